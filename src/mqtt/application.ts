@@ -1,0 +1,112 @@
+/**
+ * What the MQTT front end needs from the platform (the port of src/mqtt). The front end speaks the protocol: packets,
+ * sessions, quality of service, limits. The application gives meaning to topics and makes messages durable.
+ */
+import type { Principal } from '../model/principal.ts';
+
+/** What became of a PUBLISH that was handed to the application. */
+export const PUBLISH_RESULT = {
+  /** Taken; the application calls `acknowledge(packetId)` once it is durable. */
+  PENDING: 0,
+  /** Done: acknowledge at once (ignored topic, nothing to store). */
+  DONE: 1,
+  /** Not taken: the queues are full or the device is still being opened. Stop reading this connection, keep this and what
+   * follows, and offer it again after `resume()`. */
+  BUSY: 2,
+  /** Refused: disconnect with `link.refusal` as the reason. */
+  REFUSED: 3,
+} as const;
+export type PublishResult = (typeof PUBLISH_RESULT)[keyof typeof PUBLISH_RESULT];
+
+/** A message to the device. `id` grows within a session and names the message in the session store. */
+export interface DownlinkMessage {
+  readonly topic: string;
+  readonly payload: Uint8Array;
+  readonly qos: 0 | 1 | 2;
+}
+
+/** What the application may do with a connection. All calls are cheap and may come at any time; after close they do nothing. */
+export interface DeviceConnection {
+  readonly principal: Principal;
+  /** As sent in CONNECT (may be `d:<serial>:<template>`). */
+  readonly clientId: string;
+  readonly protocolVersion: 3 | 4 | 5;
+  /** Marks one pending PUBLISH as durable: PUBACK (QoS 1), PUBREC (QoS 2), nothing (QoS 0, packetId 0). Nothing is written
+   * until `flush`. */
+  acknowledge(packetId: number): void;
+  /** Writes what was acknowledged since the last flush, in one write. */
+  flush(): void;
+  /** The application can take messages again: offers the kept ones and reads on. */
+  resume(): void;
+  /** Sends to the device if its session has a subscription that matches; QoS is the lower of message and grant. */
+  deliver(message: DownlinkMessage): void;
+  /** Closes the connection; `reasonCode` is MQTT 5's, `reason` goes to the log, the counter and (5.0) the client. */
+  disconnect(reasonCode: number, reason: string): void;
+}
+
+/** The application's side of one connection: made at CONNECT, told of everything in order. */
+export interface DeviceLink {
+  /**
+   * One PUBLISH, in the order of arrival. `chunk[topicStart, topicEnd)` and `chunk[payloadStart, payloadEnd)` alias the
+   * socket's buffer and die with the call. `packetId` is 0 for QoS 0.
+   * For QoS 2 the application stores `(session, packetId)` in the same durable commit as the message.
+   */
+  publish(chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number, payloadEnd: number,
+    qos: number, packetId: number): PublishResult;
+  /** End of one socket read: everything of it has been offered. */
+  endOfRead(): void;
+  /** @returns the granted QoS, or a refusal code >= 0x80 (0x80 in 3.1.1). */
+  subscribe(topicFilter: string, qos: 0 | 1 | 2): number;
+  /** After SUBACK has been written: now messages may be delivered (pending operations). */
+  subscribed(topicFilter: string): void;
+  unsubscribe(topicFilter: string): void;
+  /** The connection ended; `clean` = DISCONNECT received, else the will was published before this call. */
+  closed(clean: boolean): void;
+  /** Why the last PUBLISH was REFUSED. */
+  readonly refusal?: { readonly reasonCode: number; readonly reason: string };
+}
+
+export interface MqttApplication {
+  /** @returns undefined for wrong credentials. Synchronous when cached. */
+  authenticate(userName: string, password: string): Principal | undefined | Promise<Principal | undefined>;
+  /** The identity under which sessions are kept and taken over, for instance the device's serial without prefix. Throws a
+   * PlatformError-like `{mqttReason, message}` when the client id is not allowed. */
+  sessionKey(principal: Principal, clientId: string): string;
+  /** May the connection open (a user without rights: false, CONNACK 5). */
+  mayConnect(principal: Principal, clientId: string): boolean;
+  open(connection: DeviceConnection): DeviceLink;
+}
+
+/** A stored downlink message of a persistent session. */
+export interface StoredMessage extends DownlinkMessage {
+  /** Grows within the session. */
+  readonly id: number;
+}
+
+export interface StoredSession {
+  /** topic filter -> granted QoS */
+  readonly subscriptions: ReadonlyMap<string, 0 | 1 | 2>;
+  readonly messages: readonly StoredMessage[];
+  /** Packet ids of QoS 2 messages that were received and not yet released. */
+  readonly received: readonly number[];
+  /** Seconds that the session lives after its connection ended; 0xFFFFFFFF = for ever. */
+  readonly expirySeconds: number;
+  /** Time at which the connection ended (ms), 0 while connected. */
+  readonly disconnectedAt: number;
+}
+
+/**
+ * Durable sessions. Every promise resolves when the change is durable. Calls for one session take effect in call order.
+ * `tenant` is the tenant's number, `key` the session key.
+ */
+export interface SessionStore {
+  load(tenant: number, key: string): Promise<StoredSession | undefined>;
+  /** Creates or replaces subscriptions and expiry; messages and received stay. */
+  save(tenant: number, key: string, change: { subscriptions: ReadonlyMap<string, 0 | 1 | 2>; expirySeconds: number;
+    disconnectedAt: number }): Promise<void>;
+  remove(tenant: number, key: string): Promise<void>;
+  addMessage(tenant: number, key: string, message: StoredMessage): Promise<void>;
+  removeMessage(tenant: number, key: string, id: number): Promise<void>;
+  /** Forgets a received QoS 2 packet id (PUBREL). The id was added by the application with the message itself. */
+  release(tenant: number, key: string, packetId: number): Promise<void>;
+}
