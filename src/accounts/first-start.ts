@@ -1,0 +1,58 @@
+/** Accounts of the first start: administrators of both tenants and the device bootstrap user. */
+import { randomInt } from 'node:crypto';
+import type { DocumentChange, Documents } from '../actors/documents.ts';
+import type { StoredUser } from '../actors/user.ts';
+import { hashPassword } from '../model/password.ts';
+import { BOOTSTRAP_ROLE, BOOTSTRAP_USER, ROLES } from '../model/roles.ts';
+import type { Tenants } from './tenants.ts';
+import { MANAGEMENT_TENANT } from './tenants.ts';
+
+/** Without characters that look alike; 16 of 31 are 79 bits. */
+const PASSWORD_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
+const PASSWORD_LENGTH = 16;
+
+export interface AccountSettings {
+  readonly adminUser: string;
+  readonly adminPassword?: string | undefined;
+  readonly managementUser: string;
+  readonly managementPassword?: string | undefined;
+  readonly bootstrapPassword?: string | undefined;
+}
+
+export interface FirstAccounts {
+  readonly isFirstStart: boolean;
+  /** Passwords that were generated now, by `<tenant>/<user>`. */
+  readonly generated: ReadonlyMap<string, string>;
+}
+
+/**
+ * Creates the accounts that are missing. A configured password of an existing account is set again, so that a forgotten one can be replaced by
+ * a start with another; without one it stays.
+ */
+export async function createFirstAccounts(documents: Documents, tenants: Tenants, settings: AccountSettings): Promise<FirstAccounts> {
+  const generated = new Map<string, string>();
+  const changes: DocumentChange[] = [];
+  const wanted = [
+    { tenant: tenants.default.id, userName: settings.adminUser, password: settings.adminPassword, roles: ROLES },
+    { tenant: MANAGEMENT_TENANT, userName: settings.managementUser, password: settings.managementPassword, roles: ROLES },
+    { tenant: MANAGEMENT_TENANT, userName: BOOTSTRAP_USER, password: settings.bootstrapPassword, roles: [BOOTSTRAP_ROLE] },
+  ];
+  for (const account of wanted) {
+    const number = tenants.byId(account.tenant)?.number as number;
+    const existing = await documents.get('user', number, account.userName);
+    if (existing !== undefined && account.password === undefined) continue;
+    const password = account.password ?? generatePassword();
+    if (account.password === undefined) generated.set(`${account.tenant}/${account.userName}`, password);
+    const old = existing === undefined ? undefined : JSON.parse(existing) as StoredUser;
+    const user: StoredUser = {
+      userName: account.userName, password: await hashPassword(password), roles: account.roles, enabled: true, doc: old?.doc ?? '{}',
+    };
+    changes.push({ collection: 'user', tenant: number, id: account.userName, value: JSON.stringify(user) });
+  }
+  if (changes.length > 0) await documents.commit(changes, undefined);
+  return { isFirstStart: generated.size > 0 || changes.length === wanted.length, generated };
+}
+
+function generatePassword(): string {
+  return Array.from({ length: PASSWORD_LENGTH }, () => PASSWORD_ALPHABET[randomInt(PASSWORD_ALPHABET.length)]).join('');
+}

@@ -1,0 +1,58 @@
+/** Events of a source (document 1, Event; document 4 section 5.5). */
+import { COMMAND } from '../model/command.ts';
+import type { EntityDelete, EntityUpdate, EventCreate } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { formatTime } from '../model/iso-time.ts';
+import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import { isStored } from '../model/processing-mode.ts';
+import type { ActorContext } from './context.ts';
+import { requireSource } from './managed-object.ts';
+import { deletedRow, entityRow } from './rows.ts';
+
+export function createEvent(context: ActorContext, body: EventCreate): { doc: string } {
+  const { command } = context;
+  const source = requireSource(context, 'event');
+  const time = JSON.stringify(formatTime(command.receivedAt));
+  const sent = parseMembers(body.doc);
+  for (const name of ['id', 'self', 'source', 'creationTime', 'lastUpdated']) sent.delete(name);
+  const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
+  members.set('creationTime', time);
+  members.set('lastUpdated', time);
+  const text = joinMembers(members);
+  if (isStored(command.mode)) {
+    context.put('event', body.id, text);
+    context.row(entityRow(command, 'events', { id: body.id, source: Number(source), members }));
+    if (body.position) {
+      context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: command.key, body: { doc: `{"c8y_Position":${body.position}}`, mayChangeOwner: false } });
+    }
+  }
+  context.notify('events', source, 'CREATE', text);
+  return { doc: text };
+}
+
+function load(context: ActorContext, id: string): Members {
+  const text = context.get('event', id);
+  if (text === undefined) throw new PlatformError('event/not-found', { id });
+  return splitMembers(text);
+}
+
+export function updateEvent(context: ActorContext, body: EntityUpdate): { doc: string } {
+  const { command } = context;
+  const members = load(context, body.id);
+  if (!mergeMembers(members, parseMembers(body.doc))) return { doc: joinMembers(members) };
+  members.set('lastUpdated', JSON.stringify(formatTime(command.receivedAt)));
+  const text = joinMembers(members);
+  context.put('event', body.id, text);
+  context.row(entityRow(command, 'events', { id: body.id, source: Number(command.key), members }));
+  context.notify('events', String(command.key), 'UPDATE', text);
+  return { doc: text };
+}
+
+export function deleteEvent(context: ActorContext, body: EntityDelete): undefined {
+  const members = load(context, body.id);
+  context.remove('event', body.id);
+  context.row(deletedRow(context.command, 'events', body.id, Number(context.command.key), members));
+  context.notify('events', String(context.command.key), 'DELETE', JSON.stringify(body.id));
+  return undefined;
+}

@@ -1,0 +1,68 @@
+/** The actor of an external ID: to which managed object it is bound (document 1, External ID; document 4 section 5.10 and 7.5). */
+import { COMMAND } from '../model/command.ts';
+import type { DeviceEnsure, ExternalIdBind } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { ActorContext } from './context.ts';
+
+export const externalIdKey = (type: string, externalId: string): string => `${type}\n${externalId}`;
+
+function boundTo(context: ActorContext, type: string, externalId: string): string | undefined {
+  const text = context.get('externalId', externalIdKey(type, externalId));
+  return text === undefined ? undefined : (JSON.parse(text) as { managedObject: string }).managedObject;
+}
+
+function bind(context: ActorContext, body: ExternalIdBind): void {
+  context.put('externalId', externalIdKey(body.type, body.externalId), JSON.stringify({ managedObject: body.managedObject }));
+  context.send({ kind: COMMAND.EXTERNAL_ID_NOTE, key: Number(body.managedObject), body });
+}
+
+export function bindExternalId(context: ActorContext, body: ExternalIdBind): ExternalIdBind {
+  if (context.get('managedObject', body.managedObject) === undefined) throw new PlatformError('inventory/not-found', { id: body.managedObject });
+  if (boundTo(context, body.type, body.externalId) !== undefined) {
+    throw new PlatformError('identity/duplicate', { type: body.type, value: body.externalId });
+  }
+  bind(context, body);
+  return body;
+}
+
+export function unbindExternalId(context: ActorContext, body: ExternalIdBind): undefined {
+  const bound = boundTo(context, body.type, body.externalId);
+  if (bound === undefined) throw new PlatformError('identity/not-found', { type: body.type, value: body.externalId });
+  // Sent by the deletion of an object: another one may have taken the ID since.
+  if (body.managedObject && bound !== body.managedObject) return undefined;
+  context.remove('externalId', externalIdKey(body.type, body.externalId));
+  context.send({ kind: COMMAND.EXTERNAL_ID_FORGET, key: Number(bound), body: { ...body, managedObject: bound } });
+  return undefined;
+}
+
+/** At the managed object. */
+export function noteExternalId(context: ActorContext, body: ExternalIdBind): undefined {
+  if (context.get('managedObject', body.managedObject) === undefined) {
+    // Deleted meanwhile: the binding must not outlive it.
+    context.send({ kind: COMMAND.EXTERNAL_ID_UNBIND, key: `x:${externalIdKey(body.type, body.externalId)}`, body });
+    return undefined;
+  }
+  context.put('externalIdsOf', `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`, '1');
+  return undefined;
+}
+
+export function forgetExternalId(context: ActorContext, body: ExternalIdBind): undefined {
+  context.remove('externalIdsOf', `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`);
+  return undefined;
+}
+
+/** Finds the managed object of a device or has it created: the first message of an unknown device. */
+export function ensureDevice(context: ActorContext, body: DeviceEnsure): { id: string; created: boolean } {
+  const bound = boundTo(context, body.type, body.externalId);
+  if (bound !== undefined) {
+    if (body.updateExisting) {
+      context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(bound), body: { doc: body.doc, mayChangeOwner: false } });
+    }
+    return { id: bound, created: false };
+  }
+  // The object first: it must exist when the note about its external ID arrives.
+  context.send({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: Number(body.id), body: {
+    id: body.id, owner: body.owner, doc: body.doc, ...(body.parent ? { parent: body.parent } : {}) } });
+  bind(context, { type: body.type, externalId: body.externalId, managedObject: body.id });
+  return { id: body.id, created: true };
+}

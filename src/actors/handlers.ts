@@ -1,0 +1,49 @@
+/** Which handler decides which command. */
+import { COMMAND } from '../model/command.ts';
+import type { CommandKind } from '../model/command.ts';
+import { createAlarm, deleteAlarm, updateAlarm, updateAlarmOfType } from './alarm.ts';
+import { addChild, addParent, removeChild, removeParent } from './child-links.ts';
+import type { Handler } from './context.ts';
+import { createEvent, deleteEvent, updateEvent } from './event.ts';
+import { bindExternalId, ensureDevice, forgetExternalId, noteExternalId, unbindExternalId } from './external-id.ts';
+import { createManagedObject, deleteManagedObject, updateManagedObject } from './managed-object.ts';
+import { createOperation, deleteOperation, updateOperation } from './operation.ts';
+import { addSessionMessage, receivePacket, releasePacket, removeSession, removeSessionMessage, saveSession } from './session.ts';
+import { deleteUser, putUser } from './user.ts';
+
+/** DATA_DELETE is the projector's: it is carried out in order with the inserts. */
+const acceptDataDelete = (): undefined => undefined;
+
+export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
+  [COMMAND.EVENT_CREATE]: createEvent,
+  [COMMAND.EVENT_UPDATE]: updateEvent,
+  [COMMAND.EVENT_DELETE]: deleteEvent,
+  [COMMAND.ALARM_CREATE]: createAlarm,
+  [COMMAND.ALARM_UPDATE]: updateAlarm,
+  [COMMAND.ALARM_DELETE]: deleteAlarm,
+  [COMMAND.ALARM_OF_TYPE_UPDATE]: updateAlarmOfType,
+  [COMMAND.MANAGED_OBJECT_CREATE]: createManagedObject,
+  [COMMAND.MANAGED_OBJECT_UPDATE]: updateManagedObject,
+  [COMMAND.MANAGED_OBJECT_DELETE]: deleteManagedObject,
+  [COMMAND.CHILD_ADD]: addChild,
+  [COMMAND.CHILD_REMOVE]: removeChild,
+  [COMMAND.PARENT_ADD]: addParent,
+  [COMMAND.PARENT_REMOVE]: removeParent,
+  [COMMAND.EXTERNAL_ID_BIND]: bindExternalId,
+  [COMMAND.EXTERNAL_ID_UNBIND]: unbindExternalId,
+  [COMMAND.EXTERNAL_ID_NOTE]: noteExternalId,
+  [COMMAND.EXTERNAL_ID_FORGET]: forgetExternalId,
+  [COMMAND.DEVICE_ENSURE]: ensureDevice,
+  [COMMAND.OPERATION_CREATE]: createOperation,
+  [COMMAND.OPERATION_UPDATE]: updateOperation,
+  [COMMAND.OPERATION_DELETE]: deleteOperation,
+  [COMMAND.DATA_DELETE]: acceptDataDelete,
+  [COMMAND.USER_PUT]: putUser,
+  [COMMAND.USER_DELETE]: deleteUser,
+  [COMMAND.SESSION_SAVE]: saveSession,
+  [COMMAND.SESSION_REMOVE]: removeSession,
+  [COMMAND.SESSION_MESSAGE_ADD]: addSessionMessage,
+  [COMMAND.SESSION_MESSAGE_REMOVE]: removeSessionMessage,
+  [COMMAND.SESSION_RECEIVE]: receivePacket,
+  [COMMAND.SESSION_RELEASE]: releasePacket,
+};

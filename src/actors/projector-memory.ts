@@ -1,0 +1,61 @@
+/** The projector's progress in the documents, and the outbox that the actors' commits fill. */
+import type { HistoryRow } from '../ingest/history-writer.ts';
+import type { InsertIntent, ProjectorProgress } from '../ingest/projector-progress.ts';
+import { OUTBOX_PREFIX, outboxKey } from './actor-system.ts';
+import type { ActorSystem } from './actor-system.ts';
+import type { DocumentChange, Documents } from './documents.ts';
+
+const KEY = 'projector';
+const PAGE = 1_000;
+
+interface Saved { position: number; intent?: InsertIntent }
+
+export class ProjectorMemory implements ProjectorProgress {
+  readonly #documents: Documents;
+  readonly #actors: ActorSystem;
+  #saved: Saved = { position: 0 };
+
+  constructor(documents: Documents, actors: ActorSystem) {
+    this.#documents = documents;
+    this.#actors = actors;
+  }
+
+  async load(): Promise<{ position: number; intent: InsertIntent | undefined }> {
+    const text = await this.#documents.get('meta', 0, KEY);
+    if (text !== undefined) this.#saved = JSON.parse(text) as Saved;
+    return { position: this.#saved.position, intent: this.#saved.intent };
+  }
+
+  async saveIntent(intent: InsertIntent): Promise<void> {
+    this.#saved = { position: this.#saved.position, intent };
+    await this.#save([]);
+  }
+
+  async savePosition(position: number): Promise<void> {
+    this.#saved = { position };
+    const done = await this.#entries(0, position);
+    await this.#save(done.map(({ id }) => ({ collection: 'meta', tenant: 0, id, value: undefined })));
+  }
+
+  async outbox(after: number, through: number): Promise<HistoryRow[]> {
+    // First what is not on disk yet: whatever is committed in between is then found twice, not missed.
+    const uncommitted = this.#actors.uncommittedRows(after, through);
+    const entries = await this.#entries(after, through);
+    return [...entries.flatMap(({ value }) => JSON.parse(value) as HistoryRow[]), ...uncommitted];
+  }
+
+  async #entries(after: number, through: number): Promise<{ id: string; value: string }[]> {
+    const found: { id: string; value: string }[] = [];
+    const last = outboxKey(through);
+    for (let from = outboxKey(after); ;) {
+      const page = await this.#documents.list('meta', 0, OUTBOX_PREFIX, { after: from, limit: PAGE });
+      for (const entry of page) if (entry.id <= last) found.push(entry);
+      if (page.length < PAGE || page[page.length - 1].id > last) return found;
+      from = page[page.length - 1].id;
+    }
+  }
+
+  async #save(changes: DocumentChange[]): Promise<void> {
+    await this.#documents.commit([...changes, { collection: 'meta', tenant: 0, id: KEY, value: JSON.stringify(this.#saved) }], undefined);
+  }
+}

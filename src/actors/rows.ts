@@ -1,0 +1,66 @@
+/** Rows of the mutable tables (store/schema.ts) as JSON text, made from a document's members. */
+import type { HistoryRow } from '../ingest/history-writer.ts';
+import type { Members } from '../model/json-document.ts';
+import { joinMembers, stringMember } from '../model/json-document.ts';
+import { parseTime } from '../model/iso-time.ts';
+import type { JournalCommand } from '../ingest/command-record.ts';
+
+/** Members that have columns of their own or are kept by the server: not fragments. */
+const NOT_FRAGMENTS: ReadonlySet<string> = new Set(['id', 'self', 'type', 'name', 'owner', 'creationTime', 'lastUpdated', 'source', 'time', 'text',
+  'status', 'severity', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'deviceId', 'deviceName', 'bulkOperationId', 'failureReason',
+  'description']);
+
+const fragmentNames = (members: Members): string[] => [...members.keys()].filter((name) => !NOT_FRAGMENTS.has(name));
+
+function columns(command: JournalCommand, table: string, values: object): HistoryRow {
+  return { table, text: JSON.stringify({ tenant: command.tenant, ...values, version: command.seq, shard: command.shard, seq: command.seq }) };
+}
+
+/** DateTime64(3) as ClickHouse reads it from text. */
+const dateTime = (ms: number): string => new Date(ms).toISOString().slice(0, 23).replace('T', ' ');
+const memberTime = (members: Members, name: string, otherwise: number): string => {
+  const text = stringMember(members, name);
+  return dateTime((text === undefined ? undefined : parseTime(text)) ?? otherwise);
+};
+
+export function managedObjectRow(command: JournalCommand, id: string, members: Members, parents: readonly string[]): HistoryRow {
+  return columns(command, 'managed_objects', {
+    id: Number(id), type: stringMember(members, 'type') ?? '', name: stringMember(members, 'name') ?? '', owner: stringMember(members, 'owner') ?? '',
+    creation_time: memberTime(members, 'creationTime', command.receivedAt), last_updated: memberTime(members, 'lastUpdated', command.receivedAt),
+    fragments: fragmentNames(members), parents: parents.map(Number), doc: joinMembers(members), deleted: 0,
+  });
+}
+
+/** Row of an event, alarm or operation. */
+export function entityRow(command: JournalCommand, table: 'events' | 'alarms' | 'operations', entity: {
+  id: string; source: number; members: Members; agents?: readonly string[] }): HistoryRow {
+  const { members } = entity;
+  const common = {
+    id: Number(entity.id), source: entity.source, creation_time: memberTime(members, 'creationTime', command.receivedAt),
+    fragments: fragmentNames(members), doc: joinMembers(members), deleted: 0,
+  };
+  if (table === 'operations') {
+    return columns(command, table, {
+      ...common, status: stringMember(members, 'status') ?? '', agents: (entity.agents ?? []).map(Number),
+      bulk: Number(stringMember(members, 'bulkOperationId') ?? 0),
+    });
+  }
+  const timed = {
+    ...common, type: stringMember(members, 'type') ?? '', time: memberTime(members, 'time', command.receivedAt),
+    last_updated: memberTime(members, 'lastUpdated', command.receivedAt),
+  };
+  if (table === 'events') return columns(command, table, timed);
+  return columns(command, table, {
+    ...timed, status: stringMember(members, 'status') ?? '', severity: stringMember(members, 'severity') ?? '', count: Number(members.get('count') ?? 1),
+  });
+}
+
+/**
+ * Tombstone. Columns of the sorting key must be those of the row that it ends (time of an event), partitions too (creation_time).
+ */
+export function deletedRow(command: JournalCommand, table: string, id: string, source: number | undefined, members: Members): HistoryRow {
+  return columns(command, table, {
+    id: Number(id), ...(source === undefined ? {} : { source }), ...(members.has('time') ? { time: memberTime(members, 'time', 0) } : {}),
+    creation_time: memberTime(members, 'creationTime', command.receivedAt), doc: '{}', deleted: 1,
+  });
+}

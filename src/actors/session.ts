@@ -1,0 +1,60 @@
+/** Durable state of an MQTT session (issue: sessions survive a restart, QoS 2 is exactly once). The actor's key is the session. */
+import type { SessionItem, SessionMessage, SessionSave } from '../model/command.ts';
+import type { ActorContext } from './context.ts';
+
+/** As stored in the collection `session`; messages are in `sessionMessage` under `<session>\n<id, 16 digits>`. */
+export interface SessionState {
+  readonly subscriptions: readonly (readonly [string, 0 | 1 | 2])[];
+  readonly expirySeconds: number;
+  readonly disconnectedAt: number;
+  readonly received: readonly number[];
+}
+
+export const messageKey = (session: string, id: number): string => `${session}\n${String(id).padStart(16, '0')}`;
+
+const NEW: SessionState = { subscriptions: [], expirySeconds: 0, disconnectedAt: 0, received: [] };
+
+function load(context: ActorContext, session: string): SessionState {
+  const text = context.get('session', session);
+  return text === undefined ? NEW : JSON.parse(text) as SessionState;
+}
+
+function save(context: ActorContext, session: string, state: SessionState): void {
+  context.put('session', session, JSON.stringify(state));
+}
+
+export function saveSession(context: ActorContext, body: SessionSave): undefined {
+  const { received } = load(context, body.session);
+  save(context, body.session, { subscriptions: body.subscriptions, expirySeconds: body.expirySeconds, disconnectedAt: body.disconnectedAt, received });
+  return undefined;
+}
+
+export function removeSession(context: ActorContext, body: { session: string }): undefined {
+  context.remove('session', body.session);
+  for (const entry of context.list('sessionMessage', `${body.session}\n`)) context.remove('sessionMessage', entry.id);
+  return undefined;
+}
+
+export function addSessionMessage(context: ActorContext, body: SessionMessage): undefined {
+  const { topic, payload, qos } = body;
+  context.put('sessionMessage', messageKey(body.session, body.id), JSON.stringify({ topic, payload, qos }));
+  return undefined;
+}
+
+export function removeSessionMessage(context: ActorContext, body: SessionItem): undefined {
+  context.remove('sessionMessage', messageKey(body.session, body.id));
+  return undefined;
+}
+
+/** A QoS 2 message was received: in the same group as the message itself, so both are durable or neither. */
+export function receivePacket(context: ActorContext, body: SessionItem): undefined {
+  const state = load(context, body.session);
+  if (!state.received.includes(body.id)) save(context, body.session, { ...state, received: [...state.received, body.id] });
+  return undefined;
+}
+
+export function releasePacket(context: ActorContext, body: SessionItem): undefined {
+  const state = load(context, body.session);
+  if (state.received.includes(body.id)) save(context, body.session, { ...state, received: state.received.filter((id) => id !== body.id) });
+  return undefined;
+}

@@ -1,0 +1,104 @@
+/** Sends JSON commands through the journal to their actors and waits for the answers. */
+import type { Command, CommandPort } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { Refusals } from '../model/refusals.ts';
+import { encodeCommand } from './command-record.ts';
+import { GROUP_BYTES_MAX } from './group-commit.ts';
+import type { AcknowledgementSink, GroupCommit } from './group-commit.ts';
+
+/** Requests under way at once; more are refused. */
+const REQUESTS_MAX = 20_000;
+
+/** What the command bus needs of the actors. */
+export interface ReplyRegistry {
+  expectReply(seq: number, reply: { resolve: (answer: unknown) => void; reject: (error: Error) => void }): void;
+  cancelReply(seq: number): void;
+}
+
+export class CommandBus implements CommandPort {
+  readonly #group: GroupCommit;
+  readonly #replies: ReplyRegistry;
+  readonly #refusals: Refusals;
+  readonly #sink: AcknowledgementSink;
+  #underWay = 0;
+
+  constructor(options: { group: GroupCommit; replies: ReplyRegistry; refusals: Refusals }) {
+    this.#group = options.group;
+    this.#replies = options.replies;
+    this.#refusals = options.refusals;
+    this.#sink = {
+      durable() { /* The answer comes from the actor, after its state is committed. */ },
+      flushDurable() { /* Nothing is written here. */ },
+      failed: (seq) => { this.#replies.cancelReply(seq); },
+    };
+  }
+
+  get underWayCount(): number { return this.#underWay; }
+
+  async request<Answer>(command: Command): Promise<Answer> {
+    this.#refuseWhenFull();
+    if (this.#underWay >= REQUESTS_MAX) throw this.#busy('commands/under-way');
+    const record = encodeCommand(command);
+    this.#underWay += 1;
+    try {
+      await this.#room(record.length);
+      return await this.#append<Answer>(record);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+
+  /**
+   * Appends at once and in order with other calls; acknowledged through `sink` when durable.
+   * @param onAnswer told of the actor's answer or refusal, after its state is committed.
+   * @returns false when the group has no room: nothing was appended.
+   */
+  offer(records: Buffer, recordCount: number, sink: AcknowledgementSink, token: number,
+    onAnswer: { resolve: (answer: unknown) => void; reject: (error: Error) => void } | undefined): boolean {
+    const at = this.#group.reserve(records.length);
+    if (at < 0) return false;
+    records.copy(this.#group.buffer, at);
+    this.#group.appendMany(records.length, recordCount, sink, token);
+    if (onAnswer) this.#replies.expectReply(this.#group.lastAppendedSeq, onAnswer);
+    return true;
+  }
+
+  /** Appends a follow-up of an actor: resolves when it is in the open group. Never refused by the journal's bound. */
+  async appendFollowUp(command: Command, pendingId: string): Promise<void> {
+    const record = encodeCommand(command, pendingId);
+    await this.#room(record.length);
+    const at = this.#group.reserve(record.length);
+    record.copy(this.#group.buffer, at);
+    this.#group.append(record.length, this.#sink, this.#group.lastAppendedSeq + 1);
+  }
+
+  #append<Answer>(record: Buffer): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const at = this.#group.reserve(record.length);
+      record.copy(this.#group.buffer, at);
+      const seq = this.#group.lastAppendedSeq + 1;
+      const failed = (_token: number, error: Error): void => {
+        this.#replies.cancelReply(seq);
+        reject(new PlatformError('general/busy', { limit: `the journal could not be written: ${error.message}` }));
+      };
+      this.#group.append(record.length, { ...this.#sink, failed }, seq);
+      this.#replies.expectReply(seq, { resolve: resolve as (answer: unknown) => void, reject });
+    });
+  }
+
+  /** Waits until the open group has room. No await between this and `reserve`. */
+  async #room(bytes: number): Promise<void> {
+    if (bytes > GROUP_BYTES_MAX) throw new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX });
+    while (this.#group.reserve(bytes) < 0) await new Promise<void>((resolve) => { this.#group.whenFree(resolve); });
+  }
+
+  #refuseWhenFull(): void {
+    const limit = this.#group.refusal;
+    if (limit !== undefined) throw this.#busy(limit);
+  }
+
+  #busy(limit: string): PlatformError {
+    this.#refusals.count(limit);
+    return new PlatformError('general/busy', { limit });
+  }
+}

@@ -1,0 +1,20 @@
+/** Port of the history store's writing side (design 4). Implemented in src/store. */
+import type { DataDelete } from '../model/command.ts';
+import type { MeasurementColumns } from './measurement-columns.ts';
+
+/** A row of a mutable table as JSON text (JSONEachRow). Rows of the same version replace each other without effect. */
+export interface HistoryRow {
+  readonly table: string;
+  readonly text: string;
+}
+
+export interface HistoryWriter {
+  /** Inserts all rows, or none; a second insert with the same token does nothing. The columns are the writer's until it settles. */
+  insertMeasurements(columns: MeasurementColumns, token: string): Promise<void>;
+  insertRows(table: string, texts: readonly string[]): Promise<void>;
+  /** Deletes measurements of the tenant by the filters of document 4 section 1.2, up to and including `seq`. */
+  deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void>;
+  /** Ids and sources of the rows of a mutable table that the filters of its collection select. */
+  select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number):
+    Promise<{ id: number; source: number }[]>;
+}

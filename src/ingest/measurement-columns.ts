@@ -1,0 +1,128 @@
+/** Rows of the table `measurements` as columns, filled from journal records and inserted as one block. */
+import { Interner } from './interner.ts';
+import {
+  OFFSET_COUNT, OFFSET_DOCUMENT_LENGTH, OFFSET_ID, OFFSET_TEXTS, OFFSET_TIME, OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT, VALUES_MAX,
+  VALUE_HEADER_BYTES,
+} from './measurement-record.ts';
+
+/** Distinct texts of one column in one insert: the indices are 16 bit. */
+const DICTIONARY_SIZE_MAX = 65_535 - VALUES_MAX;
+/** Bytes of documents in one insert. */
+const DOCUMENT_BYTES_MAX = 16 * 1_048_576;
+
+export class MeasurementColumns {
+  readonly rowsMax: number;
+  rowCount = 0;
+  readonly tenant: Uint32Array;
+  readonly source: Float64Array;
+  readonly time: Float64Array;
+  readonly id: Float64Array;
+  readonly part: Uint16Array;
+  readonly type: Uint16Array;
+  readonly fragment: Uint16Array;
+  readonly series: Uint16Array;
+  readonly value: Float64Array;
+  readonly unit: Uint16Array;
+  readonly documentLength: Uint32Array;
+  readonly shard: Uint8Array;
+  readonly seq: Float64Array;
+  readonly types = new Interner();
+  readonly fragments = new Interner();
+  readonly seriesNames = new Interner();
+  readonly units = new Interner();
+  documents = Buffer.alloc(0);
+  documentBytes = 0;
+
+  /** @param rowsMax rows at which the block is full; a measurement is never split, so VALUES_MAX more may come. */
+  constructor(rowsMax: number) {
+    const room = rowsMax + VALUES_MAX;
+    this.rowsMax = rowsMax;
+    this.tenant = new Uint32Array(room);
+    this.source = new Float64Array(room);
+    this.time = new Float64Array(room);
+    this.id = new Float64Array(room);
+    this.part = new Uint16Array(room);
+    this.type = new Uint16Array(room);
+    this.fragment = new Uint16Array(room);
+    this.series = new Uint16Array(room);
+    this.value = new Float64Array(room);
+    this.unit = new Uint16Array(room);
+    this.documentLength = new Uint32Array(room);
+    this.shard = new Uint8Array(room);
+    this.seq = new Float64Array(room);
+  }
+
+  get isFull(): boolean {
+    return this.rowCount >= this.rowsMax || this.documentBytes >= DOCUMENT_BYTES_MAX || this.types.size >= DICTIONARY_SIZE_MAX
+      || this.fragments.size >= DICTIONARY_SIZE_MAX || this.seriesNames.size >= DICTIONARY_SIZE_MAX || this.units.size >= DICTIONARY_SIZE_MAX;
+  }
+
+  clear(): void {
+    this.rowCount = 0;
+    this.documentBytes = 0;
+    if (this.documents.length > 1_048_576) this.documents = Buffer.alloc(0);
+    this.types.clear();
+    this.fragments.clear();
+    this.seriesNames.clear();
+    this.units.clear();
+  }
+
+  /** Adds the rows of the MEASUREMENT record at `at`. The caller has seen that the block is not full. */
+  add(batch: Buffer, view: DataView, at: number, seq: number): void {
+    const count = view.getUint16(at + OFFSET_COUNT, true);
+    const typeLength = view.getUint16(at + OFFSET_TYPE_LENGTH, true);
+    const documentLength = view.getUint32(at + OFFSET_DOCUMENT_LENGTH, true);
+    let cursor = at + OFFSET_TEXTS;
+    const typeStart = cursor;
+    if (typeLength !== TYPE_IS_FRAGMENT) cursor += typeLength;
+    if (documentLength > 0) this.#keepDocument(batch, cursor, documentLength);
+    cursor += documentLength;
+    const typeIndex = typeLength === TYPE_IS_FRAGMENT
+      ? this.types.intern(batch, cursor + VALUE_HEADER_BYTES, view.getUint16(cursor + 8, true))
+      : this.types.intern(batch, typeStart, typeLength);
+    const rows = count === 0 ? 1 : count;
+    for (let part = 0; part < rows; part += 1) {
+      const row = this.rowCount;
+      this.tenant[row] = view.getUint32(at + 8, true);
+      this.source[row] = view.getFloat64(at + 12, true);
+      this.time[row] = view.getFloat64(at + OFFSET_TIME, true);
+      this.id[row] = view.getFloat64(at + OFFSET_ID, true);
+      this.part[row] = part;
+      this.type[row] = typeIndex;
+      this.documentLength[row] = part === 0 ? documentLength : 0;
+      this.shard[row] = batch[at + 4];
+      this.seq[row] = seq;
+      this.rowCount = row + 1;
+      if (count === 0) {
+        this.value[row] = 0;
+        this.fragment[row] = this.fragments.intern(batch, cursor, 0);
+        this.series[row] = this.seriesNames.intern(batch, cursor, 0);
+        this.unit[row] = this.units.intern(batch, cursor, 0);
+      } else {
+        cursor = this.#addValue(batch, view, cursor, row);
+      }
+    }
+  }
+
+  #addValue(batch: Buffer, view: DataView, at: number, row: number): number {
+    const fragmentLength = view.getUint16(at + 8, true);
+    const seriesLength = view.getUint16(at + 10, true);
+    const unitLength = view.getUint16(at + 12, true);
+    const texts = at + VALUE_HEADER_BYTES;
+    this.value[row] = view.getFloat64(at, true);
+    this.fragment[row] = this.fragments.intern(batch, texts, fragmentLength);
+    this.series[row] = this.seriesNames.intern(batch, texts + fragmentLength, seriesLength);
+    this.unit[row] = this.units.intern(batch, texts + fragmentLength + seriesLength, unitLength);
+    return texts + fragmentLength + seriesLength + unitLength;
+  }
+
+  #keepDocument(batch: Buffer, start: number, length: number): void {
+    if (this.documentBytes + length > this.documents.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(this.documents.length * 2, this.documentBytes + length, 65_536));
+      this.documents.copy(grown, 0, 0, this.documentBytes);
+      this.documents = grown;
+    }
+    batch.copy(this.documents, this.documentBytes, start, start + length);
+    this.documentBytes += length;
+  }
+}

@@ -1,0 +1,262 @@
+/** POST of measurements (document 4 section 1.2): checks the whole body, then journals all of it in one group or nothing. */
+import { isUtf8 } from 'node:buffer';
+import type { IdSource } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { Principal } from '../model/principal.ts';
+import type { ProcessingMode } from '../model/processing-mode.ts';
+import { isStored } from '../model/processing-mode.ts';
+import type { Refusals } from '../model/refusals.ts';
+import { GROUP_BYTES_MAX } from './group-commit.ts';
+import type { AcknowledgementSink, GroupCommit } from './group-commit.ts';
+import { ScannedMeasurement, scanMeasurement, skipSpace } from './measurement-json.ts';
+import { parseMeasurement, splitBody } from './measurement-parse.ts';
+import {
+  OFFSET_TEXTS, VALUE_HEADER_BYTES, decodeMeasurement, documentText, encodeMeasurement, newMeasurementHead, writeMeasurementHead,
+} from './measurement-record.ts';
+import type { Sources } from './sources.ts';
+
+export interface PostedMeasurements {
+  readonly collection: boolean;
+  readonly documents: readonly { readonly id: string; readonly text: string }[];
+}
+export type PostDone = (error: PlatformError | undefined, answer?: PostedMeasurements) => void;
+
+const COLLECTION = Buffer.from('"measurements"');
+const ADMIN_ROLE = 'ROLE_MEASUREMENT_ADMIN';
+/** Records of one body before they go into the group; grows to the largest body and shrinks again. */
+const SCRATCH_BYTES = 1_048_576;
+
+/** Waits for the group of one POST. */
+class Post implements AcknowledgementSink {
+  readonly #done: PostDone;
+  readonly #answer: PostedMeasurements;
+  #error: Error | undefined;
+
+  constructor(done: PostDone, answer: PostedMeasurements) {
+    this.#done = done;
+    this.#answer = answer;
+  }
+
+  durable(): void { /* The whole body is acknowledged at once, below. */ }
+  failed(_token: number, error: Error): void { this.#error = error; }
+  flushDurable(): void {
+    if (this.#error) this.#done(new PlatformError('general/busy', { limit: `the journal could not be written: ${this.#error.message}` }));
+    else this.#done(undefined, this.#answer);
+  }
+}
+
+export class JsonMeasurementIntake {
+  readonly #group: GroupCommit;
+  readonly #sources: Sources;
+  readonly #ids: IdSource;
+  readonly #refusals: Refusals;
+  readonly #now: () => number;
+  readonly #scanned = new ScannedMeasurement();
+  readonly #head = newMeasurementHead();
+  #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+  #view = new DataView(this.#scratch.buffer, this.#scratch.byteOffset, this.#scratch.length);
+  #used = 0;
+  #count = 0;
+  /** Set while a body is encoded and a source has to be fetched first. */
+  #fetching: Promise<unknown> | undefined;
+
+  constructor(options: { group: GroupCommit; sources: Sources; ids: IdSource; refusals: Refusals; now: () => number }) {
+    this.#group = options.group;
+    this.#sources = options.sources;
+    this.#ids = options.ids;
+    this.#refusals = options.refusals;
+    this.#now = options.now;
+  }
+
+  /** See MeasurementIntake in api/platform.ts. `body` may be changed after `done`. */
+  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone): void {
+    try {
+      const limit = this.#group.refusal;
+      if (limit !== undefined) {
+        this.#refusals.count(limit);
+        throw new PlatformError('general/busy', { limit });
+      }
+      const firstId = this.#ids.peek();
+      const collection = this.#encode(body, principal, mode);
+      if (this.#fetching) {
+        const again = (): void => { this.post(body, principal, mode, wantsBody, done); };
+        void this.#fetching.then(again, again);
+        return;
+      }
+      const stored = isStored(mode);
+      const documents = wantsBody ? this.#documents(stored)
+        : collection ? [] : [{ id: stored ? String(firstId) : '', text: '' }];
+      this.#append(new Post(done, { collection, documents }));
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      done(error);
+    }
+  }
+
+  /** Fills the scratch with the records of the body. @returns whether it is a collection. */
+  #encode(body: Buffer, principal: Principal, mode: ProcessingMode): boolean {
+    this.#used = 0;
+    this.#count = 0;
+    this.#fetching = undefined;
+    const head = this.#head;
+    head.tenant = principal.tenantNumber;
+    head.receivedAt = this.#now();
+    head.mode = mode;
+    const start = skipSpace(body, 0);
+    if (!isUtf8(body)) throw new PlatformError('general/bad-json', { reason: 'it is not UTF-8' });
+    if (this.#scanOne(body, start, principal) === body.length) return false;
+    if (this.#scanCollection(body, start, principal)) return true;
+    this.#used = 0;
+    this.#count = 0;
+    return this.#parse(body, principal, mode);
+  }
+
+  /** @returns the index behind the measurement and the white space after it, or -1. */
+  #scanOne(body: Buffer, start: number, principal: Principal): number {
+    const end = scanMeasurement(body, start, this.#scanned);
+    if (end < 0) return -1;
+    this.#write(body, principal);
+    return skipSpace(body, end);
+  }
+
+  #scanCollection(body: Buffer, start: number, principal: Principal): boolean {
+    this.#used = 0;
+    this.#count = 0;
+    let at = skipSpace(body, start + 1);
+    if (body.compare(COLLECTION, 0, COLLECTION.length, at, Math.min(at + COLLECTION.length, body.length)) !== 0) return false;
+    at = skipSpace(body, at + COLLECTION.length);
+    if (body[at] !== 0x3a) return false;
+    at = skipSpace(body, at + 1);
+    if (body[at] !== 0x5b) return false;
+    at = skipSpace(body, at + 1);
+    for (;;) {
+      at = this.#scanOne(body, at, principal);
+      if (at < 0) return false;
+      if (body[at] === 0x5d) break;
+      if (body[at] !== 0x2c) return false;
+      at = skipSpace(body, at + 1);
+    }
+    at = skipSpace(body, at + 1);
+    return body[at] === 0x7d && skipSpace(body, at + 1) === body.length;
+  }
+
+  /** Encodes the scanned measurement: its record holds the document too when there are several values. */
+  #write(body: Buffer, principal: Principal): void {
+    const scanned = this.#scanned;
+    this.#checkSource(principal, scanned.source);
+    const head = this.#head;
+    const { texts, valueCount } = scanned;
+    head.source = scanned.source;
+    head.time = scanned.time;
+    head.id = this.#ids.next();
+    head.valueCount = valueCount;
+    head.typeLength = scanned.typeEnd - scanned.typeStart;
+    head.documentLength = valueCount > 1 ? scanned.end - scanned.start : 0;
+    let length = OFFSET_TEXTS + head.typeLength + head.documentLength + valueCount * VALUE_HEADER_BYTES;
+    for (let index = 0; index < valueCount * 6; index += 2) length += texts[index + 1] - texts[index];
+    this.#room(length);
+    let at = writeMeasurementHead(this.#view, this.#used, length, head);
+    at = copy(body, scanned.typeStart, scanned.typeEnd, this.#scratch, at);
+    if (valueCount > 1) at = copy(body, scanned.start, scanned.end, this.#scratch, at);
+    for (let value = 0; value < valueCount; value += 1) {
+      const six = value * 6;
+      this.#view.setFloat64(at, scanned.values[value], true);
+      this.#view.setUint16(at + 8, texts[six + 1] - texts[six], true);
+      this.#view.setUint16(at + 10, texts[six + 3] - texts[six + 2], true);
+      this.#view.setUint16(at + 12, texts[six + 5] - texts[six + 4], true);
+      at += VALUE_HEADER_BYTES;
+      at = copy(body, texts[six], texts[six + 1], this.#scratch, at);
+      at = copy(body, texts[six + 2], texts[six + 3], this.#scratch, at);
+      at = copy(body, texts[six + 4], texts[six + 5], this.#scratch, at);
+    }
+    this.#used += length;
+    this.#count += 1;
+  }
+
+  #parse(body: Buffer, principal: Principal, mode: ProcessingMode): boolean {
+    const { collection, documents } = splitBody(body.toString('utf8'));
+    const parsed = documents.map((document) => parseMeasurement(document));
+    for (const measurement of parsed) {
+      this.#checkSource(principal, measurement.source);
+      const record = encodeMeasurement({
+        ...measurement, tenant: principal.tenantNumber, id: this.#ids.next(), receivedAt: this.#head.receivedAt, mode,
+      });
+      this.#room(record.length);
+      record.copy(this.#scratch, this.#used);
+      this.#used += record.length;
+      this.#count += 1;
+    }
+    return collection;
+  }
+
+  /** @throws PlatformError when the source is unknown or not the user's. */
+  #checkSource(principal: Principal, source: number): void {
+    const known = this.#sources.find(principal.tenantNumber, source);
+    if (known instanceof Promise) {
+      this.#fetching = this.#fetching ? Promise.all([this.#fetching, known]) : known;
+    } else if (!known) {
+      throw new PlatformError('source/not-found', { area: 'measurement', id: source });
+    } else if (!principal.roles.has(ADMIN_ROLE) && known.owner !== principal.userName) {
+      throw new PlatformError('security/forbidden');
+    }
+  }
+
+  #room(bytes: number): void {
+    if (this.#used + bytes <= this.#scratch.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#scratch.length * 2, this.#used + bytes));
+    this.#scratch.copy(grown, 0, 0, this.#used);
+    this.#scratch = grown;
+    this.#view = new DataView(grown.buffer, grown.byteOffset, grown.length);
+  }
+
+  /** Answer's documents, read back from the records. */
+  #documents(stored: boolean): PostedMeasurements['documents'] {
+    const documents: { id: string; text: string }[] = [];
+    for (let at = 0; at < this.#used; at += this.#scratch.readUInt32LE(at)) {
+      const measurement = decodeMeasurement(this.#scratch, at);
+      documents.push({ id: stored ? String(measurement.id) : '', text: documentText(measurement) });
+    }
+    return documents;
+  }
+
+  #append(post: Post): void {
+    const bytes = this.#used;
+    if (this.#count === 0) {
+      post.flushDurable();
+      return;
+    }
+    const at = this.#group.reserve(bytes);
+    if (at >= 0) {
+      copy(this.#scratch, 0, bytes, this.#group.buffer, at);
+      this.#group.appendMany(bytes, this.#count, post, 0);
+    } else {
+      // The open group is full: kept aside until it leaves. Bounded by the bodies that the HTTP server lets in at once.
+      const records = Buffer.from(this.#scratch.subarray(0, bytes));
+      this.#appendLater(records, this.#count, post);
+    }
+    if (this.#scratch.length > GROUP_BYTES_MAX) {
+      this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
+      this.#view = new DataView(this.#scratch.buffer, this.#scratch.byteOffset, this.#scratch.length);
+    }
+  }
+
+  #appendLater(records: Buffer, count: number, post: Post): void {
+    this.#group.whenFree(() => {
+      const at = this.#group.reserve(records.length);
+      if (at < 0) {
+        this.#appendLater(records, count, post);
+        return;
+      }
+      records.copy(this.#group.buffer, at);
+      this.#group.appendMany(records.length, count, post, 0);
+    });
+  }
+}
+
+/** Names are short: a loop beats the call into native code. @returns the index behind the copy. */
+function copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number {
+  if (end - start > 64) return at + from.copy(to, at, start, end);
+  let next = at;
+  for (let index = start; index < end; index += 1, next += 1) to[next] = from[index];
+  return next;
+}

@@ -1,0 +1,214 @@
+/**
+ * Scanner of measurements in JSON: the ordinary form straight from the bytes, without JSON.parse. Whatever is unusual (escapes, further
+ * members, mistakes) is left to measurement-parse.ts, which also words the errors.
+ */
+import { parseTimeBytes } from '../model/iso-time.ts';
+import { numberScan, scanNumber } from '../model/number-scan.ts';
+
+/** Most values of one measurement that are scanned here. */
+const VALUES_SCANNED_MAX = 64;
+
+/** One measurement of the ordinary form; ranges alias the body. Reused. */
+export class ScannedMeasurement {
+  source = 0;
+  time = 0.5;
+  typeStart = 0;
+  typeEnd = 0;
+  valueCount = 0;
+  readonly values = new Float64Array(VALUES_SCANNED_MAX);
+  /** For each value six offsets: fragment, series and unit, start and end. */
+  readonly texts = new Int32Array(VALUES_SCANNED_MAX * 6);
+  /** The whole object. */
+  start = 0;
+  end = 0;
+}
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const OPEN = 0x7b;
+const CLOSE = 0x7d;
+
+/** 1: ends a plain string or makes it unusual (quote, backslash, control). 2: not allowed in names of series (document 4 section 1.1). */
+const classes = new Uint8Array(256);
+classes.fill(1, 0, 0x20);
+classes[QUOTE] = 1;
+classes[0x5c] = 1;
+for (const name of ' .,*[]()@$') classes[name.charCodeAt(0)] = 2;
+classes.fill(2, 0x80);
+
+/** Index behind insignificant white space. */
+export function skipSpace(body: Uint8Array, at: number): number {
+  let next = at;
+  while (body[next] === 0x20 || (body[next] >= 0x09 && body[next] <= 0x0d)) next += 1;
+  return next;
+}
+
+/** Index of the closing quote of a plain string that begins (behind its quote) at `at`; -1 when it is not plain. */
+function plainString(body: Uint8Array, at: number): number {
+  let end = at;
+  while (classes[body[end]] !== 1) {
+    end += 1;
+    if (end >= body.length) return -1;
+  }
+  return body[end] === QUOTE ? end : -1;
+}
+
+/** As plainString, for names of fragments and series. */
+function plainName(body: Uint8Array, at: number): number {
+  let end = at;
+  while (classes[body[end]] === 0 && end < body.length) end += 1;
+  return end > at && body[end] === QUOTE ? end : -1;
+}
+
+/** The names that are not fragments, by first byte and length. */
+const TIME = Buffer.from('time');
+const TYPE = Buffer.from('type');
+const SOURCE = Buffer.from('source');
+const VALUE = Buffer.from('value');
+const UNIT = Buffer.from('unit');
+/** A measurement with one of these at the top level is not ordinary: server-kept or typed otherwise. */
+const RESERVED = ['id', 'self', 'text', 'status', 'severity', 'count', 'creationTime', 'lastUpdated', 'owner', 'name'].map((name) => Buffer.from(name));
+
+function is(body: Uint8Array, start: number, end: number, name: Buffer): boolean {
+  if (end - start !== name.length) return false;
+  for (let index = 0; index < name.length; index += 1) if (body[start + index] !== name[index]) return false;
+  return true;
+}
+
+/**
+ * Reads the measurement object that starts at `start` (its brace).
+ * @returns the index behind it, or -1 when it is not of the ordinary form.
+ */
+export function scanMeasurement(body: Uint8Array, start: number, out: ScannedMeasurement): number {
+  out.start = start;
+  out.valueCount = 0;
+  out.source = 0;
+  out.time = Number.NaN;
+  out.typeEnd = 0;
+  if (body[start] !== OPEN) return -1;
+  let at = skipSpace(body, start + 1);
+  for (;;) {
+    if (body[at] !== QUOTE) return -1;
+    const nameStart = at + 1;
+    const nameEnd = plainName(body, nameStart);
+    if (nameEnd < 0) return -1;
+    at = skipSpace(body, nameEnd + 1);
+    if (body[at] !== COLON) return -1;
+    at = skipSpace(body, at + 1);
+    if (is(body, nameStart, nameEnd, SOURCE)) at = scanSource(body, at, out);
+    else if (is(body, nameStart, nameEnd, TIME)) at = scanTime(body, at, out);
+    else if (is(body, nameStart, nameEnd, TYPE)) at = scanType(body, at, out);
+    else at = isReserved(body, nameStart, nameEnd) ? -1 : scanFragment(body, at, out, nameStart, nameEnd);
+    if (at < 0) return -1;
+    at = skipSpace(body, at);
+    if (body[at] === CLOSE) break;
+    if (body[at] !== COMMA) return -1;
+    at = skipSpace(body, at + 1);
+  }
+  // NaN is not equal to itself: a missing or unusual time.
+  if (out.source === 0 || out.time !== out.time || out.typeEnd === 0 || out.valueCount === 0) return -1;
+  out.end = at + 1;
+  return out.end;
+}
+
+function isReserved(body: Uint8Array, start: number, end: number): boolean {
+  for (const name of RESERVED) if (is(body, start, end, name)) return true;
+  return false;
+}
+
+/** `{"id":"123"}` */
+function scanSource(body: Uint8Array, start: number, out: ScannedMeasurement): number {
+  if (body[start] !== OPEN) return -1;
+  let at = skipSpace(body, start + 1);
+  if (body[at] !== QUOTE || body[at + 1] !== 0x69 || body[at + 2] !== 0x64 || body[at + 3] !== QUOTE) return -1;
+  at = skipSpace(body, at + 4);
+  if (body[at] !== COLON) return -1;
+  at = skipSpace(body, at + 1);
+  if (body[at] !== QUOTE) return -1;
+  let id = 0;
+  let digits = 0;
+  for (at += 1; body[at] >= 0x30 && body[at] <= 0x39; at += 1, digits += 1) id = id * 10 + body[at] - 0x30;
+  if (digits === 0 || digits > 15 || body[at] !== QUOTE) return -1;
+  at = skipSpace(body, at + 1);
+  if (body[at] !== CLOSE) return -1;
+  out.source = id;
+  return at + 1;
+}
+
+function scanTime(body: Uint8Array, start: number, out: ScannedMeasurement): number {
+  if (body[start] !== QUOTE) return -1;
+  const end = plainString(body, start + 1);
+  if (end < 0) return -1;
+  out.time = parseTimeBytes(body, start + 1, end);
+  return end + 1;
+}
+
+function scanType(body: Uint8Array, start: number, out: ScannedMeasurement): number {
+  if (body[start] !== QUOTE) return -1;
+  const end = plainString(body, start + 1);
+  if (end <= start + 1 || end - start > 1_000) return -1;
+  out.typeStart = start + 1;
+  out.typeEnd = end;
+  return end + 1;
+}
+
+/** `{"T":{"value":1,"unit":"C"},…}` */
+function scanFragment(body: Uint8Array, start: number, out: ScannedMeasurement, nameStart: number, nameEnd: number): number {
+  if (body[start] !== OPEN) return -1;
+  let at = skipSpace(body, start + 1);
+  for (;;) {
+    if (body[at] !== QUOTE || out.valueCount === VALUES_SCANNED_MAX) return -1;
+    const seriesStart = at + 1;
+    const seriesEnd = plainName(body, seriesStart);
+    if (seriesEnd < 0) return -1;
+    at = skipSpace(body, seriesEnd + 1);
+    if (body[at] !== COLON) return -1;
+    const texts = out.valueCount * 6;
+    out.texts[texts] = nameStart;
+    out.texts[texts + 1] = nameEnd;
+    out.texts[texts + 2] = seriesStart;
+    out.texts[texts + 3] = seriesEnd;
+    at = scanSeries(body, skipSpace(body, at + 1), out, texts);
+    if (at < 0) return -1;
+    out.valueCount += 1;
+    at = skipSpace(body, at);
+    if (body[at] === CLOSE) return at + 1;
+    if (body[at] !== COMMA) return -1;
+    at = skipSpace(body, at + 1);
+  }
+}
+
+/** `{"value":1,"unit":"C"}`, in this order. */
+function scanSeries(body: Uint8Array, start: number, out: ScannedMeasurement, texts: number): number {
+  if (body[start] !== OPEN) return -1;
+  let at = skipSpace(body, start + 1);
+  if (body[at] !== QUOTE || !is(body, at + 1, at + 6, VALUE) || body[at + 6] !== QUOTE) return -1;
+  at = skipSpace(body, at + 7);
+  if (body[at] !== COLON) return -1;
+  at = skipSpace(body, at + 1);
+  // A plus sign or a leading zero is not JSON, integers beyond 2^53 need their text: both are for the general path.
+  if (body[at] === 0x2b || (body[at] === 0x30 && body[at + 1] >= 0x30 && body[at + 1] <= 0x39)) return -1;
+  if (body[at] === 0x2d && body[at + 1] === 0x30 && body[at + 2] >= 0x30 && body[at + 2] <= 0x39) return -1;
+  at = scanNumber(body, at, body.length);
+  if (at < 0 || Math.abs(numberScan.value) > Number.MAX_SAFE_INTEGER) return -1;
+  out.values[out.valueCount] = numberScan.value;
+  at = skipSpace(body, at);
+  out.texts[texts + 4] = 0;
+  out.texts[texts + 5] = 0;
+  if (body[at] === CLOSE) return at + 1;
+  if (body[at] !== COMMA) return -1;
+  at = skipSpace(body, at + 1);
+  if (body[at] !== QUOTE || !is(body, at + 1, at + 5, UNIT) || body[at + 5] !== QUOTE) return -1;
+  at = skipSpace(body, at + 6);
+  if (body[at] !== COLON) return -1;
+  at = skipSpace(body, at + 1);
+  if (body[at] !== QUOTE) return -1;
+  const end = plainString(body, at + 1);
+  // An empty unit would read back as no unit.
+  if (end <= at + 1 || end - at > 200) return -1;
+  out.texts[texts + 4] = at + 1;
+  out.texts[texts + 5] = end;
+  at = skipSpace(body, end + 1);
+  return body[at] === CLOSE ? at + 1 : -1;
+}

@@ -1,0 +1,97 @@
+/** The general path of measurements in JSON: any valid document, with errors that name the field (document 4 section 1.1). */
+import { PlatformError } from '../model/errors.ts';
+import { parseTime } from '../model/iso-time.ts';
+import { joinMembers, parseMembers, splitElements, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import { MEASUREMENT_NAME_RULE, isMeasurementName, measurementText } from '../model/measurement.ts';
+import { VALUES_MAX } from './measurement-record.ts';
+import type { MeasurementValue } from './measurement-record.ts';
+
+export interface ParsedMeasurement {
+  readonly source: number;
+  readonly time: number;
+  readonly type: string;
+  readonly values: readonly MeasurementValue[];
+  /** As in the record: empty where the values give the document back. */
+  readonly document: string;
+}
+
+/** Longest type and name of a fragment or series, so that a record's lengths fit. */
+const TEXT_LENGTH_MAX = 1_000;
+/** The largest id: they are JSON numbers in some fields. */
+const ID_MAX = Number.MAX_SAFE_INTEGER;
+
+/** @returns the id of a `source` member, undefined when it is not an id. */
+export function sourceIdOf(members: Members): number | undefined {
+  const source = members.get('source');
+  if (source === undefined || !source.startsWith('{')) return undefined;
+  const id = splitMembers(source).get('id');
+  const text = id === undefined ? undefined : String(JSON.parse(id));
+  return text !== undefined && /^[1-9]\d{0,15}$/.test(text) && Number(text) <= ID_MAX ? Number(text) : undefined;
+}
+
+const invalid = (name: string, value: string, limit: string): PlatformError =>
+  new PlatformError('validation/invalid-field', { area: 'measurement', name, value, limit });
+
+/** @returns the texts of the measurements of a body, and whether it is a collection. */
+export function splitBody(text: string): { collection: boolean; documents: string[] } {
+  const members = parseMembers(text);
+  const list = members.get('measurements');
+  if (list === undefined || !list.startsWith('[')) return { collection: false, documents: [joinMembers(members)] };
+  return { collection: true, documents: splitElements(list) };
+}
+
+/**
+ * @param text one measurement, compact JSON. @param defaultSource the source where the document has none (JSON over MQTT).
+ * @throws PlatformError that names the field, its value and what it takes.
+ */
+export function parseMeasurement(text: string, defaultSource?: number): ParsedMeasurement {
+  const members = parseMembers(text);
+  const missing = ['source', 'time', 'type'].filter((name) => !members.has(name) && !(name === 'source' && defaultSource !== undefined));
+  if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.map((name) => (name === 'source' ? 'source.id' : name)).join(',') });
+  const source = members.has('source') ? sourceIdOf(members) : defaultSource;
+  if (source === undefined) throw invalid('source', members.get('source') ?? '', 'an object with the id of a managed object');
+  const time = parseTime(stringMember(members, 'time') ?? '');
+  if (time === undefined) throw invalid('time', members.get('time') ?? '', 'an ISO 8601 time');
+  const type = stringMember(members, 'type');
+  if (type === undefined || type === '' || Buffer.byteLength(type) > TEXT_LENGTH_MAX) {
+    throw invalid('type', members.get('type') ?? '', `a text of 1 to ${TEXT_LENGTH_MAX} bytes`);
+  }
+  for (const name of ['id', 'self', 'creationTime', 'lastUpdated']) members.delete(name);
+  const values = valuesOf(members);
+  members.set('source', `{"id":"${source}"}`);
+  const document = joinMembers(members);
+  const plain = values.length === 1 && isPlain(members, values[0], { time, source, type });
+  return { source, time, type, values, document: plain ? '' : document };
+}
+
+/** Whether the values alone give the document back: same members, and nothing that the columns do not keep. */
+function isPlain(members: Members, value: MeasurementValue, parts: { time: number; source: number; type: string }): boolean {
+  if (members.size !== 4) return false;
+  const canonical = splitMembers(measurementText({ time: parts.time, sourceId: String(parts.source), type: parts.type, values: [value] }));
+  return canonical.get(value.fragment) === members.get(value.fragment);
+}
+
+/** All series of all fragments: objects whose members are objects with a number `value`. Other properties are only kept in the document. */
+function valuesOf(members: Members): MeasurementValue[] {
+  const values: MeasurementValue[] = [];
+  for (const [fragment, text] of members) {
+    if (fragment === 'source' || !text.startsWith('{') || text === '{}') continue;
+    const series = [...splitMembers(text)].filter(([, value]) => value.startsWith('{') && splitMembers(value).has('value'));
+    for (const [name, value] of series) values.push(valueOf(fragment, name, splitMembers(value)));
+    if (values.length > VALUES_MAX) throw invalid(fragment, `${values.length} values`, `at most ${VALUES_MAX} values in one measurement`);
+  }
+  return values;
+}
+
+function valueOf(fragment: string, series: string, members: Members): MeasurementValue {
+  for (const name of [fragment, series]) {
+    if (!isMeasurementName(name) || Buffer.byteLength(name) > TEXT_LENGTH_MAX) throw invalid(`${fragment}.${series}`, name, MEASUREMENT_NAME_RULE);
+  }
+  const text = members.get('value') as string;
+  const value = Number(text);
+  if (!/^[-\d]/.test(text) || !Number.isFinite(value)) throw invalid(`${fragment}.${series}.value`, text, 'a number');
+  const unit = stringMember(members, 'unit') ?? '';
+  if (Buffer.byteLength(unit) > TEXT_LENGTH_MAX) throw invalid(`${fragment}.${series}.unit`, unit, `at most ${TEXT_LENGTH_MAX} bytes`);
+  return { fragment, series, value, unit };
+}

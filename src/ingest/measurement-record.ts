@@ -1,0 +1,122 @@
+/**
+ * Binary body of a MEASUREMENT command, behind the header of command-record.ts:
+ * `f64 id | f64 time | u16 value count | u16 type length (0xffff: the type is the first fragment) | u32 document length | type | document |
+ * values: f64 value, u16 fragment length, u16 series length, u16 unit length, fragment, series, unit`. Text is UTF-8.
+ * The document is there only where the values do not give it back (see measurementText in model/measurement.ts).
+ */
+import { COMMAND } from '../model/command.ts';
+import { measurementText } from '../model/measurement.ts';
+import type { ProcessingMode } from '../model/processing-mode.ts';
+import { RECORD_HEADER_BYTES, shardOfId } from './command-record.ts';
+
+export const TYPE_IS_FRAGMENT = 0xffff;
+export const OFFSET_ID = RECORD_HEADER_BYTES;
+export const OFFSET_TIME = RECORD_HEADER_BYTES + 8;
+export const OFFSET_COUNT = RECORD_HEADER_BYTES + 16;
+export const OFFSET_TYPE_LENGTH = RECORD_HEADER_BYTES + 18;
+export const OFFSET_DOCUMENT_LENGTH = RECORD_HEADER_BYTES + 20;
+export const OFFSET_TEXTS = RECORD_HEADER_BYTES + 24;
+/** Before the texts of one value. */
+export const VALUE_HEADER_BYTES = 14;
+
+/** Values of one measurement; more are refused. Bounds what one record adds to a batch of the projector. */
+export const VALUES_MAX = 10_000;
+
+/** Writes header and fixed part. @returns the offset behind them, where type, document and values go. */
+export function writeMeasurementHead(view: DataView, at: number, length: number, head: MeasurementHead): number {
+  view.setUint32(at, length, true);
+  view.setUint8(at + 4, shardOfId(head.tenant, head.source));
+  view.setUint8(at + 5, COMMAND.MEASUREMENT);
+  view.setUint8(at + 6, head.mode);
+  view.setUint8(at + 7, 0);
+  view.setUint32(at + 8, head.tenant, true);
+  view.setFloat64(at + 12, head.source, true);
+  view.setFloat64(at + 20, head.receivedAt, true);
+  view.setFloat64(at + OFFSET_ID, head.id, true);
+  view.setFloat64(at + OFFSET_TIME, head.time, true);
+  view.setUint16(at + OFFSET_COUNT, head.valueCount, true);
+  view.setUint16(at + OFFSET_TYPE_LENGTH, head.typeLength, true);
+  view.setUint32(at + OFFSET_DOCUMENT_LENGTH, head.documentLength, true);
+  return at + OFFSET_TEXTS;
+}
+
+/** Reused by its writer: filled, written, filled again. */
+export interface MeasurementHead {
+  tenant: number;
+  source: number;
+  receivedAt: number;
+  mode: ProcessingMode;
+  id: number;
+  time: number;
+  valueCount: number;
+  typeLength: number;
+  documentLength: number;
+}
+
+export const newMeasurementHead = (): MeasurementHead => ({
+  tenant: 0, source: 0, receivedAt: 0, mode: 0, id: 0, time: 0, valueCount: 0, typeLength: 0, documentLength: 0,
+});
+
+/** One value of a measurement in text form. */
+export interface MeasurementValue { readonly fragment: string; readonly series: string; readonly value: number; readonly unit: string }
+
+export interface DecodedMeasurement {
+  readonly tenant: number; readonly source: number; readonly id: number; readonly time: number; readonly mode: ProcessingMode;
+  readonly type: string; readonly document: string; readonly values: readonly MeasurementValue[];
+}
+
+/** Encodes a measurement outside of the hot path (REST with several series, JSON over MQTT, row 201). */
+export function encodeMeasurement(measurement: DecodedMeasurement & { readonly receivedAt: number }): Buffer {
+  const type = Buffer.from(measurement.type);
+  const document = Buffer.from(measurement.document);
+  const texts = measurement.values.map((value) => [Buffer.from(value.fragment), Buffer.from(value.series), Buffer.from(value.unit)] as const);
+  let length = OFFSET_TEXTS + type.length + document.length;
+  for (const [fragment, series, unit] of texts) length += VALUE_HEADER_BYTES + fragment.length + series.length + unit.length;
+  const record = Buffer.allocUnsafe(length);
+  const view = new DataView(record.buffer, record.byteOffset, length);
+  let at = writeMeasurementHead(view, 0, length, {
+    ...measurement, valueCount: texts.length, typeLength: type.length, documentLength: document.length,
+  });
+  at += type.copy(record, at);
+  at += document.copy(record, at);
+  for (let index = 0; index < texts.length; index += 1) {
+    const [fragment, series, unit] = texts[index];
+    view.setFloat64(at, measurement.values[index].value, true);
+    view.setUint16(at + 8, fragment.length, true);
+    view.setUint16(at + 10, series.length, true);
+    view.setUint16(at + 12, unit.length, true);
+    at += VALUE_HEADER_BYTES;
+    at += fragment.copy(record, at);
+    at += series.copy(record, at);
+    at += unit.copy(record, at);
+  }
+  return record;
+}
+
+/** Decodes the MEASUREMENT record at `at`; for subscribers and tests, not on the hot path. */
+export function decodeMeasurement(batch: Buffer, at: number): DecodedMeasurement {
+  const typeLength = batch.readUInt16LE(at + OFFSET_TYPE_LENGTH);
+  let cursor = at + OFFSET_TEXTS;
+  const text = (length: number): string => batch.toString('utf8', cursor, (cursor += length));
+  const ownType = typeLength === TYPE_IS_FRAGMENT ? undefined : text(typeLength);
+  const document = text(batch.readUInt32LE(at + OFFSET_DOCUMENT_LENGTH));
+  const values: MeasurementValue[] = [];
+  for (let left = batch.readUInt16LE(at + OFFSET_COUNT); left > 0; left -= 1) {
+    const value = batch.readDoubleLE(cursor);
+    const lengths = [batch.readUInt16LE(cursor + 8), batch.readUInt16LE(cursor + 10), batch.readUInt16LE(cursor + 12)];
+    cursor += VALUE_HEADER_BYTES;
+    values.push({ value, fragment: text(lengths[0]), series: text(lengths[1]), unit: text(lengths[2]) });
+  }
+  return {
+    tenant: batch.readUInt32LE(at + 8), source: batch.readDoubleLE(at + 12), id: batch.readDoubleLE(at + OFFSET_ID),
+    time: batch.readDoubleLE(at + OFFSET_TIME), mode: batch[at + 6] as ProcessingMode,
+    type: ownType ?? values[0]?.fragment ?? '', document, values,
+  };
+}
+
+/** The measurement's document, without `id` and `self`. */
+export const documentText = (measurement: DecodedMeasurement): string => measurement.document
+  || measurementText({ time: measurement.time, sourceId: String(measurement.source), type: measurement.type, values: measurement.values });
+
+/** The measurement as JSON text with its id, for subscribers. */
+export const entityText = (measurement: DecodedMeasurement): string => `{"id":"${measurement.id}",${documentText(measurement).slice(1)}`;

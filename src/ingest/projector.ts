@@ -1,0 +1,279 @@
+/**
+ * The projector (design 4): turns what the journal and the actors hold into rows and inserts them in large batches.
+ * Follows the groups live; where the history store is slower or away it lags and reads the journal again later, so memory
+ * stays bounded by two blocks of rows. Measurements are inserted exactly once, by intent and deduplication token; rows of mutable
+ * tables at least once, which their version makes the same.
+ */
+import type { DataDelete } from '../model/command.ts';
+import { COMMAND } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import { isStored } from '../model/processing-mode.ts';
+import type { ProcessingMode } from '../model/processing-mode.ts';
+import { decodeCommand } from './command-record.ts';
+import type { JournalCommand } from './command-record.ts';
+import type { HistoryRow, HistoryWriter } from './history-writer.ts';
+import type { Journal } from './journal.ts';
+import { MeasurementColumns } from './measurement-columns.ts';
+import type { InsertIntent, ProjectorProgress } from './projector-progress.ts';
+
+/** Rows of mutable tables in one block; more make the block full. */
+const MUTABLE_ROWS_MAX = 20_000;
+/** Wait before a failed insert is tried again: doubles from first to last. */
+const RETRY_FIRST_MS = 50;
+const RETRY_LAST_MS = 2_000;
+
+export interface ProjectorOptions {
+  readonly journal: Journal;
+  readonly history: HistoryWriter;
+  readonly progress: ProjectorProgress;
+  readonly rowsMax: number;
+  readonly intervalMs: number;
+  readonly log: Log;
+  /** Carries out a DELETE of a mutable collection (through commands) once everything before it is in the history store. */
+  readonly deleteMutable: (command: JournalCommand) => Promise<void>;
+  /** Told of each new position: the journal may be trimmed. */
+  readonly onPosition: (position: number) => void;
+  readonly onInserted: (table: string, rows: number) => void;
+}
+
+/** One block being filled or inserted. */
+class Block {
+  readonly columns: MeasurementColumns;
+  rows: HistoryRow[] = [];
+  firstSeq = 0;
+  lastSeq = 0;
+  /** A DELETE that ends the block: nothing behind it may be inserted before it is done. */
+  deletion: JournalCommand | undefined;
+
+  constructor(rowsMax: number) {
+    this.columns = new MeasurementColumns(rowsMax);
+  }
+
+  get isFull(): boolean { return this.deletion !== undefined || this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX; }
+  get isEmpty(): boolean { return this.lastSeq === 0; }
+
+  clear(): void {
+    this.columns.clear();
+    this.rows = [];
+    this.firstSeq = 0;
+    this.lastSeq = 0;
+    this.deletion = undefined;
+  }
+}
+
+export class Projector {
+  /** Everything up to this sequence is in the history store. */
+  position = 0;
+  isLagging = false;
+  insertErrorsCount = 0;
+  lastError: string | undefined;
+  readonly #options: ProjectorOptions;
+  #filling: Block;
+  #spare: Block;
+  #inserting = false;
+  #consumedSeq = 0;
+  /** Sequence up to which somebody waits for visibility. */
+  #wantedSeq = 0;
+  #waiters: { seq: number; resolve: () => void; reject: (error: Error) => void }[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #stopping = false;
+  #running: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: ProjectorOptions) {
+    this.#options = options;
+    this.#filling = new Block(options.rowsMax);
+    this.#spare = new Block(options.rowsMax);
+  }
+
+  /** Loads the position and begins. An unfinished block is built again first. `journal` must be open, `offer` may follow. */
+  async start(): Promise<void> {
+    const { position, intent } = await this.#options.progress.load();
+    this.position = position;
+    this.#consumedSeq = position;
+    this.isLagging = this.#options.journal.lastSeq > position;
+    this.#timer = setInterval(() => this.#kick(), this.#options.intervalMs);
+    this.#running = this.#run(intent);
+  }
+
+  /**
+   * Takes a group that the actors have handled. Follows live if nothing is missing in between, else the journal is read later.
+   * @param rows what the actors decided for mutable tables; in the outbox as well.
+   */
+  offer(firstSeq: number, lastSeq: number, records: Buffer, rows: readonly HistoryRow[]): void {
+    if (this.isLagging || firstSeq !== this.#consumedSeq + 1) {
+      this.isLagging = true;
+    } else {
+      for (const row of rows) this.#filling.rows.push(row);
+      this.#consume(firstSeq, records);
+      if (this.#consumedSeq < lastSeq) this.isLagging = true;
+    }
+    if (this.#filling.isFull || this.#wantedSeq > this.position) this.#kick();
+  }
+
+  /** Resolves when everything up to `seq` can be queried. Flushes coalesce. Rejects when the history store is away for `timeoutMs`. */
+  visible(seq: number, timeoutMs: number): Promise<void> {
+    if (seq <= this.position) return Promise.resolve();
+    this.#wantedSeq = Math.max(this.#wantedSeq, seq);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms`)), timeoutMs);
+      const end = (): void => { clearTimeout(timer); this.#waiters = this.#waiters.filter((other) => other !== waiter); };
+      const waiter = { seq, resolve: () => { end(); resolve(); }, reject: (error: Error) => { end(); reject(error); } };
+      this.#waiters.push(waiter);
+      this.#kick();
+    });
+  }
+
+  /** Ends after the block under way; what is not inserted comes from the journal at the next start. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#timer);
+    this.#kick();
+    await this.#running;
+    for (const waiter of this.#waiters.slice()) waiter.reject(new Error('the server stops'));
+  }
+
+  /** Adds records to the block until it is full. Moves `#consumedSeq`. */
+  #consume(firstSeq: number, records: Buffer, through = Number.POSITIVE_INFINITY): void {
+    const block = this.#filling;
+    const view = new DataView(records.buffer, records.byteOffset, records.length);
+    let seq = firstSeq;
+    for (let at = 0; at < records.length; seq += 1) {
+      if (seq > this.#consumedSeq) {
+        if (block.isFull || seq > through) return;
+        const kind = records[at + 5];
+        if (kind === COMMAND.MEASUREMENT) {
+          if (isStored(records[at + 6] as ProcessingMode)) block.columns.add(records, view, at, seq);
+        } else if (kind === COMMAND.DATA_DELETE) {
+          block.deletion = decodeCommand(records, at, seq);
+        }
+        if (block.firstSeq === 0) block.firstSeq = seq;
+        block.lastSeq = seq;
+        this.#consumedSeq = seq;
+      }
+      at += view.getUint32(at, true);
+    }
+  }
+
+  #kick(): void {
+    this.#wake?.();
+  }
+
+  async #run(intent: InsertIntent | undefined): Promise<void> {
+    if (intent && intent.lastSeq > this.position) await this.#repeat(intent);
+    while (!this.#stopping) {
+      if (this.isLagging) await this.#catchUp();
+      if (this.#filling.isEmpty || this.#stopping) {
+        await new Promise<void>((resolve) => { this.#wake = resolve; });
+        this.#wake = undefined;
+        continue;
+      }
+      await this.#insertBlock();
+      if (!this.#filling.isFull && this.#wantedSeq <= this.position && !this.isLagging) {
+        await new Promise<void>((resolve) => { this.#wake = resolve; });
+        this.#wake = undefined;
+      }
+    }
+  }
+
+  /** Builds the block that was under way when the process ended, from the same records, and inserts it with the same token. */
+  async #repeat(intent: InsertIntent): Promise<void> {
+    this.#consumedSeq = intent.firstSeq - 1;
+    while (this.#consumedSeq < intent.lastSeq && !this.#stopping) {
+      const batch = await this.#options.journal.read(this.#consumedSeq + 1);
+      if (!batch) throw new Error(`journal ends before ${intent.lastSeq}, which a begun insert needs`);
+      this.#consume(batch.firstSeq, batch.records, intent.lastSeq);
+    }
+    this.#filling.firstSeq = intent.firstSeq;
+    this.#filling.rows.push(...await this.#options.progress.outbox(this.position, intent.lastSeq));
+    await this.#insertBlock();
+  }
+
+  /** Reads the journal until the block is full or nothing is left; then the live groups follow on without a gap. */
+  async #catchUp(): Promise<void> {
+    const { journal, progress } = this.#options;
+    while (!this.#filling.isFull && !this.#stopping) {
+      const batch = await journal.read(this.#consumedSeq + 1);
+      if (!batch) {
+        this.isLagging = false;
+        return;
+      }
+      const before = this.#consumedSeq;
+      this.#consume(batch.firstSeq, batch.records);
+      this.#filling.rows.push(...await progress.outbox(before, this.#consumedSeq));
+      // Yields: catching up must not hold the sockets.
+      await new Promise((resolve) => { setImmediate(resolve); });
+    }
+  }
+
+  async #insertBlock(): Promise<void> {
+    const block = this.#filling;
+    this.#filling = this.#spare;
+    this.#inserting = true;
+    const { progress, history } = this.#options;
+    const rowCount = block.columns.rowCount;
+    if (rowCount > 0) {
+      const intent = { firstSeq: block.firstSeq, lastSeq: block.lastSeq };
+      await this.#untilDone(() => progress.saveIntent(intent));
+      await this.#untilDone(() => history.insertMeasurements(block.columns, `${intent.firstSeq}-${intent.lastSeq}`));
+      if (!this.#stopping || this.lastError === undefined) this.#options.onInserted('measurements', rowCount);
+    }
+    const tables = groupByTable(block.rows);
+    for (const [table, rows] of tables) {
+      await this.#untilDone(() => history.insertRows(table, rows.map((row) => row.text)));
+      this.#options.onInserted(table, rows.length);
+    }
+    if (block.deletion) await this.#delete(block.deletion);
+    if (!(this.#stopping && this.lastError !== undefined)) {
+      await this.#untilDone(() => progress.savePosition(block.lastSeq));
+      this.#moved(block.lastSeq);
+    }
+    block.clear();
+    this.#spare = block;
+    this.#inserting = false;
+  }
+
+  async #delete(command: JournalCommand): Promise<void> {
+    const { table, filter } = command.body as DataDelete;
+    await this.#untilDone(() => (table === 'measurements'
+      ? this.#options.history.deleteMeasurements(command.tenant, filter, command.seq)
+      : this.#options.deleteMutable(command)));
+  }
+
+  /** Repeats until it succeeds; gives up only when the server stops (the journal has it all). */
+  async #untilDone(action: () => Promise<void>): Promise<void> {
+    for (let waitMs = RETRY_FIRST_MS; ; waitMs = Math.min(waitMs * 2, RETRY_LAST_MS)) {
+      try {
+        if (this.#stopping && this.lastError !== undefined) return;
+        await action();
+        this.lastError = undefined;
+        return;
+      } catch (error) {
+        this.insertErrorsCount += 1;
+        this.lastError = (error as Error).message;
+        this.#options.log.warn({ error: this.lastError, retryMs: waitMs }, 'projector: the history store refused; trying again');
+        await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+      }
+    }
+  }
+
+  #moved(position: number): void {
+    this.position = position;
+    this.#options.onPosition(position);
+    for (const waiter of this.#waiters.slice()) if (waiter.seq <= position) waiter.resolve();
+  }
+
+  /** For the metrics: rows that wait for an insert in memory. */
+  get pendingRows(): number { return this.#filling.columns.rowCount + this.#filling.rows.length; }
+  get isInserting(): boolean { return this.#inserting; }
+}
+
+function groupByTable(rows: readonly HistoryRow[]): Map<string, HistoryRow[]> {
+  const tables = new Map<string, HistoryRow[]>();
+  for (const row of rows) {
+    const list = tables.get(row.table);
+    if (list) list.push(row);
+    else tables.set(row.table, [row]);
+  }
+  return tables;
+}

@@ -1,0 +1,184 @@
+/**
+ * Commands: every write is one (design, "log first, one writer per device"). A gateway validates its input and makes a
+ * command; the journal stores it; the actor named by its key decides what it does.
+ */
+import type { ProcessingMode } from './processing-mode.ts';
+
+/** What a command asks for, and the shape of its body. Numbers are stored in the journal: never reuse one. */
+export const COMMAND = {
+  /** Binary body, see measurement-record.ts. Key: source. */
+  MEASUREMENT: 1,
+  /** `EventCreate`. Key: source. */
+  EVENT_CREATE: 2,
+  EVENT_UPDATE: 3,
+  EVENT_DELETE: 4,
+  ALARM_CREATE: 5,
+  ALARM_UPDATE: 6,
+  /** `AlarmOfTypeUpdate`: of the open alarm of a type (SmartREST 305, 306). */
+  ALARM_OF_TYPE_UPDATE: 7,
+  MANAGED_OBJECT_CREATE: 8,
+  MANAGED_OBJECT_UPDATE: 9,
+  MANAGED_OBJECT_DELETE: 10,
+  /** Key: parent. Sends PARENT_ADD to the child. */
+  CHILD_ADD: 11,
+  CHILD_REMOVE: 12,
+  /** Key: child. */
+  PARENT_ADD: 13,
+  PARENT_REMOVE: 14,
+  /** Key: the external ID. */
+  EXTERNAL_ID_BIND: 15,
+  EXTERNAL_ID_UNBIND: 16,
+  /** Key: the external ID. Finds or creates the managed object of a device, `DeviceEnsure`. */
+  DEVICE_ENSURE: 17,
+  OPERATION_CREATE: 18,
+  OPERATION_UPDATE: 19,
+  /** `DataDelete`: DELETE of a collection by filters. Key: tenant. */
+  DATA_DELETE: 20,
+  /** Key: the tenant. */
+  USER_PUT: 21,
+  USER_DELETE: 22,
+  /** Key: the MQTT session, `SessionChange`. */
+  SESSION_SAVE: 23,
+  SESSION_REMOVE: 24,
+  SESSION_MESSAGE_ADD: 25,
+  SESSION_MESSAGE_REMOVE: 26,
+  SESSION_RECEIVE: 27,
+  SESSION_RELEASE: 28,
+  /** Key: device. Remembers external ID of the object so that its deletion unbinds them. */
+  EXTERNAL_ID_NOTE: 29,
+  EXTERNAL_ID_FORGET: 30,
+  /** `EntityDelete`, sent for each entity that a DATA_DELETE selects. Key: source. */
+  ALARM_DELETE: 31,
+  OPERATION_DELETE: 32,
+} as const;
+export type CommandKind = (typeof COMMAND)[keyof typeof COMMAND];
+
+/** The actor that handles a command: a managed object's id (number) or a text key (`x:<type>\n<externalId>`, `t`, `s:<session>`). */
+export type ActorKey = number | string;
+
+/** A command whose body is JSON (all but MEASUREMENT). */
+export interface Command<Body extends object = object> {
+  readonly kind: CommandKind;
+  /** The tenant's number. */
+  readonly tenant: number;
+  readonly key: ActorKey;
+  readonly mode: ProcessingMode;
+  /** When the gateway received it, ms since 1970; becomes creationTime and lastUpdated. */
+  readonly receivedAt: number;
+  readonly body: Body;
+}
+
+/** Raw JSON text of an entity as the client sent it (top level compacted), without server-kept members. */
+export type DocumentText = string;
+
+export interface EventCreate { readonly id: string; readonly type: string; readonly time: number; readonly doc: DocumentText;
+  /** SmartREST 402: the position also goes to the managed object. */
+  readonly position?: DocumentText }
+/** `doc` holds the members to merge (null removes). */
+export interface EntityUpdate { readonly id: string; readonly doc: DocumentText }
+export interface AlarmCreate { readonly id: string; readonly type: string; readonly time: number; readonly severity: string;
+  readonly status: string; readonly doc: DocumentText; readonly user: string }
+export interface AlarmUpdate extends EntityUpdate { readonly user: string }
+export interface AlarmOfTypeUpdate { readonly type: string; readonly doc: DocumentText; readonly user: string }
+export interface ManagedObjectCreate { readonly id: string; readonly owner: string; readonly doc: DocumentText;
+  /** Links the new object below this parent as part of its creation. */
+  readonly parent?: { readonly id: string; readonly kind: ChildKind } }
+export interface ManagedObjectUpdate { readonly doc: DocumentText; readonly mayChangeOwner: boolean;
+  /** Members that are only set when absent (SmartREST 117). */
+  readonly onlyWhenAbsent?: boolean }
+export type ChildKind = 'childDevices' | 'childAssets' | 'childAdditions';
+export interface ChildLink { readonly kind: ChildKind; readonly child: string; readonly parent: string }
+export interface ExternalIdBind { readonly type: string; readonly externalId: string; readonly managedObject: string }
+/** Answers `{id, created}`: the managed object bound to the external ID, made from `doc` with `id` when there is none. */
+export interface DeviceEnsure { readonly type: string; readonly externalId: string; readonly id: string; readonly owner: string;
+  readonly doc: DocumentText; readonly parent?: { readonly id: string; readonly kind: ChildKind };
+  /** When it exists: merge `doc` into it (SmartREST 102 repeated) instead of leaving it alone. */
+  readonly updateExisting?: boolean }
+export interface EntityDelete { readonly id: string }
+export interface OperationCreate { readonly id: string; readonly doc: DocumentText; readonly user: string }
+/** By `id`, or the oldest in `fromStatus` with `fragment` (SmartREST 501-503), or all of these (507). */
+export interface OperationUpdate { readonly id?: string; readonly fragment?: string; readonly fromStatus?: string;
+  readonly all?: boolean; readonly doc: DocumentText; readonly user: string }
+export interface DataDelete { readonly table: 'measurements' | 'events' | 'alarms' | 'operations';
+  readonly filter: Readonly<Record<string, string>> }
+
+/** Bodies of the SESSION commands: `SessionSave` and, for messages and packet ids, `SessionMessage`. Key: `s:<session key>`. */
+export interface SessionSave { readonly session: string; readonly subscriptions: readonly (readonly [string, 0 | 1 | 2])[];
+  readonly expirySeconds: number; readonly disconnectedAt: number }
+export interface SessionMessage { readonly session: string; readonly id: number; readonly topic: string;
+  /** Base64. */
+  readonly payload: string; readonly qos: 0 | 1 | 2 }
+/** `id` is a message's or a packet's. */
+export interface SessionItem { readonly session: string; readonly id: number }
+/** Key: `t`. `password` is the hash of model/password.ts, never the password. */
+export interface UserPut { readonly userName: string; readonly password?: string; readonly roles?: readonly string[];
+  readonly enabled?: boolean; readonly doc?: DocumentText; readonly mustBeNew?: boolean }
+
+/** Sends commands to their actors through the journal. */
+export interface CommandPort {
+  /**
+   * Appends, waits until the command is durable, handled and its state committed.
+   * @returns the actor's answer (a JSON value; entities as `{doc: text}`).
+   * @throws PlatformError as decided by the actor, `general/busy` when the journal is at its bound.
+   */
+  request<Answer>(command: Command): Promise<Answer>;
+}
+
+/** Blocks of ids reserved in the document store; ids grow with time, unique over tenants and kinds, below 2^53. */
+export interface IdSource {
+  next(): number;
+  /** The id that `next` will give. */
+  peek(): number;
+}
+
+/** Current state for reads by id (design 3). Values are JSON text. Committed state only. */
+export interface DocumentReader {
+  get(collection: Collection, tenant: number, id: string): string | undefined | Promise<string | undefined>;
+  getMany(collection: Collection, tenant: number, ids: readonly string[]): (string | undefined)[] | Promise<(string | undefined)[]>;
+  /** Ids (with values) in byte order that begin with `prefix`, after `after`, at most `limit`. */
+  list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }):
+    { id: string; value: string }[] | Promise<{ id: string; value: string }[]>;
+}
+
+/**
+ * Collections of the document store.
+ * managedObject: id -> text of all members but links; externalId: `<type>\n<externalId>` -> {"managedObject":"1"};
+ * externalIdsOf: `<moId>\n<type>\n<externalId>` -> ''; children: `<parent>\n<kind>\n<child>` -> '' ; parents: `<child>\n<kind>\n<parent>` -> '';
+ * alarm, event, operation: id -> text; openAlarm: `<source>\n<type>` -> alarm id; openOperation: `<device>\n<operation id>` -> status;
+ * user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session: key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
+ */
+export type Collection = 'managedObject' | 'externalId' | 'externalIdsOf' | 'children' | 'parents' | 'alarm' | 'event' | 'operation'
+  | 'openAlarm' | 'openOperation' | 'user' | 'session' | 'sessionMessage' | 'tenant' | 'pending' | 'meta';
+
+/** A row value of a history query. */
+export interface HistoryReader {
+  /**
+   * Runs a SELECT after everything acknowledged before this call has become visible (read your writes).
+   * `sql` has `{name:Type}` places, values are bound. Tables: see src/store/schema.ts.
+   * @throws PlatformError `general/history-unavailable`.
+   */
+  query<Row>(sql: string, params: Readonly<Record<string, unknown>>): Promise<Row[]>;
+  /** The same as a stream of text in `format` (CSV, JSONEachRow). */
+  stream(sql: string, params: Readonly<Record<string, unknown>>, format: string): Promise<AsyncIterable<Uint8Array>>;
+}
+
+/** A notification on the live bus. */
+export interface Notification {
+  readonly tenant: number;
+  readonly area: 'measurements' | 'events' | 'alarms' | 'managedobjects' | 'operations';
+  /** Managed object id: the source, the device, or the object itself. */
+  readonly source: string;
+  readonly action: 'CREATE' | 'UPDATE' | 'DELETE';
+  /** The entity as JSON text with `source` but without `self` links; for DELETE the id as JSON string. Made when first asked for:
+   * call at most once per subscriber batch, keep the text. */
+  text(): string;
+}
+
+/** The live bus (in process | NATS core). Subscribers are called synchronously and must not throw or block. */
+export interface LiveBus {
+  /** True when somebody listens to the area in the tenant: publishers skip the work otherwise. */
+  hasSubscribers(tenant: number, area: Notification['area']): boolean;
+  publish(notification: Notification): void;
+  /** @returns a function that ends the subscription. */
+  subscribe(tenant: number, area: Notification['area'], listener: (notification: Notification) => void): () => void;
+}

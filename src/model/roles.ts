@@ -1,0 +1,21 @@
+/** The permission catalogue (document 4 section 3.4). */
+
+const READ_ADMIN = ['ALARM', 'AUDIT', 'EVENT', 'MEASUREMENT', 'DEVICE_CONTROL', 'BULK_OPERATION', 'IDENTITY', 'RETENTION_RULE', 'OPTION_MANAGEMENT',
+  'APPLICATION_MANAGEMENT', 'CEP_MANAGEMENT', 'DATA_BROKER', 'SCHEDULE_REPORT', 'SIMULATOR', 'SMS', 'SMARTRULE', 'MACHINE_LEARNING'];
+const READ_ADMIN_CREATE = ['INVENTORY', 'MANAGED_OBJECT', 'BINARY'];
+
+const catalogue = (areas: readonly string[], levels: readonly string[]): string[] =>
+  areas.flatMap((area) => levels.map((level) => `ROLE_${area}_${level}`));
+
+/** All roles but those of the platform itself: what the administrator of a tenant has. */
+export const ROLES: readonly string[] = [
+  ...catalogue(READ_ADMIN, ['READ', 'ADMIN']),
+  ...catalogue(READ_ADMIN_CREATE, ['READ', 'ADMIN', 'CREATE']),
+  ...catalogue(['USER_MANAGEMENT'], ['READ', 'ADMIN', 'CREATE', 'OWN_READ', 'OWN_ADMIN']),
+  ...catalogue(['TENANT_MANAGEMENT'], ['READ', 'ADMIN', 'CREATE', 'UPDATE']),
+  'ROLE_TENANT_STATISTICS_READ', 'ROLE_TENANT_ADMIN', 'ROLE_NOTIFICATION_2_ADMIN', 'ROLE_REMOTE_ACCESS_ADMIN', 'ROLE_DEVICE',
+];
+
+/** The only role of the device bootstrap user (document 4 section 4.1). */
+export const BOOTSTRAP_ROLE = 'ROLE_DEVICE_BOOTSTRAP';
+export const BOOTSTRAP_USER = 'devicebootstrap';

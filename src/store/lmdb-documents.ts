@@ -1,0 +1,64 @@
+/** Documents on LMDB. Keys: `<collection code><tenant>/<id>`, so that a collection of a tenant is one range in id order. */
+import type { DocumentChange, Documents } from '../actors/documents.ts';
+import type { Collection } from '../model/command.ts';
+import type { LmdbEnvironment } from './lmdb-environment.ts';
+import { KEY_BYTES_MAX } from './lmdb-environment.ts';
+
+const CODES: Readonly<Record<Collection, string>> = {
+  managedObject: 'M', externalId: 'X', externalIdsOf: 'Y', children: 'C', parents: 'P', alarm: 'A', event: 'E', operation: 'O',
+  openAlarm: 'a', openOperation: 'o', user: 'U', session: 'S', sessionMessage: 'Q', tenant: 'T', pending: 'F', meta: 'm',
+};
+
+const POSITION_KEY = 'm0/position';
+
+export class LmdbDocuments implements Documents {
+  readonly #environment: LmdbEnvironment;
+
+  constructor(environment: LmdbEnvironment) {
+    this.#environment = environment;
+  }
+
+  get(collection: Collection, tenant: number, id: string): string | undefined {
+    if (id.length > KEY_BYTES_MAX) return undefined;
+    return this.#environment.documents.get(keyOf(collection, tenant, id));
+  }
+
+  getMany(collection: Collection, tenant: number, ids: readonly string[]): (string | undefined)[] {
+    return ids.map((id) => this.get(collection, tenant, id));
+  }
+
+  list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }): { id: string; value: string }[] {
+    const base = `${CODES[collection]}${tenant}/`;
+    const start = base + (options.after ?? prefix);
+    const found: { id: string; value: string }[] = [];
+    for (const { key, value } of this.#environment.documents.getRange({ start })) {
+      if (!key.startsWith(base + prefix) || found.length >= options.limit) break;
+      const id = key.slice(base.length);
+      if (id !== options.after) found.push({ id, value });
+    }
+    return found;
+  }
+
+  async commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {
+    const { documents } = this.#environment;
+    // All operations of one event turn are one LMDB transaction; the callback keeps them atomic in any case.
+    await documents.batch(() => {
+      for (const { collection, tenant, id, value } of changes) {
+        const key = keyOf(collection, tenant, id);
+        if (value === undefined) void documents.remove(key);
+        else void documents.put(key, value);
+      }
+      if (position !== undefined) void documents.put(POSITION_KEY, String(position));
+    });
+  }
+
+  position(): number {
+    return Number(this.#environment.documents.get(POSITION_KEY) ?? 0);
+  }
+}
+
+function keyOf(collection: Collection, tenant: number, id: string): string {
+  const key = `${CODES[collection]}${tenant}/${id}`;
+  if (Buffer.byteLength(key) > KEY_BYTES_MAX) throw new Error(`document key of ${Buffer.byteLength(key)} bytes; at most ${KEY_BYTES_MAX}`);
+  return key;
+}
