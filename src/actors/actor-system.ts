@@ -23,6 +23,9 @@ import { NotLoaded, StateView } from './state-view.ts';
 export const OUTBOX_PREFIX = 'rows/';
 export const outboxKey = (lastSeq: number): string => OUTBOX_PREFIX + String(lastSeq).padStart(16, '0');
 
+/** Groups without commands between two saves of the position. */
+const PASSED_GROUPS_MAX = 256;
+
 interface Reply { resolve: (answer: unknown) => void; reject: (error: Error) => void }
 
 /** One journal group on its way through the actors. */
@@ -57,6 +60,7 @@ export class ActorSystem {
   readonly #followUps: FollowUps;
   readonly #uncommittedRows = new Map<number, HistoryRow[]>();
   #current: Group | undefined;
+  #passedCount = 0;
   #commits: Promise<void> = Promise.resolve();
 
   constructor(options: ActorSystemOptions) {
@@ -91,7 +95,10 @@ export class ActorSystem {
       at += records.readUInt32LE(at);
     }
     const lastSeq = seq - 1;
-    if (commands.length === 0 && this.#groups.length === 0) return { lastSeq, rows: [] };
+    if (commands.length === 0 && this.#groups.length === 0) {
+      this.#passedGroup(lastSeq);
+      return { lastSeq, rows: [] };
+    }
     const group: Group = { lastSeq, outstanding: commands.length, contexts: [], outcomes: [], rows: [] };
     this.#groups.push(group);
     this.#current = group;
@@ -99,6 +106,14 @@ export class ActorSystem {
     this.#current = undefined;
     this.#commitFinished();
     return { lastSeq, rows: group.rows };
+  }
+
+  /** A group without commands changes no state; the position is saved now and then, so that a restart need not read them all. */
+  #passedGroup(lastSeq: number): void {
+    this.#passedCount += 1;
+    if (this.#passedCount < PASSED_GROUPS_MAX) return;
+    this.#passedCount = 0;
+    this.#options.documents.commit([], lastSeq).catch((error: Error) => { this.#options.onCommitFailed(error); });
   }
 
   /** Rows of groups with a last sequence in (after, through] whose outbox entry may not be on disk yet. */

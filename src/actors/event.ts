@@ -23,8 +23,8 @@ export function createEvent(context: ActorContext, body: EventCreate): { doc: st
   if (isStored(command.mode)) {
     context.put('event', body.id, text);
     context.row(entityRow(command, 'events', { id: body.id, source: Number(source), members }));
-    if (body.position) {
-      context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: command.key, body: { doc: `{"c8y_Position":${body.position}}`, mayChangeOwner: false } });
+    if (body.managedObjectDoc) {
+      context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: command.key, body: { doc: body.managedObjectDoc, mayChangeOwner: false } });
     }
   }
   context.notify('events', source, 'CREATE', text);

@@ -3,6 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { EntityDelete, OperationCreate, OperationUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
+import { operationResult } from '../model/operation-result.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { ancestorsOf } from './child-links.ts';
@@ -56,12 +57,22 @@ function write(context: ActorContext, id: string, members: Members, action: 'CRE
 
 export function updateOperation(context: ActorContext, body: OperationUpdate): { doc: string } {
   const device = String(context.command.key);
-  const changes = parseMembers(body.doc);
-  const managedObjectDoc = changes.get('$managedObject');
-  changes.delete('$managedObject');
+  let managedObjectDoc = body.managedObjectDoc;
   let last = '{}';
   for (const id of body.id === undefined ? select(context, device, body) : [body.id]) {
     const members = load(context, id);
+    const changes = parseMembers(body.doc);
+    const owner = stringMember(members, 'deviceId') ?? device;
+    if (owner !== device) {
+      // SmartREST 504 to 506 name an operation that may be a child's: its own actor decides.
+      context.send({ kind: COMMAND.OPERATION_UPDATE, key: Number(owner), body });
+      return { doc: joinMembers(members) };
+    }
+    if (body.parameters) {
+      const result = operationResult(members, body.parameters, context.command.receivedAt);
+      for (const [name, value] of result.members) changes.set(name, value);
+      managedObjectDoc = result.managedObjectDoc ?? managedObjectDoc;
+    }
     last = joinMembers(members);
     if (!mergeMembers(members, changes)) continue;
     if (stringMember(members, 'status') !== 'FAILED') members.delete('failureReason');

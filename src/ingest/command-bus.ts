@@ -15,6 +15,12 @@ export interface ReplyRegistry {
   cancelReply(seq: number): void;
 }
 
+/** A record for `offer`, and who is told of its actor's answer or refusal after the state is committed. */
+export interface OfferedRecord {
+  readonly record: Buffer;
+  readonly onAnswer?: { resolve: (answer: unknown) => void; reject: (error: Error) => void };
+}
+
 export class CommandBus implements CommandPort {
   readonly #group: GroupCommit;
   readonly #replies: ReplyRegistry;
@@ -49,17 +55,21 @@ export class CommandBus implements CommandPort {
   }
 
   /**
-   * Appends at once and in order with other calls; acknowledged through `sink` when durable.
-   * @param onAnswer told of the actor's answer or refusal, after its state is committed.
+   * Appends records at once and in order with other calls, all in one group: all are durable or none. Acknowledged through `sink`.
    * @returns false when the group has no room: nothing was appended.
    */
-  offer(records: Buffer, recordCount: number, sink: AcknowledgementSink, token: number,
-    onAnswer: { resolve: (answer: unknown) => void; reject: (error: Error) => void } | undefined): boolean {
-    const at = this.#group.reserve(records.length);
+  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number): boolean {
+    let bytes = 0;
+    for (const { record } of records) bytes += record.length;
+    let at = this.#group.reserve(bytes);
     if (at < 0) return false;
-    records.copy(this.#group.buffer, at);
-    this.#group.appendMany(records.length, recordCount, sink, token);
-    if (onAnswer) this.#replies.expectReply(this.#group.lastAppendedSeq, onAnswer);
+    for (const { record } of records) at += record.copy(this.#group.buffer, at);
+    this.#group.appendMany(bytes, records.length, sink, token);
+    const firstSeq = this.#group.lastAppendedSeq - records.length + 1;
+    for (let index = 0; index < records.length; index += 1) {
+      const { onAnswer } = records[index];
+      if (onAnswer) this.#replies.expectReply(firstSeq + index, onAnswer);
+    }
     return true;
   }
 

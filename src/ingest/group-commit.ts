@@ -23,6 +23,8 @@ interface Group {
   view: DataView;
   used: number;
   recordCount: number;
+  /** When its first record was appended, `performance.now()`. */
+  beganAt: number;
   sinks: AcknowledgementSink[];
   tokens: number[];
 }
@@ -33,6 +35,8 @@ export interface GroupCommitOptions {
   readonly journalBytesMax: number;
   /** Takes a durable group, in order, before its senders are told. May not keep `records` after it returns. */
   readonly onDurable: (firstSeq: number, records: Buffer) => void;
+  /** Told of each group: its records, and the time from its first record until it was durable and handled. */
+  readonly onCommitted?: (recordCount: number, durationMs: number) => void;
   /** A name of the limit while writes are refused (disk full), undefined otherwise. */
   readonly refusal: () => string | undefined;
   readonly onError: (error: Error) => void;
@@ -47,6 +51,8 @@ export class GroupCommit {
   #nextSeq: number;
   #waiting: (() => void)[] = [];
   #idle: (() => void)[] = [];
+  /** To be acknowledged behind the group that is being committed. */
+  #behind: { sink: AcknowledgementSink; token: number }[] = [];
   readonly #touched = new Set<AcknowledgementSink>();
   readonly #commitNow = (): void => { this.#scheduled = false; this.#commit(); };
   /** Groups and records committed, for the metrics. */
@@ -92,6 +98,7 @@ export class GroupCommit {
   /** Ends several records that were encoded one behind the other and are acknowledged as one: all of them are durable or none. */
   appendMany(bytes: number, recordCount: number, sink: AcknowledgementSink, token: number): void {
     const group = this.#open;
+    if (group.recordCount === 0) group.beganAt = performance.now();
     group.used += bytes;
     group.recordCount += recordCount;
     group.sinks.push(sink);
@@ -100,6 +107,19 @@ export class GroupCommit {
       this.#scheduled = true;
       // After the poll phase: everything that the sockets of this turn delivered is one group.
       setImmediate(this.#commitNow);
+    }
+  }
+
+  /** Acknowledges something that has no record, in order behind what was appended before it. */
+  acknowledgeInOrder(sink: AcknowledgementSink, token: number): void {
+    if (this.#open.recordCount > 0) {
+      this.#open.sinks.push(sink);
+      this.#open.tokens.push(token);
+    } else if (this.#committing) {
+      this.#behind.push({ sink, token });
+    } else {
+      sink.durable(token);
+      sink.flushDurable();
     }
   }
 
@@ -138,10 +158,15 @@ export class GroupCommit {
     this.groupsCount += 1;
     this.recordsCount += group.recordCount;
     this.#options.onDurable(firstSeq, records);
+    this.#options.onCommitted?.(group.recordCount, performance.now() - group.beganAt);
     const { sinks, tokens } = group;
     for (let index = 0; index < sinks.length; index += 1) {
       const sink = sinks[index];
       sink.durable(tokens[index]);
+      this.#touched.add(sink);
+    }
+    for (const { sink, token } of this.#behind.splice(0)) {
+      sink.durable(token);
       this.#touched.add(sink);
     }
     for (const sink of this.#touched) sink.flushDurable();
@@ -174,7 +199,7 @@ export class GroupCommit {
 
 function newGroup(): Group {
   const buffer = Buffer.allocUnsafeSlow(GROUP_BYTES_FIRST);
-  return { buffer, view: new DataView(buffer.buffer, buffer.byteOffset, buffer.length), used: 0, recordCount: 0, sinks: [], tokens: [] };
+  return { buffer, view: new DataView(buffer.buffer, buffer.byteOffset, buffer.length), used: 0, recordCount: 0, beganAt: 0, sinks: [], tokens: [] };
 }
 
 function growGroup(group: Group, bytes: number): void {

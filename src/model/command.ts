@@ -72,8 +72,8 @@ export interface Command<Body extends object = object> {
 export type DocumentText = string;
 
 export interface EventCreate { readonly id: string; readonly type: string; readonly time: number; readonly doc: DocumentText;
-  /** SmartREST 402: the position also goes to the managed object. */
-  readonly position?: DocumentText }
+  /** Merged into the source (SmartREST 402: its position). */
+  readonly managedObjectDoc?: DocumentText }
 /** `doc` holds the members to merge (null removes). */
 export interface EntityUpdate { readonly id: string; readonly doc: DocumentText }
 export interface AlarmCreate { readonly id: string; readonly type: string; readonly time: number; readonly severity: string;
@@ -98,7 +98,11 @@ export interface EntityDelete { readonly id: string }
 export interface OperationCreate { readonly id: string; readonly doc: DocumentText; readonly user: string }
 /** By `id`, or the oldest in `fromStatus` with `fragment` (SmartREST 501-503), or all of these (507). */
 export interface OperationUpdate { readonly id?: string; readonly fragment?: string; readonly fromStatus?: string;
-  readonly all?: boolean; readonly doc: DocumentText; readonly user: string }
+  readonly all?: boolean; readonly doc: DocumentText; readonly user: string;
+  /** What the device answered (SmartREST 503, 506): its meaning depends on the operation. */
+  readonly parameters?: readonly string[];
+  /** Merged into the device when an operation was found. */
+  readonly managedObjectDoc?: DocumentText }
 export interface DataDelete { readonly table: 'measurements' | 'events' | 'alarms' | 'operations';
   readonly filter: Readonly<Record<string, string>> }
 

@@ -34,7 +34,8 @@ export interface MeasurementParts {
  * Values of one fragment stand together at the place of the first; of values with equal names the last wins.
  */
 export function measurementText(parts: MeasurementParts): string {
-  const head = `{"time":"${formatTime(parts.time)}","source":{"id":${JSON.stringify(parts.sourceId)}},"type":${JSON.stringify(parts.type)}`;
+  const source = `"source":{"id":${JSON.stringify(parts.sourceId)}}`;
+  const head = `{"time":"${formatTime(parts.time)}",${source},"type":${JSON.stringify(parts.type)}`;
   if (parts.values.length === 0) return `${head}}`;
   if (parts.values.length === 1) {
     const only = parts.values[0];

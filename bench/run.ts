@@ -1,0 +1,70 @@
+/** Runs scenarios one after the other, each with fresh servers, and keeps what they record. */
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Options } from './options.ts';
+import type { Context, Sample, Scenario } from './scenario.ts';
+import { Millrace } from './subjects/millrace.ts';
+import { startMosquitto, startNodePeer } from './subjects/peers.ts';
+import type { Subject, SubjectName } from './subjects/subject.ts';
+
+export interface RunRecord { samples: Sample[]; notes: string[] }
+
+/** Called after each scenario: with all samples so far, or with the reason why it failed. */
+export interface RunHooks {
+  finished(scenario: Scenario, samples: readonly Sample[]): void;
+  failed(scenario: Scenario, error: Error): void;
+  progress(text: string): void;
+}
+
+/** @param resultFile gets a JSON line for each sample as soon as it is known. A failed scenario does not stop the others. */
+export async function runScenarios(
+  scenarios: readonly Scenario[], options: Options, resultFile: string, hooks: RunHooks,
+): Promise<RunRecord> {
+  const record: RunRecord = { samples: [], notes: [] };
+  const root = mkdtempSync(join(options.dataRoot, 'millrace-bench-'));
+  process.on('exit', () => rmSync(root, { recursive: true, force: true }));
+  for (const scenario of scenarios) {
+    const started: Subject[] = [];
+    let number = 0;
+    const context: Context = {
+      options, rounds: options.rounds, samples: record.samples,
+      start: async (name) => {
+        const directory = join(root, `${scenario.name}-${++number}`);
+        mkdirSync(directory, { recursive: true });
+        const subject = await startSubject(name, directory, options);
+        started.push(subject);
+        return subject;
+      },
+      chosen: (names) => choose(names, options),
+      record: (sample) => {
+        record.samples.push(sample);
+        appendFileSync(resultFile, `${JSON.stringify(sample)}\n`);
+      },
+      note: (text) => void record.notes.push(text),
+      progress: hooks.progress,
+    };
+    try {
+      await scenario.run(context);
+      hooks.finished(scenario, record.samples);
+    } catch (error) {
+      record.notes.push(`${scenario.name} failed: ${(error as Error).message}`);
+      hooks.failed(scenario, error as Error);
+    } finally {
+      for (const subject of started) await subject.stop();
+      for (let index = 1; index <= number; index++) rmSync(join(root, `${scenario.name}-${index}`), { recursive: true, force: true });
+    }
+  }
+  return record;
+}
+
+function choose(names: readonly SubjectName[], options: Options): SubjectName[] {
+  if (options.noPeers) return names.filter((name) => name === 'millrace');
+  return options.peersOnly ? names.filter((name) => name !== 'millrace') : [...names];
+}
+
+function startSubject(name: SubjectName, directory: string, options: Options): Promise<Subject> {
+  if (name === 'millrace') {
+    return Millrace.start({ directory, engineCore: options.engineCore, entry: options.server });
+  }
+  return name === 'mosquitto' ? startMosquitto(directory) : startNodePeer(name, directory);
+}

@@ -1,0 +1,13 @@
+/** The suite in the order in which it runs. */
+import type { Scenario } from '../scenario.ts';
+import { idleConnections, newConnections } from './connections.ts';
+import { httpOne, httpThousand } from './http-rates.ts';
+import { acknowledgement, liveAndVisible } from './latencies.ts';
+import { qos0, qos1Few, qos1Many, qos1Most, soak } from './mqtt-rates.ts';
+import { queries } from './queries.ts';
+import { restart } from './restart.ts';
+
+export const SCENARIOS: readonly Scenario[] = [
+  qos1Few, qos1Many, qos1Most, qos0, httpOne, httpThousand, acknowledgement, liveAndVisible, idleConnections, newConnections, queries,
+  restart, soak,
+];

@@ -1,0 +1,61 @@
+/** The figures to reach, as ratios within one run or as limits, and how a run stands to them. Pure. */
+import { valuesOf, type Sample } from './scenario.ts';
+import { median, spread } from './statistics.ts';
+
+export interface TargetFigure {
+  what: string;
+  scenario: string;
+  subject: string;
+  value: string;
+  /** The figure is divided by this subject's. */
+  relativeTo?: string;
+  atLeast?: number;
+  atMost?: number;
+  unit: string;
+}
+
+const millrace = { subject: 'millrace', value: 'ratePerSecond', unit: '×' } as const;
+
+export const TARGETS: readonly TargetFigure[] = [
+  { ...millrace, what: 'QoS 1, 100 connections, 16 in flight', scenario: 'qos1-100x16', relativeTo: 'mosquitto', atLeast: 1.5 },
+  { ...millrace, what: 'QoS 1, 100 connections, 16 in flight', scenario: 'qos1-100x16', relativeTo: 'aedes', atLeast: 2.5 },
+  { ...millrace, what: 'QoS 1, 1,000 connections, 1 in flight', scenario: 'qos1-1000x1', relativeTo: 'mosquitto', atLeast: 0.45 },
+  { ...millrace, what: 'QoS 1, 1,000 connections, 1 in flight', scenario: 'qos1-1000x1', relativeTo: 'aedes', atLeast: 1.3 },
+  { ...millrace, what: 'QoS 0, 100 connections, rows visible', scenario: 'qos0-100', relativeTo: 'mosquitto', atLeast: 1.5 },
+  { ...millrace, what: 'POST of one measurement, 512 connections', scenario: 'http-one', relativeTo: 'bare-uws', atLeast: 0.45 },
+  { ...millrace, what: 'POST of one measurement, 512 connections', scenario: 'http-one', relativeTo: 'fastify', atLeast: 1 },
+  { ...millrace, what: 'POST of 1,000 measurements', scenario: 'http-1000', relativeTo: 'bare-uws', atLeast: 0.5 },
+  { what: 'acknowledgement at half load, p99', scenario: 'latency', subject: 'millrace', value: 'p99Ms', atMost: 25, unit: 'ms' },
+  { what: 'to a live subscriber, p99', scenario: 'live', subject: 'to subscriber', value: 'p99Ms', atMost: 50, unit: 'ms' },
+  { what: 'to a query without a flush, p99', scenario: 'live', subject: 'to query', value: 'p99Ms', atMost: 1_000, unit: 'ms' },
+  { what: 'idle MQTT connection', scenario: 'idle', subject: 'millrace', value: 'bytesPerConnection', atMost: 8_192, unit: 'bytes' },
+  { what: 'new connections', scenario: 'connect', subject: 'millrace', value: 'ratePerSecond', atLeast: 5_000, unit: '/s' },
+  { what: 'last 100 values of one device, p99', scenario: 'queries', subject: 'list', value: 'p99Ms', atMost: 50, unit: 'ms' },
+  { what: 'one hour of one series, p99', scenario: 'queries', subject: 'series', value: 'p99Ms', atMost: 50, unit: 'ms' },
+  {
+    what: 'server process under full load, 10,000 connections', scenario: 'qos1-10000x1', subject: 'millrace', value: 'serverMebibytes',
+    atMost: 400, unit: 'MiB',
+  },
+];
+
+export interface Verdict { target: TargetFigure; measured: number; spread: number; met: boolean | undefined }
+
+/** @returns a verdict for each target; `met` is undefined where the run has no figure for it. */
+export function verdicts(samples: readonly Sample[]): Verdict[] {
+  return TARGETS.map((target) => {
+    const figures = ratios(samples, target);
+    const measured = median(figures);
+    if (Number.isNaN(measured)) return { target, measured, spread: 0, met: undefined };
+    const met = (target.atLeast === undefined || measured >= target.atLeast) && (target.atMost === undefined || measured <= target.atMost);
+    return { target, measured, spread: spread(figures), met };
+  });
+}
+
+/** The ratio is taken round by round: both sides met the same minute of the machine. */
+function ratios(samples: readonly Sample[], target: TargetFigure): number[] {
+  const own = valuesOf(samples, target.scenario, target.subject, target.value);
+  if (target.relativeTo === undefined) return own;
+  const others = valuesOf(samples, target.scenario, target.relativeTo, target.value);
+  const count = Math.min(own.length, others.length);
+  return Array.from({ length: count }, (_, index) => own[index]! / others[index]!);
+}

@@ -1,0 +1,9 @@
+/** `npm run docs`: writes the pages of docs/ that are generated from tables in the source. Tests compare them. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureBuilt, ensureInstalled, root } from './setup.mjs';
+
+await ensureInstalled();
+if (!await ensureBuilt()) process.exit(1);
+const { configurationPage } = await import(new URL('../dist/src/config.js', import.meta.url).href);
+writeFileSync(join(root, 'docs', 'configuration.md'), configurationPage());

@@ -1,0 +1,129 @@
+/**
+ * What the start and test scripts share: installs the packages and builds, each only when it is needed. Plain JavaScript
+ * without dependencies, because it runs before there are any.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+const NODE_MIN = [20, 19];
+const stampPath = join(root, 'dist', '.build');
+const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+
+/** Notes are for people: standard error. */
+export const say = (text) => { process.stderr.write(`millrace: ${text}\n`); };
+
+/** Ends with a sentence instead of a syntax error deep inside when Node is too old. */
+export function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > NODE_MIN[0] || (major === NODE_MIN[0] && minor >= NODE_MIN[1])) return;
+  say(`Node ${process.versions.node} is too old; ${NODE_MIN.join('.')} or newer is needed`);
+  process.exit(1);
+}
+
+/** Runs a program in the repository and hands signals on to it; resolves to its exit code. */
+export function run(program, args, options = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], ...options });
+    const hand = (signal) => { child.kill(signal); };
+    process.on('SIGTERM', hand).on('SIGINT', hand);
+    const finish = (code) => {
+      process.off('SIGTERM', hand).off('SIGINT', hand);
+      resolve(code);
+    };
+    child.on('error', (error) => { say(`${program} cannot be run: ${error.message}`); finish(127); });
+    child.on('close', (code, signal) => finish(signal === null ? code : 128 + (signal === 'SIGINT' ? 2 : 15)));
+  });
+}
+
+/** True when what is in node_modules differs from the lock in what it holds. Packages for other platforms may be absent. */
+function isInstallStale() {
+  const installedPath = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(installedPath)) return true;
+  const installed = JSON.parse(readFileSync(installedPath, 'utf8')).packages;
+  const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  return Object.entries(wanted).some(([path, entry]) => path !== ''
+    && installed[path]?.version !== entry.version && !(installed[path] === undefined && (entry.optional || entry.devOptional || entry.peer)));
+}
+
+/** Installs the packages of the lock when they are missing or stale. Ends the process when that fails. */
+export async function ensureInstalled() {
+  if (!isInstallStale()) return;
+  say('installing packages (npm ci; about 1 GB, a minute or more) …');
+  const startMs = Date.now();
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  // Under npm its own path is known; npm on Windows or under other names is found that way too.
+  const npm = process.env.npm_execpath;
+  const stdio = ['ignore', 2, 2];
+  const code = npm?.endsWith('.js') ? await run(process.execPath, [npm, ...args], { stdio }) : await run('npm', args, { stdio });
+  if (code !== 0) {
+    say(`npm ci failed with exit code ${code}`);
+    process.exit(code > 128 ? code : 1);
+  }
+  say(`packages installed in ${seconds(startMs)} s`);
+}
+
+const seconds = (startMs) => ((Date.now() - startMs) / 1000).toFixed(0);
+
+/** A hash of the content of everything that the build is made of. */
+function sourceHash() {
+  const hash = createHash('sha256');
+  const add = (path) => hash.update(path).update(readFileSync(join(root, path)));
+  for (const path of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json']) add(path);
+  for (const folder of ['src', 'bench']) {
+    if (!existsSync(join(root, folder))) continue;
+    const files = readdirSync(join(root, folder), { recursive: true }).filter((name) => name.endsWith('.ts')).sort();
+    for (const name of files) add(join(folder, name));
+  }
+  return hash.digest('hex');
+}
+
+/**
+ * Compiles into dist/ when a source has changed since the last build.
+ * @returns false when the compiler found errors; the caller says what follows.
+ */
+export async function ensureBuilt() {
+  const hash = sourceHash();
+  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash) return true;
+  say('building …');
+  const startMs = Date.now();
+  const code = await run(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { stdio: ['ignore', 2, 2] });
+  if (code !== 0) return false;
+  mkdirSync(dirname(stampPath), { recursive: true });
+  writeFileSync(`${stampPath}.${process.pid}`, hash);
+  renameSync(`${stampPath}.${process.pid}`, stampPath);
+  say(`built in ${seconds(startMs)} s`);
+  return true;
+}
+
+/** True when the program is on the path. */
+export function hasProgram(name) {
+  return spawnSync('sh', ['-c', `command -v ${name}`], { stdio: 'ignore' }).status === 0;
+}
+
+/**
+ * Installs Debian packages for programs that are missing, where that is possible.
+ * @param programs program name to package name.
+ * @returns the programs that are missing afterwards.
+ */
+export async function ensurePrograms(programs) {
+  const missing = Object.keys(programs).filter((name) => !hasProgram(name));
+  if (missing.length === 0) return [];
+  if (process.getuid?.() !== 0 || !hasProgram('apt-get')) {
+    say(`missing: ${missing.join(', ')} (apt-get install ${missing.map((name) => programs[name]).join(' ')})`);
+    return missing;
+  }
+  say(`installing ${missing.join(', ')} with apt-get …`);
+  // RUNLEVEL=1 keeps the packages from starting services: the tests start their own on free ports.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const stdio = ['ignore', 'ignore', 2];
+  await run('apt-get', ['-qq', 'update'], { env, stdio });
+  await run('apt-get', ['-qq', 'install', '-y', '--no-install-recommends', ...new Set(missing.map((name) => programs[name]))], { env, stdio });
+  const left = missing.filter((name) => !hasProgram(name));
+  if (left.length > 0) say(`still missing after apt-get: ${left.join(', ')}`);
+  return left;
+}

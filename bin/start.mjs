@@ -1,0 +1,14 @@
+/** `npm start -- <flags>`: installs and builds when needed, then runs `millrace serve <flags>` in this same process. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { checkNode, ensureBuilt, ensureInstalled, root, say } from './setup.mjs';
+
+checkNode();
+await ensureInstalled();
+if (!await ensureBuilt()) {
+  say('the build failed');
+  process.exit(1);
+}
+const main = join(root, 'dist', 'src', 'main.js');
+process.argv = [process.argv[0], main, 'serve', ...process.argv.slice(2)];
+await import(pathToFileURL(main).href);

@@ -1,0 +1,34 @@
+/** DELETE of a mutable collection by filters: each selected entity is deleted by a command to its actor (document 1, convention 8). */
+import type { JournalCommand } from '../ingest/command-record.ts';
+import type { HistoryWriter } from '../ingest/history-writer.ts';
+import { COMMAND } from '../model/command.ts';
+import type { CommandPort, DataDelete } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+
+const KINDS = { events: COMMAND.EVENT_DELETE, alarms: COMMAND.ALARM_DELETE, operations: COMMAND.OPERATION_DELETE } as const;
+
+export class DataDeletion {
+  readonly #history: HistoryWriter;
+  readonly #commands: CommandPort;
+
+  constructor(options: { history: HistoryWriter; commands: CommandPort }) {
+    this.#history = options.history;
+    this.#commands = options.commands;
+  }
+
+  /** Runs when everything before the command is in the history. Repeatable: what is gone is passed over. */
+  async run(command: JournalCommand): Promise<void> {
+    const { table, filter } = command.body as DataDelete;
+    if (table === 'measurements') throw new Error('measurements are deleted by the history store');
+    for (let afterId = 0; ;) {
+      const found = await this.#history.select(command.tenant, table, filter, afterId);
+      if (found.length === 0) return;
+      await Promise.all(found.map(({ id, source }) => this.#commands.request({
+        kind: KINDS[table], tenant: command.tenant, key: source, mode: 0, receivedAt: command.receivedAt, body: { id: String(id) },
+      }).catch((error: unknown) => {
+        if (!(error instanceof PlatformError) || error.status !== 404) throw error;
+      })));
+      afterId = found[found.length - 1].id;
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/** One request as the resources see it: who asks for what, in which form, and the ways to answer. */
+import { PlatformError } from '../model/errors.ts';
+import type { ActorKey, CommandKind } from '../model/command.ts';
+import { parseMembers } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import type { Principal } from '../model/principal.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { ProcessingMode } from '../model/processing-mode.ts';
+import { ANONYMOUS } from './authentication.ts';
+import { baseUrlOf } from './base-url.ts';
+import type { CalledAs } from './base-url.ts';
+import type { HttpExchange } from './http-exchange.ts';
+import type { Accept, ContentType, MediaKind } from './media-types.ts';
+import type { Platform } from './platform.ts';
+import type { QueryValues } from './query-values.ts';
+import type { Answer, Route } from './route.ts';
+import type { CompiledRoute, PathParameters } from './router.ts';
+
+/** Answers and errors of callback-style handlers go through the server. */
+export interface RequestOwner {
+  answer(request: ApiRequest, answer: Answer): void;
+  stream(request: ApiRequest, status: number, contentType: string): void;
+  fail(request: ApiRequest, error: unknown): void;
+}
+
+const EMPTY_BODY = Buffer.alloc(0);
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+export class ApiRequest {
+  readonly platform: Platform;
+  readonly exchange: HttpExchange;
+  readonly owner: RequestOwner;
+  /** After HEAD became GET and the method override. */
+  method: string;
+  /** Undefined while it is looked for, and for requests without one. */
+  compiled: CompiledRoute | undefined = undefined;
+  params: PathParameters = {};
+  principal: Principal = ANONYMOUS;
+  query!: QueryValues;
+  accept!: Accept;
+  contentType!: ContentType;
+  /** What the answer is written as. */
+  kind: MediaKind = 'vendor';
+  mode: ProcessingMode = PROCESSING_MODE.PERSISTENT;
+  modeName = '';
+  body: Buffer = EMPTY_BODY;
+  /** Those that the route asked for. */
+  headers: Readonly<Record<string, string>> = {};
+  origin = '';
+  wantsXBasic = false;
+  isAuthorised = false;
+  isReadingBody = false;
+  isBodyComplete = false;
+  called: CalledAs | undefined = undefined;
+  private baseUrlText: string | undefined = undefined;
+  private membersOfBody: Members | undefined = undefined;
+
+  constructor(platform: Platform, exchange: HttpExchange, owner: RequestOwner) {
+    this.platform = platform;
+    this.exchange = exchange;
+    this.owner = owner;
+    this.method = exchange.method;
+  }
+
+  get route(): Route {
+    return (this.compiled as CompiledRoute).route;
+  }
+
+  get tenant(): number {
+    return this.principal.tenantNumber;
+  }
+
+  /** Start of all links, without a slash at the end. */
+  get baseUrl(): string {
+    this.baseUrlText ??= baseUrlOf(this.platform.config.baseUrl, this.called ?? { host: '', forwardedHost: '', forwardedProto: '' });
+    return this.baseUrlText;
+  }
+
+  /** Whether an entity is to be in the answer: POST and PUT leave it out without Accept (document 1 Conventions 3). */
+  get wantsBody(): boolean {
+    return this.accept.isPresent || (this.method !== 'POST' && this.method !== 'PUT');
+  }
+
+  /** Whether the principal has one of the route's roles: what `owner` routes ask before they look at the owner. */
+  get isPrivileged(): boolean {
+    return this.hasRole(...(this.route.roles ?? []));
+  }
+
+  hasRole(...roles: readonly string[]): boolean {
+    return roles.some((role) => this.principal.roles.has(role));
+  }
+
+  /** Text of the body. @throws PlatformError `general/bad-json` when it is not UTF-8. */
+  bodyText(): string {
+    try {
+      return utf8.decode(this.body);
+    } catch {
+      throw new PlatformError('general/bad-json', { reason: 'it is not UTF-8' });
+    }
+  }
+
+  /** The body's members. @throws PlatformError `general/bad-json`. */
+  members(): Members {
+    this.membersOfBody ??= parseMembers(this.bodyText());
+    return this.membersOfBody;
+  }
+
+  /** Sends a command and waits for what its actor decides. */
+  command<Result>(kind: CommandKind, key: ActorKey, body: object): Promise<Result> {
+    const { platform, tenant, mode } = this;
+    return platform.commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body });
+  }
+
+  answer(answer: Answer): void {
+    this.owner.answer(this, answer);
+  }
+
+  /** Begins an answer in pieces; they follow through the exchange. */
+  stream(status: number, contentType: string): void {
+    this.owner.stream(this, status, contentType);
+  }
+
+  fail(error: unknown): void {
+    this.owner.fail(this, error);
+  }
+}

@@ -1,0 +1,295 @@
+/**
+ * The HTTP front end: takes a request through routing, authentication, roles, media types, body and validation to its handler, and its
+ * answer back. Everything that all resources have in common is here or in the files that this one uses.
+ */
+import { randomBytes } from 'node:crypto';
+import { PlatformError } from '../model/errors.ts';
+import { processingModeOf } from '../model/processing-mode.ts';
+import { ApiRequest } from './api-request.ts';
+import type { RequestOwner } from './api-request.ts';
+import { HeaderAuthentication } from './authentication.ts';
+import { Cors } from './cors.ts';
+import type { HttpExchange } from './http-exchange.ts';
+import { JSON_TYPE, chooseKind, parseAccept, parseContentType, vendorType } from './media-types.ts';
+import type { MediaKind } from './media-types.ts';
+import type { Platform } from './platform.ts';
+import { parseQuery } from './query-values.ts';
+import { ANSWERED } from './route.ts';
+import type { Answer, Route } from './route.ts';
+import { Router, allowedMethods } from './router.ts';
+import type { CompiledRoute } from './router.ts';
+import { UwsServer } from './uws.ts';
+import type { WebSocketHandlers } from './web-socket.ts';
+
+const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
+
+export class ApiServer implements RequestOwner {
+  readonly router: Router;
+  private readonly platform: Platform;
+  private readonly server: UwsServer;
+  private readonly authentication: HeaderAuthentication;
+  private readonly cors: Cors;
+
+  /** @param routes the whole table, see routes.ts. */
+  constructor(platform: Platform, routes: readonly Route[]) {
+    this.platform = platform;
+    this.router = new Router(routes);
+    this.authentication = new HeaderAuthentication(platform.authenticator, () => platform.now());
+    this.cors = new Cors(platform.config.allowOrigin ?? '*');
+    this.server = new UwsServer({
+      log: platform.log,
+      onRequest: (exchange) => this.accept(exchange),
+      onFailure: (exchange, error) => this.fail((exchange.context as ApiRequest | undefined) ?? this.requestOf(exchange), error),
+    });
+  }
+
+  /** Registers a WebSocket route; before `listen`. */
+  webSocket(path: string, handlers: WebSocketHandlers): void {
+    this.server.webSocket(path, handlers);
+  }
+
+  /** @param options.port 0 = any free one. @returns the port. */
+  listen(options: { readonly host: string; readonly port: number }): Promise<number> {
+    return this.server.listen(options);
+  }
+
+  /** Takes no new connections. */
+  stopListening(): void {
+    this.server.stopListening();
+  }
+
+  /** Stops listening, ends WebSockets, lets answers under way finish for `drainMs`, then closes every connection. */
+  close(drainMs: number): Promise<void> {
+    return this.server.close(drainMs);
+  }
+
+  get requestCount(): number {
+    return this.server.requestCount;
+  }
+
+  get webSocketCount(): number {
+    return this.server.webSocketCount;
+  }
+
+  private requestOf(exchange: HttpExchange): ApiRequest {
+    const request = new ApiRequest(this.platform, exchange, this);
+    exchange.context = request;
+    if (exchange.method === 'HEAD') request.method = 'GET';
+    request.accept = parseAccept(exchange.header('accept'));
+    request.origin = exchange.header('origin');
+    if (this.platform.config.baseUrl === undefined) {
+      request.called = {
+        host: exchange.header('host'), forwardedHost: exchange.header('x-forwarded-host'), forwardedProto: exchange.header('x-forwarded-proto'),
+      };
+    }
+    return request;
+  }
+
+  private accept(exchange: HttpExchange): void {
+    const request = this.requestOf(exchange);
+    if (exchange.method === 'OPTIONS') {
+      exchange.respond(204, this.cors.preflightHeaders(request.origin), '');
+      return;
+    }
+    if (exchange.method === 'POST') this.overrideMethod(request);
+    const match = this.router.find(exchange.path);
+    request.compiled = match?.entry.methods.get(request.method);
+    if (match !== undefined) request.params = match.params;
+    if (request.compiled !== undefined) this.readHead(request, request.compiled.route);
+    const access = request.compiled?.route.access ?? 'user';
+    const authorization = access === 'public' ? '' : exchange.header('authorization');
+    if (authorization === '') {
+      if (access !== 'public' && access !== 'optional') this.challenge(request, new PlatformError('general/no-credentials'));
+      else this.authorise(request);
+      return;
+    }
+    const principal = this.authentication.authenticate(authorization);
+    if (!(principal instanceof Promise)) {
+      if (principal === undefined) {
+        this.challenge(request, new PlatformError('security/unauthorized'));
+        return;
+      }
+      request.principal = principal;
+      this.authorise(request);
+      return;
+    }
+    this.awaitPrincipal(request, principal);
+  }
+
+  /** The body has to be collected meanwhile: its data comes once. */
+  private awaitPrincipal(request: ApiRequest, principal: Promise<ApiRequest['principal'] | undefined>): void {
+    request.wantsXBasic = request.exchange.header('usexbasic').toLowerCase() === 'true';
+    if (request.compiled?.route.body !== undefined) this.readBody(request);
+    principal.then((found) => {
+      if (request.exchange.isOver) return;
+      if (found === undefined) {
+        this.challenge(request, new PlatformError('security/unauthorized'));
+        return;
+      }
+      request.principal = found;
+      this.authorise(request);
+    }).catch((error: unknown) => this.fail(request, error));
+  }
+
+  private overrideMethod(request: ApiRequest): void {
+    const name = request.exchange.header('x-http-method').toUpperCase();
+    if (name === 'PUT' || name === 'DELETE') request.method = name;
+  }
+
+  private readHead(request: ApiRequest, route: Route): void {
+    const { exchange } = request;
+    if (request.method !== 'GET') {
+      request.contentType = parseContentType(exchange.header('content-type'));
+      request.modeName = exchange.header('x-platform-processing-mode') || exchange.header('x-cumulocity-processing-mode');
+    }
+    if (route.headers !== undefined) request.headers = Object.fromEntries(route.headers.map((name) => [name, exchange.header(name)]));
+  }
+
+  /** Who asks is known: may he? */
+  private authorise(request: ApiRequest): void {
+    try {
+      const { compiled } = request;
+      if (compiled === undefined) {
+        this.refuseRoute(request);
+        return;
+      }
+      const { route } = compiled;
+      if (route.access === 'roles' && !request.isPrivileged) throw new PlatformError('security/forbidden');
+      if (route.body !== undefined) checkContentType(request, route);
+      request.isAuthorised = true;
+      if (route.body === undefined || request.isBodyComplete) this.run(request, compiled);
+      else this.readBody(request);
+    } catch (error) {
+      this.fail(request, error);
+    }
+  }
+
+  private refuseRoute(request: ApiRequest): void {
+    const { method, path } = request.exchange;
+    const entry = this.router.find(path)?.entry;
+    if (entry === undefined) throw new PlatformError('general/unknown-path', { path });
+    const allowed = allowedMethods(entry);
+    this.answerError(request, new PlatformError('general/method-not-allowed', { method, path, allowed }), ['Allow', allowed]);
+  }
+
+  /** Nothing happens when it is being read already: `authorise` came later than the first part of it. */
+  private readBody(request: ApiRequest): void {
+    if (request.isReadingBody) return;
+    request.isReadingBody = true;
+    const { config } = this.platform;
+    const limit = request.route.body?.limit === 'large' ? config.bodyMaxBytes : config.jsonBodyMaxBytes;
+    request.exchange.readBody(limit, this.onBody);
+  }
+
+  private readonly onBody = (exchange: HttpExchange, body: Buffer | undefined): void => {
+    const request = exchange.context as ApiRequest;
+    if (body === undefined) {
+      const { config, refusals } = this.platform;
+      refusals.count('http/body-bytes');
+      const limit = request.route.body?.limit === 'large' ? config.bodyMaxBytes : config.jsonBodyMaxBytes;
+      this.fail(request, new PlatformError('general/payload-too-large', { limit }));
+      return;
+    }
+    request.body = body;
+    request.isBodyComplete = true;
+    if (request.isAuthorised) this.run(request, request.compiled as CompiledRoute);
+  };
+
+  private run(request: ApiRequest, compiled: CompiledRoute): void {
+    try {
+      const { route } = compiled;
+      request.query = parseQuery(request.exchange.queryText);
+      compiled.checkQuery?.(request.query);
+      chooseMediaType(request, route);
+      if (request.modeName !== '') readMode(request);
+      if (route.body !== undefined && route.body.form !== 'bytes') readJson(request, compiled);
+      const answer = route.handle(request);
+      if (answer === ANSWERED) return;
+      if (answer instanceof Promise) {
+        answer.then((later) => { if (later !== ANSWERED) this.answer(request, later); }).catch((error: unknown) => this.fail(request, error));
+        return;
+      }
+      this.answer(request, answer);
+    } catch (error) {
+      this.fail(request, error);
+    }
+  }
+
+  answer(request: ApiRequest, answer: Answer): void {
+    const headers: string[] = [];
+    let { text } = answer;
+    if (text !== '' && !request.wantsBody && answer.status < 300) text = '';
+    if (text !== '') {
+      const type = answer.contentType ?? (request.kind === 'json' ? JSON_TYPE : vendorType(answer.mediaType ?? 'entity', request.accept.isBranded));
+      headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff');
+    }
+    if (answer.location !== undefined) headers.push('Location', answer.location);
+    if (answer.headers !== undefined) headers.push(...answer.headers);
+    this.respond(request, answer.status, headers, text);
+  }
+
+  stream(request: ApiRequest, status: number, contentType: string): void {
+    const headers = ['Content-Type', contentType, 'X-Content-Type-Options', 'nosniff'];
+    request.exchange.startStream(status, request.origin === '' ? headers : [...headers, ...this.cors.headers(request.origin)]);
+    this.platform.onAnswered?.(request.method, status);
+  }
+
+  fail(request: ApiRequest, error: unknown): void {
+    if (error instanceof PlatformError) {
+      this.answerError(request, error, error.status === 429 || error.status === 503 ? ['Retry-After', '1'] : []);
+      return;
+    }
+    const reference = randomBytes(6).toString('hex');
+    this.platform.log.error({ err: error, reference, method: request.method, path: request.exchange.path }, 'a request failed');
+    this.answerError(request, new PlatformError('general/internal', { reference }), []);
+  }
+
+  private challenge(request: ApiRequest, error: PlatformError): void {
+    const wantsXBasic = request.wantsXBasic || request.exchange.header('usexbasic').toLowerCase() === 'true';
+    this.answerError(request, error, ['WWW-Authenticate', `${wantsXBasic ? 'XBasic' : 'Basic'} realm="Millrace"`]);
+  }
+
+  private answerError(request: ApiRequest, error: PlatformError, headers: readonly string[]): void {
+    if (request.exchange.isOver) return;
+    const type = vendorType('error', request.accept.isBranded);
+    const text = JSON.stringify({ error: error.error, message: error.message, info: `${request.baseUrl}/openapi` });
+    this.respond(request, error.status, ['Content-Type', type, ...headers], text);
+  }
+
+  private respond(request: ApiRequest, status: number, headers: string[] | readonly string[], text: string): void {
+    const all = request.origin === '' ? headers : [...headers, ...this.cors.headers(request.origin)];
+    request.exchange.respond(status, all, text);
+    this.platform.onAnswered?.(request.method, status);
+  }
+}
+
+function checkContentType(request: ApiRequest, route: Route): void {
+  const { contentType } = request;
+  const isWrong = route.body?.form === 'bytes' && route.body.schema === undefined ? false
+    : contentType.kind !== 'none' && contentType.kind !== 'vendor' && contentType.kind !== 'json';
+  if (isWrong || !contentType.isUtf8) {
+    throw new PlatformError('general/unsupported-media-type', { type: contentType.isUtf8 ? contentType.kind : 'with a charset other than UTF-8' });
+  }
+}
+
+function chooseMediaType(request: ApiRequest, route: Route): void {
+  if (!request.accept.isPresent || request.method === 'DELETE') return;
+  const kind = chooseKind(request.accept, route.produces ?? DEFAULT_PRODUCES);
+  if (kind === undefined) throw new PlatformError('general/not-acceptable', { accept: request.accept.order.join(', ') });
+  request.kind = kind;
+}
+
+function readMode(request: ApiRequest): void {
+  const mode = processingModeOf(request.modeName.trim());
+  if (mode === undefined) {
+    throw new PlatformError('general/invalid-parameter', { name: 'X-Platform-Processing-Mode', value: request.modeName,
+      limit: 'one of PERSISTENT, TRANSIENT, QUIESCENT, CEP' });
+  }
+  request.mode = mode;
+}
+
+function readJson(request: ApiRequest, compiled: CompiledRoute): void {
+  if (compiled.route.body?.isOptional === true && request.body.length === 0) return;
+  request.members();
+  if (compiled.checkBody !== undefined) compiled.checkBody(JSON.parse(request.bodyText()));
+}

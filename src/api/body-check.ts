@@ -1,0 +1,62 @@
+/** Checks JSON bodies against the schemas of the route table (document 4 sections 0.3, Reserved keys, and 0.6). */
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { PlatformError } from '../model/errors.ts';
+
+/** @throws PlatformError `validation/mandatory-fields` with all missing names, or `validation/invalid-field`. */
+export type BodyCheck = (value: unknown) => void;
+
+interface SchemaError {
+  readonly keyword: string;
+  readonly instancePath: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** Errors that are looked at: a hostile body can have millions. */
+const ERRORS_MAX = 50;
+
+/** @param area first part of the error string, for instance `inventory`. */
+export function compileBodyCheck(schema: TSchema, area: string): BodyCheck {
+  const validator = Compile(schema);
+  return (value) => {
+    if (validator.Check(value)) return;
+    const errors = (validator.Errors(value) as unknown as SchemaError[]).slice(0, ERRORS_MAX);
+    const missing = errors.flatMap((error) => missingNames(error, value));
+    if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: [...new Set(missing)].sort().join(',') });
+    throw invalidField(errors[0], value, area);
+  };
+}
+
+/** A mandatory member that is null is as good as missing; optional ones may be null, which removes them. */
+function missingNames(error: SchemaError, value: unknown): string[] {
+  if (error.keyword !== 'required') return valueAt(value, error.instancePath) === null ? [error.instancePath.slice(1).replaceAll('/', '.')] : [];
+  const prefix = error.instancePath.slice(1).replaceAll('/', '.');
+  const names = (error.params['requiredProperties'] ?? []) as string[];
+  return names.map((name) => (prefix === '' ? name : `${prefix}.${name}`));
+}
+
+function invalidField(error: SchemaError | undefined, value: unknown, area: string): PlatformError {
+  const path = error?.instancePath ?? '';
+  const found = valueAt(value, path);
+  const name = path.slice(1).replaceAll('/', '.');
+  const text = found === undefined ? '' : JSON.stringify(found);
+  return new PlatformError('validation/invalid-field', { area, name: name === '' ? 'body' : name, value: text, limit: limitOf(error) });
+}
+
+function limitOf(error: SchemaError | undefined): string {
+  const params = error?.params ?? {};
+  if (error?.keyword === 'type') return `a value of type ${[params['type']].flat().join(' or ')}`;
+  if (error?.keyword === 'enum') return `one of ${((params['allowedValues'] ?? []) as unknown[]).join(', ')}`;
+  return error?.message ?? 'another value';
+}
+
+function valueAt(value: unknown, path: string): unknown {
+  let current = value;
+  for (const name of path.split('/').slice(1)) {
+    const key = name.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = (current as Record<string, unknown>)[key];
+  }
+  return current;
+}

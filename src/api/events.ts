@@ -1,0 +1,139 @@
+/** Events (document 1 Event and Events and binaries; document 4 section 5.5). */
+import { COMMAND } from '../model/command.ts';
+import type { EntityDelete, EntityUpdate, EventCreate } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import type { ApiRequest } from './api-request.ts';
+import { deleteData } from './data-delete.ts';
+import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
+import { isEntityId } from './entity-id.ts';
+import { entityText, namedSources, segment, sourceIdOf } from './entity-text.ts';
+import { sourcesOf } from './hierarchy.ts';
+import { HistoryFilter, countDocuments, queryDocuments, totalOf } from './history-filter.ts';
+import { isOwner, requireOwner } from './owner.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from './query-parameters.ts';
+import { NO_CONTENT, created, found } from './reply.ts';
+import type { Answer, Route } from './route.ts';
+import * as schemas from './schemas.ts';
+import { JSON_TYPE } from './media-types.ts';
+
+const READ = ['ROLE_EVENT_READ'];
+const ADMIN = ['ROLE_EVENT_ADMIN'];
+const FIXED = ['id', 'source', 'type', 'time', 'creationTime', 'lastUpdated'];
+const FILTERS = { ...SOURCE, ...HIERARCHY, type: text('Exact type'), fragmentType: text('Has this top-level property'),
+  fragmentValue: text('With fragmentType: its value is this text'), ...RANGE, ...CREATED, ...LAST_UPDATED };
+const DELETE_FILTERS = ['source', 'type', 'fragmentType', 'dateFrom', 'dateTo', 'createdFrom', 'createdTo'];
+
+const eventUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/event/events/${segment(id)}`;
+
+/** JSON texts of stored events, with links and the names of their sources. */
+async function eventTexts(request: ApiRequest, documents: readonly { readonly entityId: string; readonly doc: string }[]): Promise<string[]> {
+  const events = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
+  const sources = await namedSources(request, events.map(({ members }) => sourceIdOf(members)));
+  return events.map(({ entityId, members }) =>
+    entityText(eventUrl(request, entityId), entityId, members, new Map([['source', sources.get(sourceIdOf(members)) ?? '{}']])));
+}
+
+async function load(request: ApiRequest): Promise<Members> {
+  const { id } = request.params;
+  const doc = isEntityId(id) ? await request.platform.documents.get('event', request.tenant, id) : undefined;
+  if (doc === undefined) throw new PlatformError('event/not-found', { id });
+  return splitMembers(doc);
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const members = request.members();
+  const time = requiredTime(members, 'event');
+  const source = sentSource(members);
+  if (!isEntityId(source)) throw new PlatformError('source/not-found', { area: 'event', id: source });
+  await requireOwner(request, source);
+  const body: EventCreate = { id: String(request.platform.ids.next()), type: stringMember(members, 'type') ?? '', time,
+    doc: newDocument(members, 'event') };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.EVENT_CREATE, Number(source), body);
+  const [answer] = await eventTexts(request, [{ entityId: body.id, doc }]);
+  return created('event', answer, eventUrl(request, body.id));
+}
+
+async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
+  const { query } = request;
+  const filter = new HistoryFilter(request.tenant);
+  const sources = await sourcesOf(request);
+  if (sources !== undefined) filter.idIn('source', sources);
+  filter.text('type', query.text('type')).fragment(query.text('fragmentType'))
+    .time('time', query.time('dateFrom'), query.time('dateTo'))
+    .time('creation_time', query.time('createdFrom'), query.time('createdTo'))
+    .time('last_updated', query.time('lastUpdatedFrom'), query.time('lastUpdatedTo'))
+    .ownedSources(request, 'source');
+  const value = query.text('fragmentValue');
+  const fragment = query.text('fragmentType');
+  if (value !== undefined && fragment !== undefined) {
+    const [name, wanted] = [filter.bind('String', fragment), filter.bind('String', value)];
+    filter.add(`(JSONExtractString(doc, ${name}) = ${wanted} OR JSONExtractRaw(doc, ${name}) = ${wanted})`);
+  }
+  return filter;
+}
+
+async function list(request: ApiRequest): Promise<Answer> {
+  const page = pageOf(request);
+  const filter = await filterOf(request);
+  const total = await totalOf(request, 'events', filter, page);
+  const order = request.query.isTrue('revert') ? 'time, id' : 'time DESC, id DESC';
+  const items = await eventTexts(request, await queryDocuments(request, 'events', filter, order, page));
+  return found('eventCollection', collectionText(request, page, { name: 'events', items, total }));
+}
+
+async function count(request: ApiRequest): Promise<Answer> {
+  return { status: 200, contentType: JSON_TYPE, text: String(await countDocuments(request, 'events', await filterOf(request))) };
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  const members = await load(request);
+  if (!request.isPrivileged && await isOwner(request, sourceIdOf(members)) !== true) throw new PlatformError('security/forbidden');
+  const [answer] = await eventTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
+  return found('event', answer);
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const stored = await load(request);
+  const source = sourceIdOf(stored);
+  await requireOwner(request, source);
+  const changes = changedMembers(request.members(), stored, 'event', FIXED);
+  const body: EntityUpdate = { id: request.params['id'], doc: joinMembers(changes) };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.EVENT_UPDATE, Number(source), body);
+  const [answer] = await eventTexts(request, [{ entityId: body.id, doc }]);
+  return found('event', answer);
+}
+
+async function remove(request: ApiRequest): Promise<Answer> {
+  const source = sourceIdOf(await load(request));
+  await requireOwner(request, source);
+  const body: EntityDelete = { id: request.params['id'] };
+  await request.command(COMMAND.EVENT_DELETE, Number(source), body);
+  return NO_CONTENT;
+}
+
+export function eventRoutes(): Route[] {
+  const area = 'event';
+  const one = [{ status: 200, description: 'The event', mediaType: 'event' }];
+  return [
+    { method: 'POST', path: '/event/events', area, access: 'owner', roles: ADMIN, summary: 'Create an event',
+      body: { schema: schemas.Event, mediaTypes: ['event'],
+        example: { source: { id: '251' }, type: 'c8y_DoorOpen', time: '2024-05-02T10:00:00.000Z', text: 'Door open' } },
+      answers: [{ status: 201, description: 'Created', mediaType: 'event' }], handle: post },
+    { method: 'GET', path: '/event/events', area, access: 'owner', roles: READ, summary: 'List events, newest first',
+      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS },
+      answers: [{ status: 200, description: 'A page of events', mediaType: 'eventCollection' }], handle: list },
+    { method: 'DELETE', path: '/event/events', area, access: 'roles', roles: ADMIN, summary: 'Delete events by filters', query: FILTERS,
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: (request) => deleteData(request, 'events', DELETE_FILTERS, 'ROLE_EVENT_ADMIN') },
+    { method: 'GET', path: '/event/events/count', area, access: 'owner', roles: READ, summary: 'Count events', query: FILTERS,
+      produces: ['vendor', 'json', 'text'], answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }], handle: count },
+    { method: 'GET', path: '/event/events/{id}', area, access: 'owner', roles: READ, summary: 'Read an event', answers: one, handle: get },
+    { method: 'PUT', path: '/event/events/{id}', area, access: 'owner', roles: ADMIN, summary: 'Change text and fragments of an event',
+      body: { schema: schemas.EventUpdate, mediaTypes: ['event'], example: { text: 'Door closed' } }, answers: one, handle: put },
+    { method: 'DELETE', path: '/event/events/{id}', area, access: 'owner', roles: ADMIN, summary: 'Delete an event',
+      answers: [{ status: 204, description: 'Deleted' }], handle: remove },
+  ];
+}

@@ -1,0 +1,85 @@
+/** JSON text of managed objects with their six collections of links (document 1 Managed object; document 4 section 2.1). */
+import type { ChildKind } from '../model/command.ts';
+import { splitMembers, stringMember } from '../model/json-document.ts';
+import type { ApiRequest } from './api-request.ts';
+import { entityText, managedObjectUrl, quote, segment } from './entity-text.ts';
+import { linkedIds } from './hierarchy.ts';
+import type { QueryParameters } from './query-values.ts';
+import { flag } from './query-parameters.ts';
+
+export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
+/** Kind of child -> the collection of its parents. */
+export const PARENTS_OF_KIND: Readonly<Record<ChildKind, string>> = {
+  childDevices: 'deviceParents', childAssets: 'assetParents', childAdditions: 'additionParents',
+};
+/** References in one collection inside of an object; all of them are in the collection's own resource. */
+const REFERENCES_MAX = 2000;
+/** Links that are counted. */
+const COUNT_MAX = 100_000;
+
+export const CHILD_PARAMETERS: QueryParameters = {
+  withChildren: flag('false: references to children are left out'), withChildrenCount: flag('Adds the number of children to their collections'),
+  withParents: flag('Fills the references to parents'), skipChildrenNames: flag('References without names'),
+  withGroups: flag('Fills the references to parents that are groups'),
+};
+
+/** Which links an answer shows. */
+interface LinkOptions {
+  readonly children: boolean;
+  readonly counts: boolean;
+  readonly parents: boolean;
+  readonly groups: boolean;
+  readonly names: boolean;
+}
+
+function optionsOf(request: ApiRequest): LinkOptions {
+  const { query } = request;
+  return { children: !query.isFalse('withChildren'), counts: query.isTrue('withChildrenCount'), parents: query.isTrue('withParents'),
+    groups: query.isTrue('withGroups'), names: !query.isTrue('skipChildrenNames') };
+}
+
+/** One reference: `{"managedObject":{"id","name","self"},"self"}`. */
+export function referenceText(request: ApiRequest, collection: string, id: string, name: string | undefined): string {
+  const named = name === undefined ? '' : `,"name":${quote(name)}`;
+  return `{"managedObject":{"id":${quote(id)}${named},"self":${quote(managedObjectUrl(request, id))}},"self":${quote(`${collection}/${segment(id)}`)}}`;
+}
+
+async function references(request: ApiRequest, collection: string, ids: readonly string[], options: LinkOptions, groupsOnly: boolean): Promise<string> {
+  if (ids.length === 0 || (!options.names && !groupsOnly)) return ids.map((id) => referenceText(request, collection, id, undefined)).join(',');
+  const documents = await request.platform.documents.getMany('managedObject', request.tenant, ids);
+  const texts: string[] = [];
+  ids.forEach((id, index) => {
+    const document = documents[index];
+    const members = document === undefined ? new Map<string, string>() : splitMembers(document);
+    if (groupsOnly && !members.has('c8y_IsDeviceGroup')) return;
+    texts.push(referenceText(request, collection, id, options.names ? stringMember(members, 'name') : undefined));
+  });
+  return texts.join(',');
+}
+
+async function collections(request: ApiRequest, id: string): Promise<Map<string, string>> {
+  const options = optionsOf(request);
+  const self = managedObjectUrl(request, id);
+  const result = new Map<string, string>();
+  for (const kind of CHILD_KINDS) {
+    const url = `${self}/${kind}`;
+    const linked = options.children || options.counts
+      ? await linkedIds(request, 'children', id, kind, options.counts ? COUNT_MAX : REFERENCES_MAX) : [];
+    const shown = options.children ? await references(request, url, linked.slice(0, REFERENCES_MAX), options, false) : '';
+    const count = options.counts ? `"count":${linked.length},` : '';
+    result.set(kind, `{${count}"references":[${shown}],"self":${quote(url)}}`);
+  }
+  for (const kind of CHILD_KINDS) {
+    const name = PARENTS_OF_KIND[kind];
+    const url = `${self}/${name}`;
+    const groupsOnly = !options.parents && options.groups && kind === 'childAssets';
+    const linked = options.parents || groupsOnly ? await linkedIds(request, 'parents', id, kind, REFERENCES_MAX) : [];
+    result.set(name, `{"references":[${await references(request, url, linked, options, groupsOnly)}],"self":${quote(url)}}`);
+  }
+  return result;
+}
+
+/** @param doc as stored. */
+export async function managedObjectText(request: ApiRequest, id: string, doc: string): Promise<string> {
+  return entityText(managedObjectUrl(request, id), id, splitMembers(doc), await collections(request, id));
+}

@@ -1,0 +1,64 @@
+/** JSON text of measurements from the rows of the history (store/schema.ts, measurements): the stored document, or the canonical one. */
+import { splitMembers } from '../model/json-document.ts';
+import { measurementText } from '../model/measurement.ts';
+import type { SeriesValue } from '../model/measurement.ts';
+import type { ApiRequest } from './api-request.ts';
+import { entityText, segment, sourceIdOf, sourceText } from './entity-text.ts';
+import { convertUnit } from './units.ts';
+import type { UnitSystem } from './units.ts';
+
+/** One value of a measurement, as selected by MEASUREMENT_COLUMNS. */
+export interface MeasurementRow {
+  readonly entityId: string;
+  readonly sourceId: string;
+  readonly timeMs: string | number;
+  readonly type: string;
+  readonly fragment: string;
+  readonly series: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly doc: string;
+}
+
+/** 64-bit numbers as text: they survive every form of result. */
+export const MEASUREMENT_COLUMNS = 'toString(id) AS entityId, toString(source) AS sourceId, toString(toUnixTimestamp64Milli(time)) AS timeMs, '
+  + 'type, fragment, series, value, unit, doc';
+
+export const measurementUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/measurement/measurements/${segment(id)}`;
+
+/** @param text without id and self. @param id '' when nothing was stored: then there are none. */
+export function linkedMeasurement(request: ApiRequest, id: string, text: string): string {
+  const members = splitMembers(text);
+  const source = sourceIdOf(members);
+  members.set('source', sourceText(request, source));
+  if (id !== '') return entityText(measurementUrl(request, id), id, members);
+  members.delete('self');
+  return `{"id":null,${entityText('', '', members).slice('{"self":"","id":"",'.length)}`;
+}
+
+/** Texts of measurements from rows in their order; rows of one measurement stand together. */
+export function measurementTexts(request: ApiRequest, rows: readonly MeasurementRow[], units: UnitSystem | undefined): string[] {
+  const texts: string[] = [];
+  for (let start = 0; start < rows.length;) {
+    let end = start + 1;
+    while (end < rows.length && rows[end].entityId === rows[start].entityId) end += 1;
+    texts.push(measurementOf(request, rows.slice(start, end), units));
+    start = end;
+  }
+  return texts;
+}
+
+function measurementOf(request: ApiRequest, rows: readonly MeasurementRow[], units: UnitSystem | undefined): string {
+  const first = rows[0];
+  const values: SeriesValue[] = rows.filter((row) => row.fragment !== '').map((row) =>
+    ({ fragment: row.fragment, series: row.series, ...convertUnit({ value: row.value, unit: row.unit }, units) }));
+  const doc = rows.find((row) => row.doc !== '')?.doc;
+  const isConverted = units !== undefined && rows.some((row) => convertUnit(row, units).unit !== row.unit);
+  const canonical = (): string => measurementText({ time: Number(first.timeMs), sourceId: first.sourceId, type: first.type, values });
+  if (doc === undefined) return linkedMeasurement(request, first.entityId, canonical());
+  if (!isConverted) return linkedMeasurement(request, first.entityId, doc);
+  // Converted values take the place of the stored fragments; everything else stays.
+  const members = splitMembers(doc);
+  for (const [name, value] of splitMembers(canonical())) if (values.some((entry) => entry.fragment === name)) members.set(name, value);
+  return linkedMeasurement(request, first.entityId, `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`);
+}

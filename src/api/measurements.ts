@@ -1,0 +1,91 @@
+/** Measurements one by one (document 4 sections 1.1 and 1.2). Lists: measurement-list.ts, series: measurement-series.ts. */
+import { COMMAND } from '../model/command.ts';
+import type { DataDelete } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { ApiRequest } from './api-request.ts';
+import { TENANT_KEY, deleteData } from './data-delete.ts';
+import { isEntityId } from './entity-id.ts';
+import { MEASUREMENT_COLUMNS, linkedMeasurement, measurementTexts, measurementUrl } from './measurement-text.ts';
+import type { MeasurementRow } from './measurement-text.ts';
+import { isOwner, requireOwner } from './owner.ts';
+import type { MeasurementAnswer } from './platform.ts';
+import { RANGE, SOURCE, text } from './query-parameters.ts';
+import { NO_CONTENT, found } from './reply.ts';
+import { ANSWERED } from './route.ts';
+import type { Answer, Route } from './route.ts';
+import * as schemas from './schemas.ts';
+import { unitSystemOf } from './units.ts';
+
+export const MEASUREMENT_READ = ['ROLE_MEASUREMENT_READ'];
+const ADMIN = ['ROLE_MEASUREMENT_ADMIN'];
+/** Headers with the wanted system of units, in both spellings. */
+export const UNIT_HEADERS = ['x-platform-system-of-units', 'x-cumulocity-system-of-units'];
+const DELETE_FILTERS = { ...SOURCE, type: text('Exact type'), fragmentType: text('Has this fragment'), ...RANGE };
+
+export const unitsOf = (request: ApiRequest): ReturnType<typeof unitSystemOf> =>
+  unitSystemOf(UNIT_HEADERS.map((name) => request.headers[name] ?? '').find((value) => value !== '') ?? '');
+
+/** The hot path: no promise, one closure. Roles and the owner rule are the intake's, it knows the sources. */
+function post(request: ApiRequest): typeof ANSWERED {
+  const { platform, principal, mode } = request;
+  platform.measurements.post(request.body, principal, mode, request.wantsBody, (error, answer) => {
+    if (error !== undefined || answer === undefined) request.fail(error ?? new Error('the intake gave no answer'));
+    else request.answer(postAnswer(request, answer));
+  });
+  return ANSWERED;
+}
+
+function postAnswer(request: ApiRequest, answer: MeasurementAnswer): Answer {
+  const { documents } = answer;
+  const first = documents[0];
+  if (!answer.collection) {
+    const entity = first === undefined || first.text === '' ? '' : linkedMeasurement(request, first.id, first.text);
+    const location = first === undefined || first.id === '' ? {} : { location: measurementUrl(request, first.id) };
+    return { status: 201, text: entity, mediaType: 'measurement', ...location };
+  }
+  if (!request.wantsBody) return { status: 201, text: '' };
+  const items = documents.map((document) => linkedMeasurement(request, document.id, document.text));
+  return { status: 201, text: `{"measurements":[${items.join(',')}]}`, mediaType: 'measurementCollection' };
+}
+
+async function load(request: ApiRequest): Promise<MeasurementRow[]> {
+  const { id } = request.params;
+  if (!isEntityId(id)) throw new PlatformError('measurement/not-found', { id });
+  const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE tenant = {tenant:UInt32} AND id = {id:UInt64} ORDER BY part`;
+  const rows = await request.platform.history.query<MeasurementRow>(sql, { tenant: request.tenant, id: Number(id) });
+  if (rows.length === 0) throw new PlatformError('measurement/not-found', { id });
+  return rows;
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  const rows = await load(request);
+  if (!request.isPrivileged && await isOwner(request, rows[0].sourceId) !== true) throw new PlatformError('security/forbidden');
+  return found('measurement', measurementTexts(request, rows, unitsOf(request))[0]);
+}
+
+async function remove(request: ApiRequest): Promise<Answer> {
+  const [first] = await load(request);
+  await requireOwner(request, first.sourceId);
+  const time = String(first.timeMs);
+  const body: DataDelete = { table: 'measurements', filter: { id: first.entityId, source: first.sourceId, dateFrom: time, dateTo: time } };
+  await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);
+  return NO_CONTENT;
+}
+
+export function measurementRoutes(): Route[] {
+  const area = 'measurement';
+  const path = '/measurement/measurements';
+  return [
+    { method: 'POST', path, area, access: 'owner', roles: ADMIN, summary: 'Create one measurement or a collection, all or none',
+      body: { schema: schemas.MeasurementPost, mediaTypes: ['measurement', 'measurementCollection'], form: 'bytes', limit: 'large',
+        example: { source: { id: '251' }, time: '2024-05-02T10:00:00.000Z', type: 'c8y_Env', c8y_Env: { T: { value: 21.5, unit: 'C' } } } },
+      answers: [{ status: 201, description: 'Created', mediaType: 'measurement' }], handle: post },
+    { method: 'DELETE', path, area, access: 'roles', roles: ADMIN, summary: 'Delete measurements by filters', query: DELETE_FILTERS,
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: (request) => deleteData(request, 'measurements', Object.keys(DELETE_FILTERS), 'ROLE_MEASUREMENT_ADMIN') },
+    { method: 'GET', path: `${path}/{id}`, area, access: 'owner', roles: MEASUREMENT_READ, summary: 'Read a measurement', headers: UNIT_HEADERS,
+      answers: [{ status: 200, description: 'The measurement', mediaType: 'measurement' }], handle: get },
+    { method: 'DELETE', path: `${path}/{id}`, area, access: 'owner', roles: ADMIN, summary: 'Delete a measurement',
+      answers: [{ status: 204, description: 'Deleted' }], handle: remove },
+  ];
+}

@@ -1,0 +1,118 @@
+/**
+ * Media types (document 1 Conventions 2 and 3, document 4 sections 0.1 and 0.2): both vendor spellings, any letter case, parameters
+ * `ver` and `charset`. Parsed headers are cached by their text: a client sends the same few again and again.
+ */
+
+/** What a header asks for or a resource can produce. */
+export type MediaKind = 'vendor' | 'json' | 'json-stream' | 'csv' | 'text' | 'html' | 'any' | 'other';
+
+/** A parsed Accept header. */
+export interface Accept {
+  /** False when the header was not sent: POST and PUT then answer without body. */
+  readonly isPresent: boolean;
+  /** Whether a vendor type in the branded spelling was named: the answer is spelled the same. */
+  readonly isBranded: boolean;
+  /** What is acceptable, best first. */
+  readonly order: readonly MediaKind[];
+}
+
+/** A parsed Content-Type header. */
+export interface ContentType {
+  readonly kind: 'none' | 'vendor' | 'json' | 'multipart' | 'form' | 'other';
+  /** Vendor name in lower case without `+json`, for instance `managedobjectreference`; '' for others. */
+  readonly name: string;
+  /** False for a charset that is neither UTF-8 nor US-ASCII. */
+  readonly isUtf8: boolean;
+}
+
+/** Different header values that are remembered; the caches are emptied when they are full. */
+const CACHE_ENTRIES_MAX = 1000;
+/** Longer headers are parsed but not remembered. */
+const CACHED_LENGTH_MAX = 500;
+
+const VENDOR = /^application\/vnd\.com\.nsn\.(platform|cumulocity)\.([a-z0-9_.-]+?)\+json$/;
+
+const acceptCache = new Map<string, Accept>();
+const contentTypeCache = new Map<string, ContentType>();
+
+export function parseAccept(header: string): Accept {
+  return acceptCache.get(header) ?? remember(acceptCache, header, readAccept(header));
+}
+
+export function parseContentType(header: string): ContentType {
+  return contentTypeCache.get(header) ?? remember(contentTypeCache, header, readContentType(header));
+}
+
+/** @returns the best kind that can be produced, undefined when there is none (406). `producible` is in order of preference. */
+export function chooseKind(accept: Accept, producible: readonly MediaKind[]): MediaKind | undefined {
+  if (!accept.isPresent) return producible[0];
+  for (const kind of accept.order) {
+    if (kind === 'any') return producible[0];
+    if (producible.includes(kind)) return kind;
+  }
+  return undefined;
+}
+
+/** The Content-Type of an answer that carries the named entity. */
+export function vendorType(name: string, isBranded: boolean): string {
+  return `application/vnd.com.nsn.${isBranded ? 'cumulocity' : 'platform'}.${name}+json;charset=UTF-8;ver=0.9`;
+}
+
+export const JSON_TYPE = 'application/json;charset=UTF-8';
+export const TEXT_TYPE = 'text/plain;charset=UTF-8';
+
+function remember<Value>(cache: Map<string, Value>, header: string, value: Value): Value {
+  if (header.length > CACHED_LENGTH_MAX) return value;
+  if (cache.size >= CACHE_ENTRIES_MAX) cache.clear();
+  cache.set(header, value);
+  return value;
+}
+
+function readAccept(header: string): Accept {
+  let isBranded = false;
+  const ranges: { kind: MediaKind; quality: number }[] = [];
+  for (const range of header.split(',')) {
+    const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    if (type === '') continue;
+    const quality = qualityOf(parameters);
+    if (quality === 0) continue;
+    const kind = kindOf(type);
+    if (kind === 'vendor' && VENDOR.exec(type)?.[1] === 'cumulocity') isBranded = true;
+    ranges.push({ kind, quality });
+  }
+  // A stable sort: of equal quality the first named is the best.
+  ranges.sort((left, right) => right.quality - left.quality);
+  return { isPresent: header.trim() !== '', isBranded, order: ranges.map((range) => range.kind) };
+}
+
+function qualityOf(parameters: readonly string[]): number {
+  const parameter = parameters.find((text) => text.startsWith('q='));
+  if (parameter === undefined) return 1;
+  const quality = Number(parameter.slice(2));
+  return Number.isNaN(quality) ? 1 : Math.min(1, Math.max(0, quality));
+}
+
+function kindOf(type: string): MediaKind {
+  switch (type) {
+    case '*/*': case '*': case 'application/*': return 'any';
+    case 'application/json': case 'text/json': return 'json';
+    case 'application/json-stream': case 'application/x-ndjson': return 'json-stream';
+    case 'text/csv': return 'csv';
+    case 'text/plain': case 'text/*': return 'text';
+    case 'text/html': return 'html';
+    default: return VENDOR.test(type) ? 'vendor' : type.endsWith('+json') ? 'json' : 'other';
+  }
+}
+
+function readContentType(header: string): ContentType {
+  const [type, ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((text) => text.startsWith('charset='))?.slice(8).replaceAll('"', '');
+  const isUtf8 = charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii' || charset === '';
+  if (type === '') return { kind: 'none', name: '', isUtf8 };
+  const vendor = VENDOR.exec(type);
+  if (vendor !== null) return { kind: 'vendor', name: vendor[2], isUtf8 };
+  if (type === 'application/json' || type === 'text/json' || type.endsWith('+json')) return { kind: 'json', name: '', isUtf8 };
+  if (type.startsWith('multipart/')) return { kind: 'multipart', name: '', isUtf8 };
+  if (type === 'application/x-www-form-urlencoded') return { kind: 'form', name: '', isUtf8 };
+  return { kind: 'other', name: '', isUtf8 };
+}

@@ -1,0 +1,138 @@
+/** Operations of devices (document 1 Operation and Operations; document 4 section 5.1). */
+import Type from 'typebox';
+import { COMMAND } from '../model/command.ts';
+import type { OperationCreate, OperationUpdate } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import { OPERATION_STATUSES } from '../model/operation.ts';
+import type { ApiRequest } from './api-request.ts';
+import { deleteData } from './data-delete.ts';
+import { changedMembers, newDocument } from './entity-changes.ts';
+import { isEntityId } from './entity-id.ts';
+import { entityText, idText, quote, segment } from './entity-text.ts';
+import { HistoryFilter, queryDocuments, totalOf } from './history-filter.ts';
+import { externalIdsOf } from './identity.ts';
+import { isOwner, requireOwner } from './owner.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { RANGE, REVERT, text } from './query-parameters.ts';
+import { created, found } from './reply.ts';
+import type { Answer, Route } from './route.ts';
+import * as schemas from './schemas.ts';
+
+const READ = ['ROLE_DEVICE_CONTROL_READ'];
+const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
+const AREA = 'devicecontrol';
+const FIXED = ['id', 'deviceId', 'deviceName', 'deviceExternalIDs', 'bulkOperationId', 'creationTime'];
+/** Kept by the server: not taken from a POST. */
+const NOT_SENT = ['status', 'deviceName', 'deviceExternalIDs', 'bulkOperationId', 'failureReason'];
+const FILTERS = { agentId: text('Operations of the agent and its child devices'), deviceId: text('Exact device'),
+  status: { schema: Type.Enum([...OPERATION_STATUSES]), description: 'Status' }, fragmentType: text('Has this fragment'),
+  bulkOperationId: text('Created by this bulk operation'), ...RANGE };
+const DELETE_FILTERS = ['agentId', 'deviceId', 'status', 'dateFrom', 'dateTo'];
+
+const operationUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
+const deviceOf = (members: Members): string => idText(members.get('deviceId'));
+
+async function operationTexts(request: ApiRequest, documents: readonly { readonly entityId: string; readonly doc: string }[]): Promise<string[]> {
+  const operations = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
+  const devices = [...new Set(operations.map(({ members }) => deviceOf(members)))];
+  const objects = await request.platform.documents.getMany('managedObject', request.tenant, devices);
+  const names = new Map(devices.map((device, index) => {
+    const object = objects[index];
+    return [device, object === undefined ? undefined : stringMember(splitMembers(object), 'name')];
+  }));
+  const externalIds = new Map<string, string>();
+  if (request.query.has('agentId')) {
+    for (const device of devices) externalIds.set(device, await externalIdsOf(request, device));
+  }
+  return operations.map(({ entityId, members }) => {
+    const device = deviceOf(members);
+    const replaced = new Map<string, string>();
+    const name = names.get(device);
+    if (name !== undefined) replaced.set('deviceName', quote(name));
+    const ids = externalIds.get(device);
+    if (ids !== undefined) replaced.set('deviceExternalIDs', ids);
+    return entityText(operationUrl(request, entityId), entityId, members, replaced);
+  });
+}
+
+async function load(request: ApiRequest): Promise<Members> {
+  const { id } = request.params;
+  const doc = isEntityId(id) ? await request.platform.documents.get('operation', request.tenant, id) : undefined;
+  if (doc === undefined) throw new PlatformError('devicecontrol/not-found', { id });
+  return splitMembers(doc);
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const members = request.members();
+  const device = deviceOf(members);
+  if (!isEntityId(device)) throw new PlatformError('source/not-found', { area: AREA, id: device });
+  await requireOwner(request, device);
+  const body: OperationCreate = { id: String(request.platform.ids.next()), doc: newDocument(members, AREA, NOT_SENT), user: request.principal.userName };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_CREATE, Number(device), body);
+  const [answer] = await operationTexts(request, [{ entityId: body.id, doc }]);
+  return created('operation', answer, operationUrl(request, body.id));
+}
+
+function filterOf(request: ApiRequest): HistoryFilter {
+  const { query } = request;
+  const filter = new HistoryFilter(request.tenant);
+  filter.id('source', query.text('deviceId')).text('status', query.text('status')).fragment(query.text('fragmentType'))
+    .id('bulk', query.text('bulkOperationId')).time('creation_time', query.time('dateFrom'), query.time('dateTo'))
+    .ownedSources(request, 'source');
+  const agent = query.text('agentId');
+  if (agent !== undefined) {
+    if (isEntityId(agent)) filter.add(`has(agents, ${filter.bind('UInt64', Number(agent))})`);
+    else filter.none();
+  }
+  return filter;
+}
+
+async function list(request: ApiRequest): Promise<Answer> {
+  const page = pageOf(request);
+  const filter = filterOf(request);
+  const total = await totalOf(request, 'operations', filter, page);
+  const order = request.query.isTrue('revert') ? 'creation_time DESC, id DESC' : 'creation_time, id';
+  const items = await operationTexts(request, await queryDocuments(request, 'operations', filter, order, page));
+  return found('operationCollection', collectionText(request, page, { name: 'operations', items, total }));
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  const members = await load(request);
+  if (!request.isPrivileged && await isOwner(request, deviceOf(members)) !== true) throw new PlatformError('security/forbidden');
+  const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
+  return found('operation', answer);
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const stored = await load(request);
+  const device = deviceOf(stored);
+  await requireOwner(request, device);
+  const changes = changedMembers(request.members(), stored, AREA, FIXED);
+  // Set only together with FAILED (document 1, Operation).
+  if (stringMember(changes, 'status') !== 'FAILED') changes.delete('failureReason');
+  const body: OperationUpdate = { id: request.params['id'], doc: joinMembers(changes), user: request.principal.userName };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_UPDATE, Number(device), body);
+  const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc }]);
+  return found('operation', answer);
+}
+
+export function operationRoutes(): Route[] {
+  const one = [{ status: 200, description: 'The operation', mediaType: 'operation' }];
+  return [
+    { method: 'POST', path: '/devicecontrol/operations', area: AREA, access: 'owner', roles: ADMIN, summary: 'Create an operation for a device',
+      body: { schema: schemas.Operation, mediaTypes: ['operation'], example: { deviceId: '251', description: 'Restart', c8y_Restart: {} } },
+      answers: [{ status: 201, description: 'Created', mediaType: 'operation' }], handle: post },
+    { method: 'GET', path: '/devicecontrol/operations', area: AREA, access: 'owner', roles: READ, summary: 'List operations, oldest first',
+      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS },
+      answers: [{ status: 200, description: 'A page of operations', mediaType: 'operationCollection' }], handle: list },
+    { method: 'DELETE', path: '/devicecontrol/operations', area: AREA, access: 'roles', roles: ADMIN, summary: 'Delete operations by filters',
+      query: FILTERS, answers: [{ status: 204, description: 'Deleted' }],
+      handle: (request) => deleteData(request, 'operations', DELETE_FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN') },
+    { method: 'GET', path: '/devicecontrol/operations/{id}', area: AREA, access: 'owner', roles: READ, summary: 'Read an operation', answers: one,
+      handle: get },
+    { method: 'PUT', path: '/devicecontrol/operations/{id}', area: AREA, access: 'owner', roles: ADMIN, summary: 'Change the status of an operation',
+      body: { schema: schemas.OperationUpdate, mediaTypes: ['operation'], example: { status: 'SUCCESSFUL' } }, answers: one, handle: put },
+  ];
+}

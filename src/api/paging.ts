@@ -1,0 +1,65 @@
+/** Pages of collections (document 1 Conventions 7, document 4 section 0.4). */
+import Type from 'typebox';
+import type { ApiRequest } from './api-request.ts';
+import type { QueryParameters } from './query-values.ts';
+
+export const PAGE_SIZE_DEFAULT = 5;
+/** Larger values are cut to it without error. */
+export const PAGE_SIZE_MAX = 2000;
+/** Keeps the offset far below 2^53. */
+const CURRENT_PAGE_MAX = 0x7fffffff;
+
+export const PAGE_PARAMETERS: QueryParameters = {
+  pageSize: { schema: Type.Integer({ minimum: 1, default: PAGE_SIZE_DEFAULT }), description: `Entities of a page, at most ${PAGE_SIZE_MAX}` },
+  currentPage: { schema: Type.Integer({ minimum: 1, maximum: CURRENT_PAGE_MAX, default: 1 }), description: 'Number of the page, from 1' },
+  withTotalPages: { schema: Type.Boolean({ default: false }), description: 'Adds statistics.totalPages' },
+  withTotalElements: { schema: Type.Boolean({ default: false }), description: 'Adds statistics.totalElements' },
+};
+
+export interface Page {
+  readonly size: number;
+  /** From 1. */
+  readonly current: number;
+  readonly offset: number;
+  readonly wantsTotal: boolean;
+}
+
+export function pageOf(request: ApiRequest): Page {
+  const { query } = request;
+  const size = Math.min(PAGE_SIZE_MAX, query.integer('pageSize') ?? PAGE_SIZE_DEFAULT);
+  const current = query.integer('currentPage') ?? 1;
+  return { size, current, offset: (current - 1) * size, wantsTotal: query.isTrue('withTotalPages') || query.isTrue('withTotalElements') };
+}
+
+export interface Collection {
+  /** Name of the array, for instance `alarms`. */
+  readonly name: string;
+  readonly items: readonly string[];
+  /** Needed when the page wants totals. */
+  readonly total?: number | undefined;
+  /** Whether there may be more: usually that the page is full. */
+  readonly isFull?: boolean;
+}
+
+/** @returns JSON text of the collection with its links and statistics. */
+export function collectionText(request: ApiRequest, page: Page, collection: Collection): string {
+  const { query } = request;
+  const link = (current: number): string => JSON.stringify(pageLink(request, page.size, current));
+  const isFull = collection.isFull ?? collection.items.length >= page.size;
+  const statistics: Record<string, number> = { currentPage: page.current, pageSize: page.size };
+  if (collection.total !== undefined) {
+    if (query.isTrue('withTotalPages')) statistics['totalPages'] = Math.ceil(collection.total / page.size);
+    if (query.isTrue('withTotalElements')) statistics['totalElements'] = collection.total;
+  }
+  const next = isFull ? `"next":${link(page.current + 1)},` : '';
+  const prev = page.current > 1 ? `"prev":${link(page.current - 1)},` : '';
+  const items = collection.items.join(',');
+  return `{"self":${link(page.current)},${next}${prev}"statistics":${JSON.stringify(statistics)},${JSON.stringify(collection.name)}:[${items}]}`;
+}
+
+/** Absolute URL with all parameters as they were sent, but for the page. */
+function pageLink(request: ApiRequest, size: number, current: number): string {
+  const { path, queryText } = request.exchange;
+  const others = queryText.split('&').filter((pair) => pair !== '' && !/^(pageSize|currentPage)(=|$)/.test(pair));
+  return `${request.baseUrl}${path.replace(/\/+$/, '')}?${[...others, `pageSize=${size}`, `currentPage=${current}`].join('&')}`;
+}

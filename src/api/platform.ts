@@ -1,0 +1,91 @@
+/** The port of src/api: what the HTTP resources need from the rest of the server. The composition root provides it. */
+import type { CommandPort, DocumentReader, DocumentText, HistoryReader, IdSource, LiveBus } from '../model/command.ts';
+import type { PlatformError } from '../model/errors.ts';
+import type { Log } from '../model/log.ts';
+import type { Authenticator, Principal } from '../model/principal.ts';
+import type { ProcessingMode } from '../model/processing-mode.ts';
+import type { Refusals } from '../model/refusals.ts';
+
+/** A tenant as the resources see it. */
+export interface TenantInfo {
+  readonly id: string;
+  /** The compact key of journal records and rows. */
+  readonly number: number;
+  readonly domain?: string;
+  readonly parent?: string;
+  readonly allowCreateTenants?: boolean;
+  /** JSON text of an object. */
+  readonly customProperties?: DocumentText;
+}
+
+export interface Tenants {
+  byNumber(number: number): TenantInfo | undefined;
+  byId(id: string): TenantInfo | undefined;
+  /** The tenant of credentials without a tenant prefix. */
+  readonly default: TenantInfo;
+}
+
+/** What became of the measurements of one POST, in their order. `id` is '' and `text` the document when nothing was stored. */
+export interface MeasurementAnswer {
+  /** Whether the body was `{"measurements": [...]}`. */
+  readonly collection: boolean;
+  /** Empty without `wantsBody`. `text` is the measurement without `id` and `self`; an empty `text` still gives the Location. */
+  readonly documents: readonly { readonly id: string; readonly text: DocumentText }[];
+}
+
+/** The hot path of measurements: validates, journals and answers once durable. */
+export interface MeasurementIntake {
+  /**
+   * @param body JSON of one measurement or of `{"measurements": [...]}`; the intake may alias it until `done`.
+   * @param done called exactly once, synchronously or later.
+   */
+  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean,
+    done: (error: PlatformError | undefined, answer?: MeasurementAnswer) => void): void;
+}
+
+/** An authenticator whose answers may be cached by its callers. */
+export interface CachedAuthenticator extends Authenticator {
+  /** Grows whenever a user, a password, a role or a tenant changes: whoever cached a principal forgets it. */
+  readonly generation: number;
+}
+
+export interface HealthReport {
+  /** Whether requests can be served now. */
+  readonly ready: boolean;
+  /** By part: journal, documents, history, … with the lag of each stage where it has one. */
+  readonly parts: Readonly<Record<string, { readonly ready: boolean; readonly [detail: string]: unknown }>>;
+}
+
+export interface ApiConfig {
+  /** Start of all links, without a slash at the end; derived from the request when absent. */
+  readonly baseUrl?: string;
+  /** Limit of a JSON body; 413 above. */
+  readonly jsonBodyMaxBytes: number;
+  /** Limit of a body with many entities (a measurement collection); 413 above. */
+  readonly bodyMaxBytes: number;
+  /** Origins that browsers may call from: comma separated, `*` stands for any text. Default `*`. */
+  readonly allowOrigin?: string;
+  /** Shown in /openapi.json. */
+  readonly version?: string;
+}
+
+export interface Platform {
+  readonly commands: CommandPort;
+  readonly ids: IdSource;
+  readonly documents: DocumentReader;
+  readonly history: HistoryReader;
+  readonly bus: LiveBus;
+  readonly authenticator: CachedAuthenticator;
+  readonly tenants: Tenants;
+  readonly measurements: MeasurementIntake;
+  readonly refusals: Refusals;
+  readonly log: Log;
+  readonly config: ApiConfig;
+  /** Milliseconds since 1970. */
+  now(): number;
+  health(): HealthReport | Promise<HealthReport>;
+  /** Prometheus text. */
+  metricsText(): Promise<string>;
+  /** Called with every answer when present, for counters: must be cheap. */
+  readonly onAnswered?: (method: string, status: number) => void;
+}

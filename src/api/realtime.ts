@@ -1,0 +1,104 @@
+/** The Bayeux URLs on the HTTP server: long polling as POST, WebSocket on the same paths (document 4 section 10.1). */
+import { PlatformError } from '../model/errors.ts';
+import type { Principal } from '../model/principal.ts';
+import type { ApiServer } from './api-server.ts';
+import { parseBasic } from './authentication.ts';
+import type { CachedAuthenticator } from './platform.ts';
+import { ANSWERED } from './route.ts';
+import type { Route } from './route.ts';
+import type { WebSocketChannel } from './web-socket.ts';
+
+/** What the URLs need of the Bayeux server; `Form` says how a URL delivers. */
+export interface RealtimePort<Form> {
+  readonly urls: Readonly<Record<string, Form>>;
+  handle(text: string, principal: Principal | undefined, form: Form, responder: {
+    send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void }): void;
+  open(channel: { send(text: string): boolean; readonly bufferedBytes: number; end(reason: string): void }, principal: Principal | undefined,
+    form: Form): { message(text: string): void; drained(): void; closed(): void };
+}
+
+const PATH_SUFFIXES = ['', '/handshake', '/connect', '/disconnect', '/subscribe', '/unsubscribe'];
+const HEADERS = ['content-type', 'application/json;charset=UTF-8', 'cache-control', 'no-store'];
+const CLOSE_NORMAL = 1000;
+const CLOSE_POLICY = 1008;
+
+export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
+  // CometD's clients append the type of the message to the URL.
+  const paths = Object.entries(realtime.urls).flatMap(([path, form]) => PATH_SUFFIXES.map((suffix) => [path + suffix, form] as const));
+  return paths.map(([path, form]): Route => ({
+    method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'],
+    summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect',
+    body: { mediaTypes: [], form: 'bytes' },
+    answers: [{ status: 200, description: 'Answers and deliveries as a JSON array', contentTypes: ['application/json'] }],
+    handle(request) {
+      const { exchange } = request;
+      let isStreaming = false;
+      const stream = (text: string, isLast: boolean): void => {
+        if (!isStreaming) {
+          if (isLast) { exchange.respond(200, HEADERS, text); return; }
+          isStreaming = true;
+          exchange.startStream(200, HEADERS);
+        }
+        if (isLast) exchange.endStream(text);
+        else exchange.write(text);
+      };
+      const principal = request.principal.tenantNumber === 0 ? undefined : request.principal;
+      realtime.handle(request.bodyText(), principal, form, {
+        send: (text) => stream(text, true), sendBlank: () => stream(' ', false), onAborted: (callback) => exchange.onAborted(callback),
+      });
+      return ANSWERED;
+    },
+  }));
+}
+
+/** Registers the WebSockets; before `listen`. Credentials come with the upgrade or in `ext` of the handshake. */
+export function registerRealtimeSockets<Form>(api: ApiServer, realtime: RealtimePort<Form>, authenticator: CachedAuthenticator): void {
+  for (const [path, form] of Object.entries(realtime.urls)) {
+    const sockets = new Map<WebSocketChannel, { message(text: string): void; drained(): void; closed(): void }>();
+    const begin = (channel: WebSocketChannel, principal: Principal | undefined): void => {
+      if (!channel.isOpen) return;
+      sockets.set(channel, realtime.open({
+        send: (text) => channel.send(text, false), get bufferedBytes() { return channel.bufferedBytes; },
+        end: (reason) => channel.end(CLOSE_NORMAL, reason),
+      }, principal, form));
+    };
+    const waiting = new Map<WebSocketChannel, string[]>();
+    api.webSocket(path, {
+      open(channel) {
+        const header = channel.head.headers.get('authorization');
+        const credentials = header === undefined ? undefined : parseBasic(header);
+        const principal = credentials ? authenticator.authenticate(credentials.userName, credentials.password) : undefined;
+        if (header !== undefined && principal === undefined) {
+          channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message);
+        } else if (principal instanceof Promise) {
+          waiting.set(channel, []);
+          principal.then((found) => {
+            const messages = waiting.get(channel) ?? [];
+            waiting.delete(channel);
+            if (!found) { channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message); return; }
+            begin(channel, found);
+            for (const message of messages) sockets.get(channel)?.message(message);
+          }, () => channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message));
+        } else {
+          begin(channel, principal);
+        }
+      },
+      message(channel, data) {
+        const text = data.toString('utf8');
+        const queue = waiting.get(channel);
+        if (queue === undefined) sockets.get(channel)?.message(text);
+        else if (queue.length < MESSAGES_BEFORE_LOGIN_MAX) queue.push(text);
+        else channel.end(CLOSE_POLICY, 'too many messages before the credentials are checked');
+      },
+      drain(channel) { sockets.get(channel)?.drained(); },
+      close(channel) {
+        waiting.delete(channel);
+        sockets.get(channel)?.closed();
+        sockets.delete(channel);
+      },
+    });
+  }
+}
+
+/** Messages of a WebSocket whose credentials are being checked. */
+const MESSAGES_BEFORE_LOGIN_MAX = 16;

@@ -1,0 +1,10 @@
+/** The usual answers of handlers. */
+import type { Answer } from './route.ts';
+
+export const NO_CONTENT: Answer = { status: 204, text: '' };
+
+/** 200 with an entity or collection. @param mediaType vendor name. */
+export const found = (mediaType: string, text: string): Answer => ({ status: 200, text, mediaType });
+
+/** 201 with Location; the entity is left out when the request has no Accept. */
+export const created = (mediaType: string, text: string, location: string): Answer => ({ status: 201, text, mediaType, location });

@@ -1,0 +1,82 @@
+/** The route table's types: what a resource says about itself. Routing, authorisation, validation and /openapi.json come from it. */
+import type { TSchema } from 'typebox';
+import type { ApiRequest } from './api-request.ts';
+import type { MediaKind } from './media-types.ts';
+import type { QueryParameters } from './query-values.ts';
+
+/** `PATCH` and others are refused with 405 everywhere. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/**
+ * Who may call: `public` everybody, credentials are not looked at; `optional` everybody, wrong credentials are refused; `user` every user;
+ * `roles` who has one of `roles`; `owner` every user, the handler decides for those without one of `roles` (`request.isPrivileged`).
+ */
+export type Access = 'public' | 'optional' | 'user' | 'roles' | 'owner';
+
+/** What a request body holds. */
+export interface RouteBody {
+  /** What it has to fulfil; checked before the handler. `bytes` bodies are not looked at. */
+  readonly schema?: TSchema;
+  /** Vendor names that clients send. Plain JSON and other vendor names are taken as well. */
+  readonly mediaTypes: readonly string[];
+  /** `json` (default): one object; `bytes`: anything, the handler reads `request.body`. */
+  readonly form?: 'json' | 'bytes';
+  /** Which limit holds: `json` (default) or `large`. */
+  readonly limit?: 'json' | 'large';
+  /** DELETE with an optional body. */
+  readonly isOptional?: boolean;
+  readonly example?: unknown;
+}
+
+export interface RouteAnswer {
+  readonly status: number;
+  readonly description: string;
+  /** Vendor name of the entity. */
+  readonly mediaType?: string;
+  /** Content types without vendor name, for instance `text/csv`. */
+  readonly contentTypes?: readonly string[];
+}
+
+/** An answer in one piece. */
+export interface Answer {
+  readonly status: number;
+  /** '' for none. */
+  readonly text: string;
+  /** Vendor name; the spelling and `application/json` follow the Accept header. */
+  readonly mediaType?: string;
+  /** Instead of `mediaType`. */
+  readonly contentType?: string;
+  /** Absolute URL. */
+  readonly location?: string;
+  /** Further names and values in turn. */
+  readonly headers?: readonly string[];
+}
+
+/** The handler has answered, or will, by `request.exchange` or `request.answer`. */
+export const ANSWERED = Symbol('answered');
+
+export interface Route {
+  readonly method: Method;
+  /** With `{name}` segments; no slash at the end. */
+  readonly path: string;
+  readonly summary: string;
+  /** First part of error strings and the tag in /openapi.json. */
+  readonly area: string;
+  readonly access: Access;
+  readonly roles?: readonly string[];
+  readonly query?: QueryParameters;
+  readonly body?: RouteBody;
+  readonly answers: readonly RouteAnswer[];
+  /** Further request headers that the handler reads from `request.headers`; lower case. */
+  readonly headers?: readonly string[];
+  /** What can be produced, in order of preference; default `vendor`, `json`. Other Accept headers are answered with 406. */
+  readonly produces?: readonly MediaKind[];
+  /** Called when everything was checked. Synchronous or not; throws PlatformError. */
+  readonly handle: (request: ApiRequest) => Answer | typeof ANSWERED | Promise<Answer | typeof ANSWERED>;
+}
+
+/** Descriptions of the parameters in braces, by name. */
+export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
+  id: 'Identifier of the entity', childId: 'Identifier of the child', tenant: 'Tenant id', userId: 'User name', type: 'Type of the external ID',
+  externalId: 'External ID, percent-encoded', category: 'Category', key: 'Key', name: 'Name',
+};

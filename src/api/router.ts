@@ -1,0 +1,125 @@
+/** Finds the route of a request: fixed paths by one Map look-up, paths with parameters segment by segment. */
+import { PlatformError } from '../model/errors.ts';
+import { compileBodyCheck } from './body-check.ts';
+import type { BodyCheck } from './body-check.ts';
+import { compileQueryCheck } from './query-values.ts';
+import type { QueryCheck } from './query-values.ts';
+import type { Method, Route } from './route.ts';
+
+/** A route with what was compiled of it. */
+export interface CompiledRoute {
+  readonly route: Route;
+  readonly checkQuery: QueryCheck | undefined;
+  readonly checkBody: BodyCheck | undefined;
+}
+
+/** The methods of one path. */
+export interface PathEntry {
+  readonly path: string;
+  readonly methods: Map<string, CompiledRoute>;
+}
+
+export type PathParameters = Readonly<Record<string, string>>;
+export interface PathMatch {
+  readonly entry: PathEntry;
+  readonly params: PathParameters;
+}
+
+interface Node {
+  readonly fixed: Map<string, Node>;
+  parameter: { readonly name: string; readonly node: Node } | undefined;
+  entry: PathEntry | undefined;
+}
+
+/** No path of the table is as deep; hostile ones are not taken apart. */
+const SEGMENTS_MAX = 32;
+const NO_PARAMETERS: PathParameters = Object.freeze({});
+
+export class Router {
+  readonly routes: readonly Route[];
+  private readonly fixed = new Map<string, PathMatch>();
+  private readonly root: Node = newNode();
+
+  /** @throws Error for two routes with one method and path, or two names of one parameter. */
+  constructor(routes: readonly Route[]) {
+    this.routes = routes;
+    for (const route of routes) this.add(route);
+  }
+
+  /** @param path as sent. @throws PlatformError `general/bad-path` for a broken percent encoding. */
+  find(path: string): PathMatch | undefined {
+    const known = this.fixed.get(path);
+    if (known !== undefined) return known;
+    const trimmed = path.length > 1 && path.endsWith('/') ? path.replace(/\/+$/, '') : path;
+    return this.fixed.get(trimmed) ?? this.search(trimmed);
+  }
+
+  private search(path: string): PathMatch | undefined {
+    const segments = path.split('/', SEGMENTS_MAX + 1).slice(1);
+    if (segments.length > SEGMENTS_MAX) return undefined;
+    const decoded = segments.map(decodeSegment);
+    const values: [string, string][] = [];
+    const entry = walk(this.root, decoded, 0, values);
+    return entry === undefined ? undefined : { entry, params: Object.fromEntries(values) };
+  }
+
+  private add(route: Route): void {
+    const compiled: CompiledRoute = {
+      route,
+      checkQuery: route.query === undefined ? undefined : compileQueryCheck(route.query),
+      checkBody: route.body?.schema === undefined ? undefined : compileBodyCheck(route.body.schema, route.area),
+    };
+    let node = this.root;
+    for (const segment of route.path.split('/').slice(1)) node = childOf(node, segment, route.path);
+    node.entry ??= { path: route.path, methods: new Map() };
+    if (node.entry.methods.has(route.method)) throw new Error(`two routes ${route.method} ${route.path}`);
+    node.entry.methods.set(route.method, compiled);
+    if (!route.path.includes('{')) this.fixed.set(route.path, { entry: node.entry, params: NO_PARAMETERS });
+  }
+}
+
+/** For the Allow header. */
+export function allowedMethods(entry: PathEntry): string {
+  const methods = [...entry.methods.keys()] as (Method | 'HEAD' | 'OPTIONS')[];
+  if (entry.methods.has('GET')) methods.push('HEAD');
+  return [...methods, 'OPTIONS'].join(', ');
+}
+
+function newNode(): Node {
+  return { fixed: new Map(), parameter: undefined, entry: undefined };
+}
+
+function childOf(node: Node, segment: string, path: string): Node {
+  if (segment.startsWith('{') && segment.endsWith('}')) {
+    const name = segment.slice(1, -1);
+    node.parameter ??= { name, node: newNode() };
+    if (node.parameter.name !== name) throw new Error(`${path}: the parameter {${name}} is called {${node.parameter.name}} elsewhere`);
+    return node.parameter.node;
+  }
+  const known = node.fixed.get(segment) ?? newNode();
+  node.fixed.set(segment, known);
+  return known;
+}
+
+/** A fixed segment is preferred to a parameter. */
+function walk(node: Node, segments: readonly string[], index: number, values: [string, string][]): PathEntry | undefined {
+  if (index === segments.length) return node.entry;
+  const segment = segments[index];
+  const fixed = node.fixed.get(segment);
+  const found = fixed === undefined ? undefined : walk(fixed, segments, index + 1, values);
+  if (found !== undefined) return found;
+  if (node.parameter === undefined || segment === '') return undefined;
+  values.push([node.parameter.name, segment]);
+  const below = walk(node.parameter.node, segments, index + 1, values);
+  if (below === undefined) values.pop();
+  return below;
+}
+
+function decodeSegment(segment: string): string {
+  if (!segment.includes('%')) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw new PlatformError('general/bad-path', { reason: `broken percent encoding in ${segment}` });
+  }
+}

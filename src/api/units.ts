@@ -1,0 +1,34 @@
+/** Conversion of units on read (document 4 section 1.3): metric to imperial and back; unknown units stay as they are. */
+
+export type UnitSystem = 'metric' | 'imperial';
+
+interface Quantity { readonly value: number; readonly unit: string }
+interface Conversion { readonly unit: string; readonly factor: number; readonly offset: number }
+
+/** value × factor + offset */
+const TO_IMPERIAL: Readonly<Record<string, Conversion>> = {
+  m: { unit: 'ft', factor: 1 / 0.3048, offset: 0 },
+  km: { unit: 'mi', factor: 1 / 1.609344, offset: 0 },
+  cm: { unit: 'in', factor: 1 / 2.54, offset: 0 },
+  degC: { unit: 'degF', factor: 1.8, offset: 32 },
+  K: { unit: 'degR', factor: 1.8, offset: 0 },
+  g: { unit: 'oz', factor: 1 / 28.349523125, offset: 0 },
+  kg: { unit: 'lb', factor: 1 / 0.45359237, offset: 0 },
+};
+const TO_METRIC: Readonly<Record<string, Conversion>> = Object.fromEntries(Object.entries(TO_IMPERIAL).map(([unit, conversion]) =>
+  [conversion.unit, { unit, factor: 1 / conversion.factor, offset: -conversion.offset / conversion.factor }]));
+
+/** @returns undefined for other header values: nothing is converted. */
+export function unitSystemOf(header: string): UnitSystem | undefined {
+  const name = header.trim().toLowerCase();
+  return name === 'metric' || name === 'imperial' ? name : undefined;
+}
+
+export function convertUnit(quantity: Quantity, system: UnitSystem | undefined): Quantity {
+  if (system === undefined) return { value: quantity.value, unit: quantity.unit };
+  const table = system === 'imperial' ? TO_IMPERIAL : TO_METRIC;
+  const conversion = Object.hasOwn(table, quantity.unit) ? table[quantity.unit] : undefined;
+  if (conversion === undefined) return { value: quantity.value, unit: quantity.unit };
+  // Twelve digits: the rounding of binary fractions is not shown.
+  return { value: Number((quantity.value * conversion.factor + conversion.offset).toPrecision(12)), unit: conversion.unit };
+}

@@ -1,0 +1,72 @@
+/** WebSocket routes of the HTTP server, neutral of its library: MQTT and Bayeux attach here. */
+
+/** What a client sent to open the WebSocket. */
+export interface UpgradeHead {
+  readonly path: string;
+  /** Raw, without the question mark. */
+  readonly queryText: string;
+  /** All headers, names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** The agreed sub-protocol or ''. */
+  readonly protocol: string;
+}
+
+/** One open WebSocket. Every call is harmless after its end. */
+export interface WebSocketChannel {
+  /**
+   * Sends a message; its bytes are copied before the call returns.
+   * @returns false when more than `bufferedBytesMax` wait for the client: stop, go on at `drain`. The message itself is taken.
+   */
+  send(data: string | Uint8Array, binary: boolean): boolean;
+  /** Sends a close frame and closes; `close` of the handlers is called. */
+  end(code: number, reason: string): void;
+  /** Bytes taken by `send` that the client has not read. */
+  readonly bufferedBytes: number;
+  readonly isOpen: boolean;
+  readonly remoteAddress: string;
+  readonly head: UpgradeHead;
+}
+
+/** A WebSocket route. A handler that throws is logged and ends its connection with 1011. */
+export interface WebSocketHandlers {
+  /** Sub-protocols that are taken; the first that the client offers is agreed. Without it, and without an offer, none. */
+  readonly protocols?: readonly string[];
+  /** Seconds without any traffic after which the connection ends: 0 (never) or 8-960; pings are sent before. Default 120. */
+  readonly idleTimeoutSeconds?: number;
+  /** Longest message of the client; the connection ends above. Default 64 KiB. */
+  readonly maxPayloadBytes?: number;
+  /** Where `send` begins to return false. Default 256 KiB. Sixteen times as much ends the connection. */
+  readonly bufferedBytesMax?: number;
+  open(channel: WebSocketChannel): void;
+  /** @param data a copy that belongs to the handler. */
+  message(channel: WebSocketChannel, data: Buffer, binary: boolean): void;
+  /** There is room again. */
+  drain?(channel: WebSocketChannel): void;
+  close?(channel: WebSocketChannel, code: number, reason: string): void;
+}
+
+export const IDLE_TIMEOUT_SECONDS = 120;
+export const MAX_PAYLOAD_BYTES = 65_536;
+export const BUFFERED_BYTES_MAX = 262_144;
+/** Times `bufferedBytesMax` at which a connection is ended: who ignores `false` must not fill the memory. */
+export const BUFFERED_HARD_FACTOR = 16;
+
+/** @throws Error for a value that would end the process inside the library. */
+export function checkHandlers(path: string, handlers: WebSocketHandlers): void {
+  const idle = handlers.idleTimeoutSeconds ?? IDLE_TIMEOUT_SECONDS;
+  if (!Number.isInteger(idle) || (idle !== 0 && (idle < 8 || idle > 960))) {
+    throw new Error(`WebSocket route ${path}: idleTimeoutSeconds is ${idle}; it takes 0 or 8 to 960`);
+  }
+  for (const name of ['maxPayloadBytes', 'bufferedBytesMax'] as const) {
+    const value = handlers[name];
+    if (value !== undefined && (!Number.isInteger(value) || value < 1 || value > 0x7fffffff)) {
+      throw new Error(`WebSocket route ${path}: ${name} is ${value}; it takes 1 to 2147483647`);
+    }
+  }
+}
+
+/** @returns the first offered protocol that is taken, '' when there is none. */
+export function agreeProtocol(offered: string, taken: readonly string[] | undefined): string {
+  if (taken === undefined || offered === '') return '';
+  return offered.split(',').map((name) => name.trim()).find((name) => taken.includes(name)) ?? '';
+}

@@ -1,0 +1,63 @@
+/** `millrace backup <to>`: a consistent copy of the data directory; a running server makes it itself. */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
+import { copyDirectory, copySynchronised, isEmptyOrAbsent, synchronise, VOLATILE_NAMES, writeManifest } from './backup-files.ts';
+import type { BackupOptions } from './backup-settings.ts';
+import { askServer, lockHolder } from './control.ts';
+import { CommandError, EXIT_OK } from './exit-codes.ts';
+
+/** The LMDB environments under the data directory: copied by LMDB itself, whatever else has them open. */
+const DOCUMENTS_NAME = 'documents';
+const LMDB_FILE_NAME = 'data.mdb';
+
+/**
+ * Backs up into a directory that is empty or absent.
+ * @throws CommandError when the directory is not empty, there is no data, or the server refuses.
+ */
+export async function backup(options: BackupOptions, target: string, version: string): Promise<number> {
+  const data = resolve(options.data);
+  const to = resolve(target);
+  if (`${to}${sep}`.startsWith(`${data}${sep}`)) throw new CommandError(`the backup ${to} lies inside the data directory ${data}; take a place outside`);
+  if (!await isEmptyOrAbsent(to)) throw new CommandError(`${to} is not empty; a backup takes an empty or absent directory`);
+  if (!existsSync(data)) throw new CommandError(`there is no data directory ${data}; --data says where it is`);
+  const answer = await askServer(data, { command: 'backup', to });
+  if (answer) {
+    if (!answer.ok) throw new CommandError(`the running server could not make the backup: ${answer.error ?? 'it gave no reason'}`);
+    process.stderr.write(`the running server made the backup in ${to}\n`);
+  } else {
+    const holder = lockHolder(data);
+    if (holder !== undefined) throw new CommandError(`process ${holder} holds ${data} and offers no control socket; stop it first`);
+    const { bytes, files } = await backupOffline(data, to, version);
+    process.stderr.write(`${files} files with ${bytes} bytes copied to ${to}\n`);
+  }
+  process.stdout.write(`${to}\n`);
+  return EXIT_OK;
+}
+
+/** Copies the data directory of a stopped server and writes the manifest last. */
+export async function backupOffline(data: string, to: string, version: string): Promise<{ bytes: number; files: number }> {
+  await mkdir(to, { recursive: true });
+  for (const entry of await readdir(data, { withFileTypes: true })) {
+    if (VOLATILE_NAMES.includes(entry.name)) continue;
+    const [from, copy] = [join(data, entry.name), join(to, entry.name)];
+    if (entry.name === DOCUMENTS_NAME && existsSync(join(from, LMDB_FILE_NAME))) await copyDocuments(from, copy);
+    else if (entry.isDirectory()) await copyDirectory(from, copy);
+    else if (entry.isFile()) await copySynchronised(from, copy);
+  }
+  await synchronise(to);
+  const manifest = await writeManifest(to, { version, timeMs: Date.now(), checksums: true });
+  return { bytes: manifest.files.reduce((sum, file) => sum + file.sizeBytes, 0), files: manifest.files.length };
+}
+
+/** A consistent copy of an LMDB environment, safe beside a process that writes to it. Throws what LMDB says. */
+export async function copyDocuments(from: string, to: string): Promise<void> {
+  const { open } = await import('lmdb');
+  await mkdir(to, { recursive: true });
+  const environment = open({ path: from, readOnly: true });
+  try {
+    await environment.backup(to, true);
+  } finally { await environment.close(); }
+  for (const name of await readdir(to)) await synchronise(join(to, name));
+  await synchronise(to);
+}

@@ -1,0 +1,81 @@
+/** Talks to a running server over the Unix socket in its data directory: one JSON line asked, one JSON line answered. */
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { CommandError } from './exit-codes.ts';
+
+export const CONTROL_SOCKET_NAME = 'control.sock';
+
+/** Holds the server's process id, as a number or as JSON with `pid`. */
+export const LOCK_NAME = 'lock';
+
+/** The largest answer that is read. */
+const ANSWER_MAX_BYTES = 1024 * 1024;
+
+/** Long enough for the largest backup; the server answers when it is done. */
+const ANSWER_TIMEOUT_MS = 6 * 60 * 60 * 1000;
+
+export interface ControlAnswer { readonly ok: boolean; readonly error?: string; readonly [key: string]: unknown }
+
+/**
+ * Sends one request to the server that runs on the data directory.
+ * @returns its answer, or undefined when nothing listens there.
+ * @throws CommandError when the server breaks off or answers what is no JSON line.
+ */
+export function askServer(data: string, request: object): Promise<ControlAnswer | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path: join(data, CONTROL_SOCKET_NAME) });
+    let isOpen = false;
+    let text = '';
+    const fail = (reason: string): void => {
+      socket.destroy();
+      reject(new CommandError(`the running server did not answer: ${reason}`));
+    };
+    socket.setEncoding('utf8').setTimeout(ANSWER_TIMEOUT_MS, () => fail(`no line within ${ANSWER_TIMEOUT_MS} ms`));
+    socket.on('connect', () => {
+      isOpen = true;
+      socket.write(`${JSON.stringify(request)}\n`);
+    });
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+      const end = text.indexOf('\n');
+      if (end < 0 && text.length > ANSWER_MAX_BYTES) fail(`its line is longer than ${ANSWER_MAX_BYTES} bytes`);
+      if (end < 0) return;
+      socket.destroy();
+      try { resolve(JSON.parse(text.slice(0, end)) as ControlAnswer); } catch (error) { fail((error as Error).message); }
+    });
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (isOpen) fail(error.message);
+      else if (['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ENOTDIR'].includes(error.code ?? '')) resolve(undefined);
+      else reject(new CommandError(`the control socket in ${data} cannot be used: ${error.message}`));
+    });
+    socket.on('close', () => fail('it closed the connection'));
+  });
+}
+
+/** True when a server accepts connections on the data directory's control socket. */
+export async function isServerRunning(data: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path: join(data, CONTROL_SOCKET_NAME) });
+    socket.on('connect', () => { socket.destroy(); resolve(true); });
+    socket.on('error', () => resolve(false));
+  });
+}
+
+/** The live process that the data directory's lock names, when there is one: it holds the directory without a control socket. */
+export function lockHolder(data: string): number | undefined {
+  let text: string;
+  try { text = readFileSync(join(data, LOCK_NAME), 'utf8').trim(); } catch { return undefined; /* no lock, nobody holds it */ }
+  const match = /^(\d+)\b|"pid"\s*:\s*(\d+)/.exec(text);
+  const pid = Number(match?.[1] ?? match?.[2] ?? 0);
+  if (pid <= 0 || pid === process.pid) return undefined;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' ? pid : undefined;
+  }
+  try {
+    // After a restart of the machine or container another program may have the number.
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('node') ? pid : undefined;
+  } catch { return pid; /* no /proc here: the live process counts as the holder */ }
+}

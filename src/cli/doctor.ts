@@ -1,0 +1,161 @@
+/** `millrace doctor`: whether this machine can run the server; a line for each check, with the remedy where one is needed. */
+import { spawn } from 'node:child_process';
+import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Config } from '../config.ts';
+import { isServerRunning } from './control.ts';
+import { EXIT_FAILED, EXIT_OK } from './exit-codes.ts';
+
+/** The result of one check; `remedy` belongs to warn and fail. */
+export interface Finding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
+
+const NODE_MIN = [20, 19] as const;
+/** The glibc that the prebuilt uWebSockets.js and chdb were seen to load on. */
+const GLIBC_MIN = [2, 31] as const;
+const DESCRIPTORS_MIN = 1024;
+/** Descriptors beside those of the MQTT connections: listeners, HTTP connections, files of the stores. */
+const DESCRIPTORS_OTHER = 1000;
+const DISK_COMFORTABLE_BYTES = 5 * 1024 ** 3;
+const MEMORY_COMFORTABLE_BYTES = 1024 ** 3;
+const LOAD_TIMEOUT_MS = 30_000;
+
+const LOADS: readonly { name: string; code: string; packageName: string }[] = [
+  { name: 'engine', packageName: 'chdb', code: 'const { Session } = await import("chdb"); const s = new Session(process.argv[1]);'
+    + ' const r = s.query("SELECT version()", "TabSeparated"); console.log(String(r?.text?.() ?? r).trim()); process.exit(0);' },
+  { name: 'document store', packageName: 'lmdb', code: 'const { open } = await import("lmdb"); const d = open({ path: process.argv[1] });'
+    + ' await d.put("a", 1); if (d.get("a") !== 1) throw new Error("a value did not come back"); await d.close(); console.log("reads and writes");' },
+  { name: 'HTTP server', packageName: 'uWebSockets.js',
+    code: 'const m = await import("uWebSockets.js"); m.default.App(); console.log("loads"); process.exit(0);' },
+];
+
+/** Runs every check; prints to standard output; exit code 1 when one failed. */
+export async function doctor(config: Config): Promise<number> {
+  const findings: Finding[] = [checkNode(), checkGlibc(), checkDescriptors(config), checkMemory(), checkData(config), checkDisk(config)];
+  const isRunning = await isServerRunning(resolve(config.data));
+  for (const [name, port] of portsOf(config)) findings.push(await checkPort(config.host, port, name, isRunning));
+  for (const load of LOADS) findings.push(await checkLoad(load));
+  for (const finding of findings) process.stdout.write(findingLine(finding));
+  const failed = findings.filter((finding) => finding.state === 'fail').length;
+  process.stdout.write(failed === 0 ? 'This machine can run the server.\n' : `${failed} of ${findings.length} checks failed.\n`);
+  return failed === 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+export function findingLine({ state, name, fact, remedy }: Finding): string {
+  return `${state.padEnd(5)} ${name.padEnd(16)} ${fact}${remedy === undefined || state === 'ok' ? '' : `: ${remedy}`}\n`;
+}
+
+function atLeast(version: string, minimum: readonly number[]): boolean {
+  const parts = version.split('.').map(Number);
+  for (let index = 0; index < minimum.length; index += 1) {
+    if (parts[index] !== minimum[index]) return parts[index] > minimum[index];
+  }
+  return true;
+}
+
+function checkNode(): Finding {
+  const version = process.versions.node;
+  return { state: atLeast(version, NODE_MIN) ? 'ok' : 'fail', name: 'Node', fact: version, remedy: `install Node ${NODE_MIN.join('.')} or newer` };
+}
+
+function checkGlibc(): Finding {
+  const header = (process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined)?.header;
+  const version = header?.glibcVersionRuntime;
+  if (version === undefined) return { state: 'fail', name: 'glibc', fact: 'not found', remedy: 'the engine needs a Linux with glibc, not musl' };
+  return { state: atLeast(version, GLIBC_MIN) ? 'ok' : 'fail', name: 'glibc', fact: version,
+    remedy: `the prebuilt engine needs ${GLIBC_MIN.join('.')}: take a newer distribution or the container` };
+}
+
+function checkDescriptors(config: Config): Finding {
+  const name = 'descriptors';
+  let limit: number;
+  try {
+    const text = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    limit = text === 'unlimited' ? Infinity : Number(text);
+  } catch {
+    return { state: 'warn', name, fact: 'the limit is not known', remedy: 'this system has no /proc; see ulimit -n' };
+  }
+  const wanted = config.mqttConnectionsMax + DESCRIPTORS_OTHER;
+  const state = limit < DESCRIPTORS_MIN ? 'fail' : limit < wanted ? 'warn' : 'ok';
+  return { state, name, fact: `${limit} open files`,
+    remedy: `${wanted} are needed for mqtt-connections-max ${config.mqttConnectionsMax}: ulimit -n ${wanted}, or lower the setting` };
+}
+
+function checkMemory(): Finding {
+  const name = 'memory';
+  const kib = existsSync('/proc/meminfo') ? /^MemAvailable:\s+(\d+) kB/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1] : undefined;
+  if (kib === undefined) return { state: 'warn', name, fact: 'not known', remedy: 'the server and its engine need about 1 GiB' };
+  const bytes = Number(kib) * 1024;
+  return { state: bytes < MEMORY_COMFORTABLE_BYTES ? 'warn' : 'ok', name, fact: `${gib(bytes)} GiB available`,
+    remedy: 'the server and its engine need about 1 GiB under load' };
+}
+
+const gib = (bytes: number): string => (bytes / 1024 ** 3).toFixed(1);
+
+/** The directory itself, or the nearest one above it that exists. */
+function existing(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
+}
+
+function checkData(config: Config): Finding {
+  const path = existing(resolve(config.data));
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return { state: 'ok', name: 'data directory', fact: resolve(config.data) };
+  } catch {
+    return { state: 'fail', name: 'data directory', fact: `${path} cannot be written`, remedy: 'change its owner or take another --data' };
+  }
+}
+
+function checkDisk(config: Config): Finding {
+  const { bavail, bsize } = statfsSync(existing(resolve(config.data)));
+  const free = bavail * bsize;
+  const comfortable = Math.max(DISK_COMFORTABLE_BYTES, config.journalMaxBytes + config.diskFreeMinBytes);
+  const state = free < config.diskFreeMinBytes ? 'fail' : free < comfortable ? 'warn' : 'ok';
+  return { state, name: 'disk', fact: `${gib(free)} GiB free`,
+    remedy: `writes are refused below disk-free-min-bytes, and the journal alone may take ${gib(config.journalMaxBytes)} GiB` };
+}
+
+function portsOf(config: Config): [name: string, port: number][] {
+  const tls: [string, number][] = config.tlsKey === undefined ? [] : [['mqtt-tls-port', config.mqttTlsPort]];
+  return [['http-port', config.httpPort], ['mqtt-port', config.mqttPort], ...tls];
+}
+
+function checkPort(host: string, port: number, name: string, isRunning: boolean): Promise<Finding> {
+  if (port === 0) return Promise.resolve({ state: 'ok', name, fact: 'any free port' });
+  return new Promise((resolvePort) => {
+    const server = createServer();
+    server.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE' && isRunning) resolvePort({ state: 'ok', name, fact: `${port} is used by the running server` });
+      else {
+        const remedy = error.code === 'EADDRINUSE' ? `stop what listens there (ss -ltnp) or choose another --${name}`
+          : error.code === 'EACCES' ? `ports below 1024 need a privilege; choose another --${name}` : `check --host and --${name}`;
+        resolvePort({ state: 'fail', name, fact: `${host}:${port} cannot be opened (${error.code})`, remedy });
+      }
+    });
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolvePort({ state: 'ok', name, fact: `${port} is free` })));
+  });
+}
+
+/** Loads a native package in a process of its own: one that crashes does not take the doctor along. */
+function checkLoad(load: { name: string; code: string; packageName: string }): Promise<Finding> {
+  const scratch = mkdtempSync(join(tmpdir(), 'millrace-doctor-'));
+  return new Promise((resolveLoad) => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', load.code, scratch], {
+      cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'pipe'], timeout: LOAD_TIMEOUT_MS, killSignal: 'SIGKILL',
+    });
+    let output = '';
+    let errors = '';
+    child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
+    child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString(); });
+    child.on('close', (code, signal) => {
+      rmSync(scratch, { recursive: true, force: true });
+      const reason = /^\w*Error.*$/m.exec(errors)?.[0] ?? (signal === null ? `exit code ${code}` : `ended by ${signal}`);
+      resolveLoad(code === 0
+        ? { state: 'ok', name: load.name, fact: `${load.packageName}: ${output.trim()}` }
+        : { state: 'fail', name: load.name, fact: `${load.packageName} does not load (${reason})`,
+          remedy: 'install again with npm ci; Linux on x64 or arm64 with glibc is needed' });
+    });
+  });
+}

@@ -1,0 +1,132 @@
+/** `millrace serve`: starts the server, shows where it is, stops it on a signal. */
+import { maskedConfig, type Config, type LoadedConfig } from '../config.ts';
+import type { Log } from '../model/log.ts';
+import { EXIT_FAILED, EXIT_OK } from './exit-codes.ts';
+import { createLog, type ProcessLog } from './log.ts';
+
+/** What startServer of src/server.ts resolves to. */
+export interface RunningServer {
+  readonly httpPort: number;
+  readonly mqttPort: number;
+  readonly mqttTlsPort?: number;
+  /** True when the data directory was empty. */
+  readonly firstStart: boolean;
+  /** The administrator's password when the first start generated it. */
+  readonly generatedPassword?: string;
+  /** Stops accepting, drains, flushes; everything acknowledged is stored when it resolves. */
+  stop(): Promise<void>;
+}
+
+export type StartServer = (config: Config, log: Log) => Promise<RunningServer>;
+
+/**
+ * A Ctrl-C reaches the process twice under `npm start`: the terminal signals the whole group and npm hands its own signal
+ * on. A repetition within this time is that, not a person who wants the process to end at once.
+ */
+const SIGNAL_ECHO_MS = 400;
+
+/** Runs until a signal; the exit code is 0 after an orderly stop, 1 when starting or stopping failed. Ends the process. */
+export async function serve(loaded: LoadedConfig, startServer?: StartServer): Promise<number> {
+  const { config, warnings } = loaded;
+  const processLog = createLog({ level: config.logLevel, format: config.logFormat });
+  const { log } = processLog;
+  endOnUncaught(processLog);
+  const stopSignal = waitForSignal(processLog);
+  for (const warning of warnings) log.warn({}, warning);
+  log.info({ config: maskedConfig(config), node: process.version, pid: process.pid }, 'configuration');
+  let server: RunningServer;
+  try {
+    const start = startServer ?? (await import('../server.ts')).startServer;
+    server = await start(config, log);
+  } catch (error) {
+    log.error({ err: error }, `the server could not start: ${(error as Error).message}`);
+    processLog.flush();
+    return EXIT_FAILED;
+  }
+  process.stdout.write(screen(config, server));
+  const signal = await stopSignal;
+  log.info({ signal }, 'stopping');
+  const code = await stopWithin(server, config.shutdownTimeoutMs, log);
+  processLog.flush();
+  return code;
+}
+
+async function stopWithin(server: RunningServer, timeoutMs: number, log: Log): Promise<number> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => { timer = setTimeout(() => resolve('late'), timeoutMs); });
+  try {
+    const startMs = Date.now();
+    if (await Promise.race([server.stop(), late]) === 'late') {
+      log.error({ timeoutMs }, 'stopping took longer than shutdown-timeout-ms; what was acknowledged is in the journal');
+      return EXIT_FAILED;
+    }
+    log.info({ durationMs: Date.now() - startMs }, 'stopped');
+    return EXIT_OK;
+  } catch (error) {
+    log.error({ err: error }, `stopping failed: ${(error as Error).message}`);
+    return EXIT_FAILED;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves at the first SIGTERM or SIGINT, also one that comes while the server starts; a second one ends the process. */
+function waitForSignal(processLog: ProcessLog): Promise<string> {
+  return new Promise((resolve) => {
+    let firstMs = 0;
+    const onSignal = (signal: string): void => {
+      if (firstMs === 0) {
+        firstMs = Date.now();
+        resolve(signal);
+      } else if (Date.now() - firstMs > SIGNAL_ECHO_MS) {
+        processLog.log.warn({ signal }, 'a second signal: ending at once');
+        processLog.flush();
+        process.exit(EXIT_FAILED);
+      }
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+/** State is unknown after an exception that nobody caught: log it and end; the journal has what was acknowledged. */
+function endOnUncaught(processLog: ProcessLog): void {
+  process.on('uncaughtException', (error) => {
+    processLog.log.error({ err: error }, `uncaught exception: ${(error as Error | undefined)?.message}`);
+    processLog.flush();
+    process.exit(EXIT_FAILED);
+  });
+}
+
+/** The short screen at the end of a start: where the server is, who may log in, what to try next. */
+export function screen(config: Config, server: RunningServer): string {
+  const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host;
+  const urlHost = host.includes(':') ? `[${host}]` : host;
+  const url = `http://${urlHost}:${server.httpPort}`;
+  const shownPassword = server.generatedPassword ?? '<password>';
+  const login = `${config.tenant}/${config.adminUser}`;
+  const password = server.generatedPassword !== undefined ? `${server.generatedPassword}  (generated, shown only now)`
+    : server.firstStart ? '(as given by the configuration)' : undefined;
+  const lines = [
+    '',
+    '  Millrace is running',
+    '',
+    `  URL            ${config.baseUrl ?? url}`,
+    `  MQTT port      ${server.mqttPort}${server.mqttTlsPort === undefined ? '' : `, with TLS ${server.mqttTlsPort}`}`,
+    `  tenant         ${config.tenant}`,
+    `  administrator  ${config.adminUser}`,
+    ...(password === undefined ? [] : [`  password       ${password}`]),
+    '',
+    '  Send a measurement, then list the measurements:',
+    '',
+    `  mosquitto_pub -h ${host} -p ${server.mqttPort} -i my-device -u ${login} -P ${quoted(shownPassword)} -t s/us -m '211,21.5' -q 1`,
+    `  curl -u ${quoted(`${login}:${shownPassword}`)} '${url}/measurement/measurements?pageSize=5'`,
+    '',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** For a POSIX shell: as it is when nothing in it is special, else in single quotes. */
+function quoted(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll('\'', '\'\\\'\'')}'`;
+}

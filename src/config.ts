@@ -1,0 +1,173 @@
+/**
+ * The server's configuration: one table from which come flags, environment names, the keys of the JSON file, `--help` and
+ * docs/configuration.md. All of it is checked before anything is opened, and all mistakes are reported at once.
+ */
+import { accessSync, constants, readFileSync } from 'node:fs';
+import { environmentName, readSettings, SettingsError, suggestion, type Setting, type SettingValues } from './cli/settings.ts';
+import { markdownTable, maskedValues } from './cli/settings-text.ts';
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const PORT_MAX = 65_535;
+
+const USER_NAME = { source: '[^\\s/:+$\\\\]+', words: 'no space and none of / : + $ \\' } as const;
+const PASSWORD = { minimum: 1, maximum: 256, secret: true } as const;
+
+/** The table. Sizes are in bytes, times in milliseconds; the unit is the last word of the name. */
+export const SETTINGS = [
+  { name: 'config', type: 'text', unit: 'file', default: null, file: false,
+    description: 'JSON file with settings: an object whose keys are the flags without the dashes.' },
+  { name: 'host', type: 'text', default: '0.0.0.0', maximum: 255, description: 'Address that every listener binds to.' },
+  { name: 'http-port', type: 'integer', default: 8080, minimum: 0, maximum: PORT_MAX,
+    description: 'Port of REST, WebSocket and MQTT over WebSocket; 0 takes any free one.' },
+  { name: 'mqtt-port', type: 'integer', default: 1883, minimum: 0, maximum: PORT_MAX,
+    description: 'Port of MQTT over TCP; 0 takes any free one.' },
+  { name: 'mqtt-tls-port', type: 'integer', default: 8883, minimum: 0, maximum: PORT_MAX,
+    description: 'Port of MQTT over TLS, opened when a key and a certificate are given; 0 takes any free one.' },
+  { name: 'tls-key', type: 'text', unit: 'file', default: null, description: 'Private key for MQTT over TLS, PEM.' },
+  { name: 'tls-certificate', type: 'text', unit: 'file', default: null,
+    description: 'Certificate chain for MQTT over TLS, PEM, the own certificate first.' },
+  { name: 'data', type: 'text', unit: 'directory', default: './data', description: 'Directory of everything that is stored.' },
+  { name: 'tenant', type: 'text', default: 't1', maximum: 32,
+    pattern: { source: '[a-z][a-z0-9_-]*', words: 'lower-case letters, digits, - and _, a letter first' },
+    description: 'Id of the first tenant, made on the first start.' },
+  { name: 'admin-user', type: 'text', default: 'admin', maximum: 254, pattern: USER_NAME,
+    description: 'Name of the first tenant\'s administrator.' },
+  { name: 'admin-password', type: 'text', default: null, ...PASSWORD,
+    description: 'Password of the administrator; on the first start one is generated and shown when none is given.' },
+  { name: 'management-user', type: 'text', default: 'admin', maximum: 254, pattern: USER_NAME,
+    description: 'Name of the administrator of the tenant "management".' },
+  { name: 'management-password', type: 'text', default: null, ...PASSWORD,
+    description: 'Password of the management administrator; generated into <data>/secrets.json when none is given.' },
+  { name: 'bootstrap-password', type: 'text', default: null, ...PASSWORD,
+    description: 'Password of management/devicebootstrap, with which new devices ask for credentials; generated likewise.' },
+  { name: 'base-url', type: 'url', default: null,
+    description: 'URL under which clients reach the server, for links in answers behind a proxy; otherwise the Host header decides.' },
+  { name: 'log-level', type: 'choice', choices: ['debug', 'info', 'warn', 'error'], default: 'info',
+    description: 'The least urgent entries that are logged; debug has a line for every connection.' },
+  { name: 'log-format', type: 'choice', choices: ['auto', 'json', 'pretty'], default: 'auto',
+    description: 'Form of the log on standard error; auto is pretty on a terminal and JSON otherwise.' },
+  { name: 'body-size-max-bytes', type: 'integer', unit: 'bytes', default: 16 * MIB, minimum: 64 * KIB, maximum: GIB,
+    description: 'Largest HTTP body with a collection of measurements; larger ones get 413.' },
+  { name: 'json-body-max-bytes', type: 'integer', unit: 'bytes', default: MIB, minimum: 16 * KIB, maximum: GIB,
+    description: 'Largest HTTP body of any other kind; larger ones get 413.' },
+  { name: 'mqtt-payload-max-bytes', type: 'integer', unit: 'bytes', default: 16_184, minimum: 128, maximum: 256 * MIB - 1,
+    description: 'Largest payload of an MQTT message; a larger packet ends the connection before it is buffered.' },
+  { name: 'mqtt-rate-max', type: 'integer', unit: 'messages a second', default: 0, minimum: 0, maximum: 1_000_000,
+    description: 'Messages a second that one MQTT connection may send before it is slowed down; 0 sets no limit.' },
+  { name: 'mqtt-rate-queue-max', type: 'integer', unit: 'messages', default: 1000, minimum: 1, maximum: 1_000_000,
+    description: 'Messages of a slowed connection that wait; one more ends the connection.' },
+  { name: 'mqtt-connections-max', type: 'integer', unit: 'connections', default: 18_000, minimum: 1, maximum: 1_000_000,
+    description: 'MQTT connections at a time; each needs a file descriptor.' },
+  { name: 'journal-max-bytes', type: 'integer', unit: 'bytes', default: 4 * GIB, minimum: 16 * MIB, maximum: 1024 * GIB,
+    description: 'Size of the journal on disk at which back-pressure begins.' },
+  { name: 'disk-free-min-bytes', type: 'integer', unit: 'bytes', default: 256 * MIB, minimum: 0, maximum: 1024 * GIB,
+    description: 'Free space on the data disk below which writes are refused.' },
+  { name: 'clickhouse-memory-max-bytes', type: 'integer', unit: 'bytes', default: GIB, minimum: 256 * MIB, maximum: 1024 * GIB,
+    description: 'Memory that the embedded engine may use.' },
+  { name: 'projector-batch-rows', type: 'integer', unit: 'rows', default: 50_000, minimum: 1, maximum: 1_000_000,
+    description: 'Most rows in one insert into the engine; reads wait behind an insert.' },
+  { name: 'projector-interval-ms', type: 'integer', unit: 'milliseconds', default: 250, minimum: 1, maximum: 60_000,
+    description: 'Longest time that a row waits for its insert when no query asks for it.' },
+  { name: 'shutdown-timeout-ms', type: 'integer', unit: 'milliseconds', default: 4500, minimum: 100, maximum: 600_000,
+    description: 'Time for draining and flushing after SIGTERM; past it the process ends with exit code 1.' },
+  { name: 'documents-map-size-bytes', type: 'integer', unit: 'bytes', default: 64 * GIB, minimum: 64 * MIB, maximum: 16_384 * GIB,
+    description: 'Address space reserved for documents and journal; the files grow with what is stored.' },
+] as const satisfies readonly Setting[];
+
+/** The configuration in force. Optional settings that were not given are undefined. */
+export type Config = SettingValues<typeof SETTINGS>;
+
+/** Flags by setting name (`{'http-port': '8080'}`; true where the value is missing) and the process environment. */
+export interface ConfigInput {
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** `warnings` are for the log: variables that look like settings and are none. */
+export interface LoadedConfig { readonly config: Config; readonly warnings: readonly string[] }
+
+/** Prefixes of variables that belong to tests and measurements, not to the server. */
+const FOREIGN_PREFIXES = ['MILLRACE_TEST_', 'MILLRACE_BENCH_'];
+
+/**
+ * Reads and checks the configuration: flag before environment before file before default. Opens nothing but the
+ * configuration file itself.
+ * @param extraMistakes mistakes found before, such as unknown flags, to be reported with the others.
+ * @throws SettingsError with every mistake.
+ */
+export function loadConfig(input: ConfigInput, extraMistakes: readonly string[] = []): LoadedConfig {
+  const fileName = input.flags['config'] ?? (input.environment['MILLRACE_CONFIG'] || undefined);
+  const mistakes = [...extraMistakes];
+  const file = typeof fileName === 'string' ? readConfigFile(fileName, mistakes) : undefined;
+  const read = readSettings(SETTINGS, { ...input, ...(file === undefined ? {} : { file, fileName: fileName as string }) });
+  mistakes.push(...read.mistakes, ...relationMistakes(read.values));
+  if (mistakes.length > 0) throw new SettingsError(mistakes);
+  return { config: read.values, warnings: unknownVariables(input.environment) };
+}
+
+function readConfigFile(fileName: string, mistakes: string[]): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(fileName, 'utf8'));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    mistakes.push(`the configuration file ${fileName} holds ${Array.isArray(value) ? 'an array' : typeof value}; it takes a JSON object`);
+  } catch (error) {
+    mistakes.push(`the configuration file ${fileName} cannot be read: ${(error as Error).message}`);
+  }
+  return undefined;
+}
+
+/** Mistakes that concern two settings, or a setting and the disk. */
+function relationMistakes(config: Config): string[] {
+  const mistakes: string[] = [];
+  const { tlsKey, tlsCertificate, httpPort, mqttPort, mqttTlsPort } = config;
+  if ((tlsKey === undefined) !== (tlsCertificate === undefined)) {
+    const [given, absent] = tlsKey === undefined ? ['tls-certificate', 'tls-key'] : ['tls-key', 'tls-certificate'];
+    mistakes.push(`--${given} is given without --${absent}; TLS takes both`);
+  }
+  for (const [name, path] of [['tls-key', tlsKey], ['tls-certificate', tlsCertificate]]) {
+    if (path === undefined) continue;
+    try { accessSync(path, constants.R_OK); } catch {
+      mistakes.push(`--${name} is "${path}"; it takes a file that can be read`);
+    }
+  }
+  if (httpPort !== 0 && httpPort === mqttPort) mistakes.push(`--http-port and --mqtt-port are both ${httpPort}; they take different ports`);
+  if (tlsKey !== undefined && mqttTlsPort !== 0 && (mqttTlsPort === httpPort || mqttTlsPort === mqttPort)) {
+    mistakes.push(`--mqtt-tls-port is ${mqttTlsPort}, which another listener has; it takes a port of its own`);
+  }
+  if (config.tenant === 'management') mistakes.push('--tenant is "management"; that is the tenant which manages the others: take another id');
+  return mistakes;
+}
+
+function unknownVariables(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const known = SETTINGS.map((setting) => environmentName(setting)).filter((name): name is string => name !== null);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('MILLRACE_') && !known.includes(name))
+    .filter((name) => !FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix)))
+    .map((name) => `the environment variable ${name} is no setting${suggestion(name, known)}`);
+}
+
+/** The values in force by setting name, secrets masked. */
+export function maskedConfig(config: Config): Record<string, string | number | boolean> {
+  return maskedValues(SETTINGS, config);
+}
+
+/** The whole text of docs/configuration.md; `npm run docs` writes it and a test compares it. */
+export function configurationPage(): string {
+  return `<!-- Generated from src/config.ts by \`npm run docs\`; do not edit. -->
+# Configuration
+
+Every setting can be given as a flag of \`millrace serve\` (or \`npm start -- <flags>\`), as an environment variable or in a JSON
+file named by \`--config\` or \`MILLRACE_CONFIG\`. A flag wins over the environment, the environment over the file, the file over
+the default. The file holds one object; its keys are the flags without the dashes:
+
+\`\`\`json
+{ "http-port": 8081, "data": "/var/lib/millrace", "journal-max-bytes": "8GiB" }
+\`\`\`
+
+Sizes take a number of bytes or a number with KiB, MiB, GiB or TiB. Everything is checked before anything is opened; all
+mistakes are reported at once and the exit code is 2. The values in force are logged at the start, secrets masked.
+
+${markdownTable(SETTINGS)}`;
+}

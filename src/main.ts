@@ -1,0 +1,5 @@
+/** The command line: `millrace serve | simulate | doctor | backup | restore`. */
+import { runCommand } from './cli/program.ts';
+
+// The exit is explicit: a handle that something left open must not keep a finished command alive.
+process.exit(await runCommand(process.argv.slice(2)));

@@ -1,0 +1,38 @@
+/** Events (document 1 "Event", document 4 section 5.5): checks of their typed fields. */
+import { PlatformError } from './errors.ts';
+import { parseTime } from './iso-time.ts';
+import { stringMember, type Members } from './json-document.ts';
+
+/** Mandatory members of a new event but `source`, in the order in which the message lists the missing ones. */
+const MANDATORY = ['text', 'time', 'type'] as const;
+
+export interface NewEvent {
+  readonly type: string;
+  readonly text: string;
+  /** ms since 1970. */
+  readonly time: number;
+}
+
+/**
+ * Reads the typed members of a new event; `source` is the caller's, since on MQTT it may be missing.
+ * @throws PlatformError `validation/mandatory-fields` or `validation/invalid-field`.
+ */
+export function checkNewEvent(members: Members): NewEvent {
+  const missing = MANDATORY.filter((name) => !members.has(name) || members.get(name) === 'null');
+  if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
+  const timeText = textField(members, 'time');
+  const time = parseTime(timeText);
+  if (time === undefined) throw invalid('time', timeText, 'an ISO 8601 timestamp');
+  const type = textField(members, 'type');
+  if (type === '') throw invalid('type', type, 'a text that is not empty');
+  return { type, text: textField(members, 'text'), time };
+}
+
+function textField(members: Members, name: string): string {
+  const text = stringMember(members, name);
+  if (text === undefined) throw invalid(name, members.get(name) ?? '', 'a text');
+  return text;
+}
+
+const invalid = (name: string, value: string, limit: string): PlatformError =>
+  new PlatformError('validation/invalid-field', { area: 'event', name, value, limit });

@@ -1,0 +1,203 @@
+/** CONNECT (3.1.1 and 5.0 section 3.1): credentials, session, takeover, CONNACK. Document 4 sections 7.1 and 7.2. */
+import type { IConnectPacket } from 'mqtt-packet';
+import type { Connection } from './connection.ts';
+import { STATE } from './connection.ts';
+import { encodeConnack } from './packet-encoder.ts';
+import type { ConnackContent } from './packet-encoder.ts';
+import { fixedHeaderEnd } from './fixed-header.ts';
+import { LIMIT } from './limits.ts';
+import { PacketError } from './packet-error.ts';
+import { isKnownProtocol } from './packet-decoder.ts';
+import { REASON } from './reason-codes.ts';
+import type { Session } from './session.ts';
+import { isTopicNameText } from './topic.ts';
+import { isWellFormed } from './well-formed.ts';
+import { Will } from './will.ts';
+
+/** Receive Maximum when CONNECT has none [MQTT-3.1.2.11.3]. */
+const RECEIVE_MAXIMUM_DEFAULT = 65_535;
+
+/** @throws PacketError for a second CONNECT [MQTT-3.1.0-2] and for one that is not well-formed. */
+export function receiveConnect(connection: Connection, frame: Buffer): void {
+  if (connection.state !== STATE.AWAITING_CONNECT) throw new PacketError(REASON.PROTOCOL_ERROR, 'a second CONNECT');
+  if (!isKnownProtocol(frame, fixedHeaderEnd(frame, 0))) {
+    connection.connecting();
+    // [MQTT-3.1.2-2] In the form of 3.1.1: whoever speaks an unknown version knows that one rather than 5.0.
+    refuse(connection, REASON.UNSUPPORTED_PROTOCOL_VERSION, 'the protocol level is not supported');
+    return;
+  }
+  const packet = connection.context.decoder.decodeConnect(frame) as IConnectPacket;
+  checkConnect(packet, frame);
+  applyConnect(connection, packet);
+  connection.connecting();
+  connect(connection, packet).catch((error) => connection.fail(error));
+}
+
+function checkConnect(packet: IConnectPacket, frame: Buffer): void {
+  const { will, properties } = packet;
+  for (const text of [packet.clientId, packet.username ?? '', will?.topic ?? '']) {
+    if (!isWellFormed(text, frame)) throw new PacketError(REASON.MALFORMED_PACKET, 'CONNECT has text with NUL or invalid UTF-8');
+  }
+  // [MQTT-3.1.2-22] until 5.0, which allows it.
+  if (packet.protocolVersion !== 5 && packet.username === undefined && packet.password !== undefined) {
+    throw new PacketError(REASON.MALFORMED_PACKET, 'CONNECT has a password and no user name');
+  }
+  if (will !== undefined) {
+    // [MQTT-3.1.2-14]
+    if ((will.qos ?? 0) > 2) throw new PacketError(REASON.MALFORMED_PACKET, 'the QoS of the will is 3');
+    if (!isTopicNameText(will.topic)) throw new PacketError(REASON.TOPIC_NAME_INVALID, 'the topic of the will is empty or has a wildcard');
+  }
+  if (properties?.receiveMaximum === 0 || properties?.maximumPacketSize === 0) {
+    throw new PacketError(REASON.PROTOCOL_ERROR, 'Receive Maximum or Maximum Packet Size is 0');
+  }
+}
+
+function applyConnect(connection: Connection, packet: IConnectPacket): void {
+  const { limits } = connection.context;
+  const { will, properties } = packet;
+  connection.protocolVersion = packet.protocolVersion as 3 | 4 | 5;
+  connection.clientId = packet.clientId;
+  connection.keepAliveSeconds = packet.keepalive ?? 0;
+  connection.clientPacketBytesMax = properties?.maximumPacketSize ?? Infinity;
+  connection.inFlightMax = Math.min(limits.inFlightMessages, properties?.receiveMaximum ?? RECEIVE_MAXIMUM_DEFAULT);
+  if (will === undefined) return;
+  const payload = Buffer.from(will.payload as Buffer);
+  if (payload.length > limits.payloadBytes) {
+    throw new PacketError(REASON.PACKET_TOO_LARGE, `the payload of the will has more than ${limits.payloadBytes} bytes`,
+      LIMIT.PAYLOAD_BYTES);
+  }
+  connection.will = new Will({ topic: will.topic, payload, qos: will.qos ?? 0, delaySeconds: will.properties?.willDelayInterval ?? 0 });
+}
+
+async function connect(connection: Connection, packet: IConnectPacket): Promise<void> {
+  const { context } = connection;
+  if (connection.isOverLimit) {
+    const reason = `more than ${context.limits.connections} connections`;
+    return refuse(connection, REASON.QUOTA_EXCEEDED, reason, LIMIT.CONNECTIONS);
+  }
+  if (packet.properties?.authenticationMethod !== undefined) {
+    return refuse(connection, REASON.BAD_AUTHENTICATION_METHOD, 'no authentication method is supported');
+  }
+  const isClean = packet.clean ?? false;
+  const isVersion5 = connection.protocolVersion === 5;
+  if (!isVersion5 && !isClean && packet.clientId === '') {
+    // [MQTT-3.1.3-8]
+    return refuse(connection, REASON.CLIENT_IDENTIFIER_NOT_VALID, 'a session that is kept needs a client identifier');
+  }
+  // A cached answer is no promise: then CONNECT is checked within the read that brought it.
+  const answer = context.application.authenticate(packet.username ?? '', packet.password?.toString() ?? '');
+  const principal = answer instanceof Promise ? await answer : answer;
+  if (connection.state !== STATE.CONNECTING) return;
+  if (principal === undefined) {
+    return refuse(connection, REASON.BAD_USER_NAME_OR_PASSWORD, 'the user name or the password is wrong');
+  }
+  connection.principal = principal;
+  if (!context.application.mayConnect(principal, packet.clientId)) {
+    return refuse(connection, REASON.NOT_AUTHORIZED, 'the user may not connect');
+  }
+  let key: string;
+  try {
+    key = context.application.sessionKey(principal, packet.clientId);
+  } catch (error) {
+    return refuseFor(connection, error, REASON.CLIENT_IDENTIFIER_NOT_VALID);
+  }
+  await openSession(connection, { key, isClean, requestedSeconds: expiryOf(packet), hasClientId: packet.clientId !== '' });
+}
+
+/** @returns seconds that the client wants its session to be kept. */
+function expiryOf(packet: IConnectPacket): number {
+  if (packet.protocolVersion === 5) return packet.properties?.sessionExpiryInterval ?? 0;
+  return packet.clean ? 0 : Infinity;
+}
+
+async function openSession(connection: Connection, request: {
+  key: string; isClean: boolean; requestedSeconds: number; hasClientId: boolean;
+}): Promise<void> {
+  const { context } = connection;
+  const { key, isClean, requestedSeconds } = request;
+  const expirySeconds = Math.min(requestedSeconds, context.limits.sessionExpirySeconds);
+  let opened: Awaited<ReturnType<typeof context.sessions.open>>;
+  try {
+    opened = await context.sessions.open(connection, { tenantNumber: connection.principal.tenantNumber, key, isClean, expirySeconds });
+  } catch (error) {
+    context.log.error({ err: error, clientId: connection.clientId }, 'mqtt session could not be opened');
+    return refuse(connection, REASON.SERVER_UNAVAILABLE, 'the session store does not answer', LIMIT.SESSION_STORE);
+  }
+  if (opened === undefined) return;
+  const { session, isPresent } = opened;
+  if (connection.state !== STATE.CONNECTING) {
+    // It went while the session was read: the session has no connection after all.
+    context.sessions.detach(session, connection);
+    return;
+  }
+  connection.session = session;
+  try {
+    connection.link = context.application.open(connection);
+  } catch (error) {
+    return refuseFor(connection, error, REASON.SERVER_UNAVAILABLE);
+  }
+  const restored = restoreSubscriptions(connection, session);
+  if ((connection.state as number) !== STATE.CONNECTING) return;
+  connection.rate = context.rateBucket();
+  const lowered = expirySeconds < requestedSeconds && connection.protocolVersion === 5;
+  connection.write(encodeConnack({
+    version: connection.protocolVersion, reasonCode: REASON.SUCCESS, isSessionPresent: isPresent,
+    packetBytesMax: connection.clientPacketBytesMax,
+    properties: {
+      ...(lowered ? { sessionExpiryInterval: expirySeconds } : {}),
+      ...(request.hasClientId ? {} : { assignedClientIdentifier: key }),
+      ...serverProperties(connection),
+    },
+  }));
+  connection.state = STATE.OPEN;
+  logOpen(connection, isPresent);
+  for (const filter of restored) connection.link?.subscribed(filter);
+  session.resend();
+  connection.opened();
+}
+
+function serverProperties(connection: Connection): NonNullable<ConnackContent['properties']> {
+  const { limits } = connection.context;
+  return {
+    receiveMaximum: limits.receiveMaximum, maximumPacketSize: limits.packetBytes,
+    subscriptionIdentifiersAvailable: false, sharedSubscriptionAvailable: false,
+  };
+}
+
+/** The link learns of the subscriptions that the session has; what it refuses now is no longer one. */
+function restoreSubscriptions(connection: Connection, session: Session): string[] {
+  const restored: string[] = [];
+  for (const [filter, qos] of session.subscriptions ?? []) {
+    const granted = connection.link!.subscribe(filter, qos);
+    if (granted < REASON.UNSPECIFIED) restored.push(filter);
+    else session.subscriptions!.delete(filter);
+  }
+  return restored;
+}
+
+/** Closes with CONNACK; no session is present [MQTT-3.2.2-4]. */
+function refuse(connection: Connection, reasonCode: number, reason: string, limit?: string): void {
+  const { protocolVersion } = connection;
+  const named = limit === undefined ? reason : `${reason} (${limit})`;
+  connection.will = undefined;
+  connection.write(encodeConnack({
+    version: protocolVersion, reasonCode, reason: named, isSessionPresent: false, packetBytesMax: connection.clientPacketBytesMax,
+  }));
+  connection.close(reasonCode, reason, limit ?? `mqtt/connack-0x${reasonCode.toString(16)}`);
+}
+
+/** Refuses with the reason of the application's error, if it has one. */
+function refuseFor(connection: Connection, error: unknown, fallback: number): void {
+  const { mqttReason, message } = error as { mqttReason?: number; message?: string };
+  if (mqttReason === undefined) connection.context.log.error({ err: error, clientId: connection.clientId }, 'mqtt connect failed');
+  const isPublic = mqttReason !== undefined && message !== undefined;
+  refuse(connection, mqttReason ?? fallback, isPublic ? message : 'the connection could not be opened');
+}
+
+function logOpen(connection: Connection, isPresent: boolean): void {
+  const { log } = connection.context;
+  if (!log.isLevelEnabled('debug')) return;
+  const { clientId, protocolVersion, principal, transport } = connection;
+  log.debug({ clientId, tenant: principal.tenant, user: principal.userName, protocolVersion, sessionPresent: isPresent,
+    remoteAddress: transport.remoteAddress }, 'mqtt connection opened');
+}

@@ -1,0 +1,45 @@
+/** What all connections of a server share. An interface, so that connection and packet handlers do not import each other. */
+import type { MqttApplication, SessionStore } from './application.ts';
+import type { Log } from '../model/log.ts';
+import type { LimitName, MqttLimits } from './limits.ts';
+import type { MqttMetrics } from './metrics.ts';
+import type { PacketDecoder } from './packet-decoder.ts';
+import type { PublishScanner } from './publish-scanner.ts';
+import type { RateBucket } from './rate-bucket.ts';
+import type { SessionRegistry } from './session-registry.ts';
+import type { Session } from './session.ts';
+import type { SmallOutputPool } from './small-output.ts';
+import type { TimerWheel } from './timer-wheel.ts';
+
+/** `C` is always Connection. */
+export interface SharedContext<C> {
+  readonly application: MqttApplication;
+  readonly store: SessionStore;
+  readonly sessions: SessionRegistry;
+  readonly limits: MqttLimits;
+  readonly log: Log;
+  readonly metrics: MqttMetrics;
+  readonly wheel: TimerWheel;
+  readonly scanner: PublishScanner;
+  readonly decoder: PacketDecoder;
+  readonly outputs: SmallOutputPool;
+  /** PUBLISH packets of the present read, by QoS. */
+  readonly receivedCounts: number[];
+  now(): number;
+  /** Handles the PUBLISH at `offset`, which the scanner has just read. @returns false to stop and keep it. */
+  publish(connection: C, chunk: Buffer, offset: number): boolean;
+  /** Handles the complete packet `chunk[start, end)`. @throws PacketError */
+  dispatch(connection: C, chunk: Buffer, start: number, end: number): void;
+  /** Reports what `receivedCounts` has. */
+  reportReceived(): void;
+  /** A limit was hit without closing the connection. */
+  limitHit(limit: LimitName, reason: string, session: Session): void;
+  /** The bucket of a new connection; undefined without a rate limit. */
+  rateBucket(): RateBucket | undefined;
+  /** Waits for the rate to allow more. */
+  throttle(connection: C): void;
+  /** Ends link, will and session. */
+  ended(connection: C, isClean: boolean): void;
+  /** The transport is closed. */
+  gone(connection: C): void;
+}

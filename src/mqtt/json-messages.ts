@@ -1,0 +1,176 @@
+/** JSON over MQTT (document 4 section 7.8): the REST documents on topics, with the connected device as the default source. */
+import type { OfferedRecord } from '../ingest/command-bus.ts';
+import { encodeCommand } from '../ingest/command-record.ts';
+import { parseMeasurement, sourceIdOf } from '../ingest/measurement-parse.ts';
+import { encodeMeasurement } from '../ingest/measurement-record.ts';
+import { checkAlarmUpdate, checkNewAlarm } from '../model/alarm.ts';
+import { COMMAND } from '../model/command.ts';
+import type { ActorKey, CommandKind } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { checkNewEvent } from '../model/event.ts';
+import { joinMembers, parseMembers, splitElements, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
+import type { JsonTopic } from '../smartrest/json-topics.ts';
+import type { DeviceApplication } from './device-application.ts';
+import type { PlatformDeviceLink } from './device-link.ts';
+
+/** Makes the records of one message. */
+class JsonMessage {
+  readonly records: OfferedRecord[] = [];
+  readonly #topic: JsonTopic;
+  readonly #link: PlatformDeviceLink;
+  readonly #application: DeviceApplication;
+  readonly #onError: (error: PlatformError) => void;
+
+  constructor(topic: JsonTopic, link: PlatformDeviceLink, application: DeviceApplication, onError: (error: PlatformError) => void) {
+    this.#topic = topic;
+    this.#link = link;
+    this.#application = application;
+    this.#onError = onError;
+  }
+
+  plan(payload: string): void {
+    const { area, action, id } = this.#topic;
+    if (action === 'delete') {
+      this.#delete(area, id ?? '');
+    } else if (action === 'createBulk') {
+      const list = parseMembers(payload).get(area);
+      if (list === undefined || !list.startsWith('[')) throw new PlatformError('validation/mandatory-fields', { names: area });
+      // Elements are independent: the first error is reported, the others are taken.
+      let isReported = false;
+      for (const element of splitElements(list)) {
+        try {
+          this.#create(area, element);
+        } catch (error) {
+          if (!(error instanceof PlatformError)) throw error;
+          if (!isReported) this.#onError(error);
+          isReported = true;
+        }
+      }
+    } else if (action === 'create') {
+      this.#create(area, payload);
+    } else if (action === 'update') {
+      this.#update(area, id ?? '', payload);
+    } else {
+      this.#createChild(id ?? '', payload);
+    }
+  }
+
+  #create(area: JsonTopic['area'], text: string): void {
+    const { ids } = this.#application;
+    const user = this.#link.connection.principal.userName;
+    const members = parseMembers(text);
+    const source = this.#sourceOf(members);
+    if (area === 'measurements') {
+      this.#measurement(members, source);
+    } else if (area === 'events') {
+      const { type, time } = checkNewEvent(members);
+      this.#command(COMMAND.EVENT_CREATE, source, { id: String(ids.next()), type, time, doc: joinMembers(members) });
+    } else if (area === 'alarms') {
+      const { type, time, severity, status } = checkNewAlarm(members);
+      this.#command(COMMAND.ALARM_CREATE, source, { id: String(ids.next()), type, time, severity, status, doc: joinMembers(members), user });
+    } else {
+      const id = ids.next();
+      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: user, doc: joinMembers(members) });
+    }
+  }
+
+  #measurement(members: Members, source: number): void {
+    members.delete('source');
+    const measurement = parseMeasurement(joinMembers(members), source);
+    const { ids, now } = this.#application;
+    this.records.push({ record: encodeMeasurement({
+      ...measurement, tenant: this.#link.tenantNumber, id: ids.next(), mode: this.#topic.mode, receivedAt: now() }) });
+  }
+
+  #update(area: JsonTopic['area'], id: string, text: string): void {
+    const members = parseMembers(text);
+    const doc = joinMembers(members);
+    if (area === 'managedObjects') {
+      const source = this.#application.sourceOf(this.#link.tenantNumber, id) ?? numberOf(id);
+      if (source === undefined) throw new PlatformError('inventory/not-found', { id });
+      this.#command(COMMAND.MANAGED_OBJECT_UPDATE, source, { doc, mayChangeOwner: false });
+      return;
+    }
+    if (area === 'alarms') checkAlarmUpdate(members);
+    const kind = area === 'alarms' ? COMMAND.ALARM_UPDATE : COMMAND.EVENT_UPDATE;
+    this.#command(kind, this.#entitySource(area === 'alarms' ? 'alarm' : 'event', id), { id, doc, user: this.#link.connection.principal.userName });
+  }
+
+  #delete(area: JsonTopic['area'], id: string): void {
+    if (area === 'events') {
+      this.#command(COMMAND.EVENT_DELETE, this.#entitySource('event', id), { id });
+    } else {
+      if (numberOf(id) === undefined) throw new PlatformError('measurement/not-found', { id });
+      this.#command(COMMAND.DATA_DELETE, 't', { table: 'measurements', filter: { id } });
+    }
+  }
+
+  #createChild(parent: string, text: string): void {
+    const source = numberOf(parent);
+    if (source === undefined) throw new PlatformError('inventory/not-found', { id: parent });
+    const members = parseMembers(text);
+    const reference = members.get('managedObject');
+    if (reference === undefined) {
+      const id = this.#application.ids.next();
+      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: this.#link.connection.principal.userName, doc: joinMembers(members),
+        parent: { id: parent, kind: 'childDevices' } });
+      return;
+    }
+    const child = reference.startsWith('{') ? stringMember(splitMembers(reference), 'id') : undefined;
+    if (child === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'managedObject.id' });
+    this.#command(COMMAND.CHILD_ADD, source, { kind: 'childDevices', child, parent });
+  }
+
+  /** `source`, else the object of `externalSource`, else the connected device. Takes `externalSource` out of the document. */
+  #sourceOf(members: Members): number {
+    const external = members.get('externalSource');
+    members.delete('externalSource');
+    if (members.has('source')) {
+      const id = sourceIdOf(members);
+      if (id === undefined) {
+        throw new PlatformError('validation/invalid-field', { area: this.#topic.area, name: 'source', value: members.get('source') ?? '', limit: 'an object with an id' });
+      }
+      return id;
+    }
+    if (external === undefined || !external.startsWith('{')) return this.#link.source;
+    const externalMembers = splitMembers(external);
+    const serial = stringMember(externalMembers, 'externalId') ?? '';
+    const type = stringMember(externalMembers, 'type') ?? SERIAL_TYPE;
+    const source = type === SERIAL_TYPE ? this.#application.sourceOf(this.#link.tenantNumber, serial) : undefined;
+    if (source === undefined) throw new PlatformError('identity/not-found', { type, value: serial });
+    return source;
+  }
+
+  /** The source that an event or alarm belongs to: the key of its actor. */
+  #entitySource(collection: 'event' | 'alarm', id: string): number {
+    const text = this.#application.documents.get(collection, this.#link.tenantNumber, id);
+    const source = typeof text === 'string' ? sourceIdOf(splitMembers(text)) : undefined;
+    if (source === undefined) throw new PlatformError(`${collection}/not-found`, { id });
+    return source;
+  }
+
+  #command(kind: CommandKind, key: ActorKey, body: object): void {
+    this.records.push({
+      record: encodeCommand({ kind, key, body, tenant: this.#link.tenantNumber, mode: this.#topic.mode, receivedAt: this.#application.now() }),
+      onAnswer: {
+        resolve: () => { /* The acknowledgement is the answer. */ },
+        reject: (error) => { this.#onError(error instanceof PlatformError ? error : new PlatformError('general/internal', { reference: 'mqtt' })); },
+      },
+    });
+  }
+}
+
+const numberOf = (id: string): number | undefined => (/^[1-9]\d{0,15}$/.test(id) && Number.isSafeInteger(Number(id)) ? Number(id) : undefined);
+
+/**
+ * @returns the records of a message. @param onError told of what the actors refuse, and of elements of a bulk that are not taken.
+ * @throws PlatformError when nothing of it can be taken.
+ */
+export function planJson(topic: JsonTopic, payload: Buffer, link: PlatformDeviceLink, application: DeviceApplication,
+  onError: (error: PlatformError) => void): OfferedRecord[] {
+  const message = new JsonMessage(topic, link, application, onError);
+  message.plan(payload.toString('utf8'));
+  return message.records;
+}

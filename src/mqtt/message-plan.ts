@@ -1,0 +1,153 @@
+/** What one published message asks for: its records, and what else is to be done once these are taken. */
+import type { OfferedRecord } from '../ingest/command-bus.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { ProcessingMode } from '../model/processing-mode.ts';
+import { CsvRows } from '../smartrest/csv.ts';
+import { effectRecord, SERIAL_TYPE } from '../smartrest/effect-records.ts';
+import type { EffectTarget } from '../smartrest/effect-records.ts';
+import type { Effect } from '../smartrest/effects.ts';
+import { SmartRestError } from '../smartrest/error.ts';
+import { CHILD_DEVICE_TYPE, childDocument, DEVICE_TYPE, defaultDeviceName, deviceDocument } from '../smartrest/inventory-templates.ts';
+import { classifyPublish } from '../smartrest/topics.ts';
+import { childrenRow, managedObjectIdRow } from '../smartrest/operation-rows.ts';
+import { existingDeviceError, interpretRow, noOperationError } from '../smartrest/static-templates.ts';
+import type { DeviceApplication } from './device-application.ts';
+import type { PlatformDeviceLink } from './device-link.ts';
+import { planJson } from './json-messages.ts';
+
+export class MessagePlan {
+  readonly records: OfferedRecord[] = [];
+  /** A managed object has to be found or created first; then the message is planned again. */
+  needsOpening: (() => Promise<void>) | undefined;
+  readonly #afterwards: (() => void)[] = [];
+
+  static of(topic: string, payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): MessagePlan {
+    const plan = new MessagePlan();
+    const target = classifyPublish(topic);
+    if (target.kind === 'static') plan.#planStatic(payload, { link, application, mode: target.mode, child: target.child });
+    else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, application);
+    else plan.#ignore(topic, target.kind !== 'unknown' || target.isSmartRest, link, application);
+    return plan;
+  }
+
+  /** Errors, replies: whatever is done when the records have been taken (once, however often the message is offered). */
+  finish(): void {
+    for (const action of this.#afterwards) action();
+  }
+
+  #planStatic(payload: Buffer, about: { link: PlatformDeviceLink; application: DeviceApplication; mode: ProcessingMode; child: string | undefined }): void {
+    const { link, application, child } = about;
+    const now = application.now();
+    const rows = readRows(payload, (error) => { this.#afterwards.push(() => link.sendError(error, '')); });
+    if (link.source === 0) {
+      this.needsOpening = openDevice(link, application, child === undefined ? rows[0] : undefined);
+      return;
+    }
+    let source = link.source;
+    if (child !== undefined && child !== link.serial) {
+      const known = application.sourceOf(link.tenantNumber, child);
+      if (known === undefined) {
+        this.needsOpening = openChild(link, application, child);
+        return;
+      }
+      source = known;
+    }
+    const target: EffectTarget = {
+      tenantNumber: link.tenantNumber, source, userName: link.connection.principal.userName, mode: about.mode, receivedAt: now,
+    };
+    const context = { serial: child ?? link.serial, isChild: child !== undefined, now };
+    for (const fields of rows) {
+      try {
+        for (const effect of interpretRow(fields, context)) this.#planEffect(effect, fields[0], target, link, application);
+      } catch (error) {
+        if (!(error instanceof SmartRestError)) throw error;
+        this.#afterwards.push(() => link.sendError(error, fields[0]));
+      }
+    }
+  }
+
+  /** Acknowledged and ignored (section 7.1); a topic that looks like SmartREST gets a row on `s/e`. */
+  #ignore(topic: string, isSmartRest: boolean, link: PlatformDeviceLink, application: DeviceApplication): void {
+    application.refusals.count('mqtt/unknown-topic');
+    if (isSmartRest) this.#afterwards.push(() => link.sendError(new SmartRestError(41, '', `Nothing is published on the topic ${topic}`), ''));
+  }
+
+  #planEffect(effect: Effect, messageId: string, target: EffectTarget, link: PlatformDeviceLink, application: DeviceApplication): void {
+    switch (effect.kind) {
+      case 'heartbeat': return;
+      case 'ensureDevice':
+        this.#afterwards.push(() => {
+          if (link.createdBy100) link.createdBy100 = false;
+          else link.sendError(existingDeviceError('100'), '100');
+        });
+        return;
+      case 'reply': this.#afterwards.push(() => link.afterAnswers(() => { void reply(effect.what, target.source, link, application); })); return;
+      default: this.records.push(effectRecord(effect, target, application.ids, {
+        resolve: (answer) => {
+          if (effect.kind === 'ensureChild' && !(answer as { created: boolean }).created) link.sendError(existingDeviceError('101'), '101');
+        },
+        reject: (error) => {
+          const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
+          link.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
+        },
+      }));
+    }
+  }
+
+  #planJson(target: Parameters<typeof planJson>[0], payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): void {
+    if (link.source === 0) {
+      this.needsOpening = openDevice(link, application, undefined);
+      return;
+    }
+    const onError = (error: PlatformError): void => link.sendJsonError(error, packetId);
+    try {
+      this.records.push(...planJson(target, payload, link, application, onError));
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      this.#afterwards.push(() => onError(error));
+    }
+  }
+}
+
+/** Splits the payload; a row that cannot be split is reported, the others are taken. */
+function readRows(payload: Buffer, onError: (error: SmartRestError) => void): string[][] {
+  const rows: string[][] = [];
+  const reader = new CsvRows(payload);
+  for (;;) {
+    try {
+      if (!reader.next()) return rows;
+      rows.push(Array.from({ length: reader.count }, (_, index) => reader.field(index)));
+    } catch (error) {
+      if (!(error instanceof SmartRestError)) throw error;
+      onError(error);
+    }
+  }
+}
+
+/** The first message of an unknown device creates it, with the name and type of a 100 if that is what it is (section 7.5). */
+function openDevice(link: PlatformDeviceLink, application: DeviceApplication, row: readonly string[] | undefined): () => Promise<void> {
+  return async () => {
+    let doc = deviceDocument(defaultDeviceName(link.serial), DEVICE_TYPE);
+    if (row?.[0] === '100') {
+      const [effect] = interpretRow(row, { serial: link.serial, isChild: false, now: application.now() });
+      if (effect.kind === 'ensureDevice') doc = effect.doc;
+    }
+    const { id, created } = await application.ensure(link, { type: SERIAL_TYPE, externalId: link.serial, doc });
+    link.createdBy100 = created && row?.[0] === '100';
+    link.opened(Number(id));
+  };
+}
+
+function openChild(link: PlatformDeviceLink, application: DeviceApplication, child: string): () => Promise<void> {
+  return async () => {
+    const doc = childDocument(defaultDeviceName(child), CHILD_DEVICE_TYPE);
+    await application.ensure(link, { type: SERIAL_TYPE, externalId: child, doc, parent: { id: String(link.source), kind: 'childDevices' } });
+  };
+}
+
+async function reply(what: 'children' | 'managedObjectId' | 'pendingOperations', source: number, link: PlatformDeviceLink,
+  application: DeviceApplication): Promise<void> {
+  if (what === 'managedObjectId') link.sendRow('s/ds', managedObjectIdRow(String(source)));
+  else if (what === 'children') link.sendRow('s/ds', childrenRow(await application.childSerials(link.tenantNumber, String(source))));
+  else application.operations.deliverPending(link, { again: true });
+}

@@ -1,0 +1,109 @@
+/** Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications` (document 4 section 7.6). */
+import type { DocumentReader, LiveBus, Notification } from '../model/command.ts';
+import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
+import { operationRows } from '../smartrest/operation-rows.ts';
+import type { DownlinkMessage } from './application.ts';
+import type { PlatformDeviceLink } from './device-link.ts';
+
+/** Objects looked at on the way up from a device. */
+const ANCESTORS_MAX = 1_000;
+/** Pending operations that are delivered at one subscription. */
+const PENDING_MAX = 2_000;
+
+export class OperationDelivery {
+  readonly #documents: DocumentReader;
+  readonly #bus: LiveBus;
+  /** managed object -> the connected device that it is. */
+  readonly #links = new Map<number, PlatformDeviceLink>();
+  readonly #tenants = new Set<number>();
+  /** Operations that a connection has been sent: each once, unless it asks again. */
+  readonly #forwarded = new WeakMap<PlatformDeviceLink, Set<string>>();
+
+  /** Queues a message in the persistent session of a device that is not connected. */
+  deliverOffline: ((tenant: number, serial: string, message: DownlinkMessage) => Promise<boolean>) | undefined;
+
+  constructor(documents: DocumentReader, bus: LiveBus) {
+    this.#documents = documents;
+    this.#bus = bus;
+  }
+
+  register(link: PlatformDeviceLink): void {
+    this.#links.set(link.source, link);
+    if (this.#tenants.has(link.tenantNumber)) return;
+    this.#tenants.add(link.tenantNumber);
+    this.#bus.subscribe(link.tenantNumber, 'operations', (notification) => this.#created(notification));
+  }
+
+  unregister(link: PlatformDeviceLink): void {
+    if (this.#links.get(link.source) === link) this.#links.delete(link.source);
+  }
+
+  /** Sends what is still PENDING for the device and its children. @param options.again also what this connection got before (500). */
+  deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): void {
+    void this.#deliverPending(link, options.again === true);
+  }
+
+  async #deliverPending(link: PlatformDeviceLink, again: boolean): Promise<void> {
+    if (again) this.#forwarded.delete(link);
+    const tenant = link.tenantNumber;
+    const device = String(link.source);
+    const children = await this.#documents.list('children', tenant, `${device}\nchildDevices\n`, { limit: PENDING_MAX });
+    for (const target of [device, ...children.map(({ id }) => id.slice(id.lastIndexOf('\n') + 1))]) {
+      const open = await this.#documents.list('openOperation', tenant, `${target}\n`, { limit: PENDING_MAX });
+      for (const { id, value } of open) {
+        if (value !== 'PENDING') continue;
+        const text = await this.#documents.get('operation', tenant, String(Number(id.slice(target.length + 1))));
+        if (text !== undefined) await this.#deliver(link, target, text);
+      }
+    }
+  }
+
+  #created(notification: Notification): void {
+    if (notification.action === 'DELETE' || this.#links.size === 0) return;
+    const text = notification.text();
+    if (stringMember(splitMembers(text), 'status') === 'PENDING') void this.#route(notification.tenant, notification.source, text);
+  }
+
+  /** To the device itself when it is connected, else to the nearest connected ancestor (its gateway). */
+  async #route(tenant: number, device: string, text: string): Promise<void> {
+    const open = [device];
+    const seen = new Set(open);
+    for (let next = open.shift(); next !== undefined && seen.size < ANCESTORS_MAX; next = open.shift()) {
+      const link = this.#links.get(Number(next));
+      if (link?.tenantNumber === tenant) {
+        await this.#deliver(link, device, text);
+        return;
+      }
+      for (const { id } of await this.#documents.list('parents', tenant, `${next}\nchildDevices\n`, { limit: ANCESTORS_MAX })) {
+        const parent = id.slice(id.lastIndexOf('\n') + 1);
+        if (!seen.has(parent)) { seen.add(parent); open.push(parent); }
+      }
+    }
+  }
+
+  async #deliver(link: PlatformDeviceLink, device: string, text: string): Promise<void> {
+    const members = splitMembers(text);
+    const id = stringMember(members, 'id') ?? '';
+    const forwarded = this.#forwarded.get(link) ?? new Set<string>();
+    if (forwarded.has(id)) return;
+    forwarded.add(id);
+    this.#forwarded.set(link, forwarded);
+    const prefix = `${device}\n${SERIAL_TYPE}\n`;
+    const [external] = await this.#documents.list('externalIdsOf', link.tenantNumber, prefix, { limit: 1 });
+    const managedObject = await this.#documents.get('managedObject', link.tenantNumber, device);
+    const serial = external?.id.slice(prefix.length) ?? '';
+    const hasSoftwareTypes = managedObject !== undefined && splitMembers(managedObject).has('c8y_SupportedSoftwareTypes');
+    const rows = operationRows(members, { serial, hasSoftwareTypes });
+    if (rows.length > 0) link.sendRow('s/ds', rows.join('\n'));
+    link.sendRow('devicecontrol/notifications', notificationText(members, String(link.source), serial));
+  }
+}
+
+/** The operation as JSON with what agents need beside it (document 4 section 7.8). */
+function notificationText(members: Members, agent: string, serial: string): string {
+  const time = members.get('creationTime') ?? 'null';
+  return joinMembers([...members, ['agentId', JSON.stringify(agent)], ['delivery', `{"log":[],"status":"PENDING","time":${time}}`],
+    ['externalSource', JSON.stringify({ externalId: serial, type: SERIAL_TYPE })]]);
+}

@@ -1,0 +1,27 @@
+/** PUBACK, PUBREC and PUBCOMP from the client (sections 3.4, 3.5, 3.7): what becomes of the messages that were sent to it. */
+import type { Connection } from './connection.ts';
+import { PACKET_TYPE } from './fixed-header.ts';
+import { REASON } from './reason-codes.ts';
+
+export function receivePuback(connection: Connection, packetId: number): void {
+  connection.session!.acknowledged(packetId);
+}
+
+export function receivePubrec(connection: Connection, packetId: number, reasonCode: number): void {
+  const session = connection.session!;
+  if (reasonCode >= REASON.UNSPECIFIED) {
+    // [MQTT-4.3.3-4] An error ends the exchange without PUBREL.
+    session.acknowledged(packetId);
+    return;
+  }
+  // [MQTT-4.3.3-5] An unknown packet id is answered too, or the client would wait for ever.
+  if (session.receivedByClient(packetId) || connection.protocolVersion !== 5) {
+    connection.addAcknowledgement(PACKET_TYPE.PUBREL, packetId);
+  } else {
+    connection.addAcknowledgementWithReason(PACKET_TYPE.PUBREL, packetId, REASON.PACKET_IDENTIFIER_NOT_FOUND);
+  }
+}
+
+export function receivePubcomp(connection: Connection, packetId: number): void {
+  connection.session!.completed(packetId);
+}

@@ -1,0 +1,123 @@
+/** PUBLISH from the client (section 3.3), QoS 0, 1 and 2. The hot path: nothing is allocated for QoS 0 and 1. */
+import { PUBLISH_RESULT } from './application.ts';
+import type { PublishResult } from './application.ts';
+import type { Connection } from './connection.ts';
+import { BLOCK } from './connection.ts';
+import { PACKET_TYPE } from './fixed-header.ts';
+import { LIMIT } from './limits.ts';
+import { PacketError } from './packet-error.ts';
+import { REASON } from './reason-codes.ts';
+
+/**
+ * Hands the PUBLISH that the scanner has just read to the application.
+ * @returns false when it has to be offered again: the application is busy, or the rate is exceeded.
+ * @throws PacketError
+ */
+export function receivePublish(connection: Connection, chunk: Buffer, offset: number): boolean {
+  const { scanner, limits, receivedCounts } = connection.context;
+  // The application may make another connection read within this call: everything of the scanner is taken now.
+  const { packetEnd, topicStart, topicEnd, payloadStart, qos, packetId } = scanner;
+  if (packetEnd - payloadStart > limits.payloadBytes) {
+    throw new PacketError(REASON.PACKET_TOO_LARGE, `the payload has more than ${limits.payloadBytes} bytes`, LIMIT.PAYLOAD_BYTES);
+  }
+  if (scanner.propertiesBytes > 0) checkPublishProperties(connection, chunk.subarray(offset, packetEnd), topicStart === topicEnd);
+  const rate = connection.rate;
+  if (rate !== undefined && !rate.take(connection.context.now())) {
+    connection.context.metrics.count(LIMIT.RATE_DELAYED);
+    connection.block(BLOCK.RATE);
+    connection.context.throttle(connection);
+    return false;
+  }
+  const result = qos === 2
+    ? offerQos2(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, packetId)
+    : offer(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, qos, packetId);
+  switch (result) {
+    case PUBLISH_RESULT.PENDING:
+      if (qos === 1) connection.unacknowledged++;
+      break;
+    case PUBLISH_RESULT.DONE:
+      if (qos === 1) connection.addAcknowledgement(PACKET_TYPE.PUBACK, packetId);
+      break;
+    case PUBLISH_RESULT.BUSY:
+      rate?.giveBack();
+      connection.block(BLOCK.BUSY);
+      return false;
+    default: {
+      const refusal = connection.link?.refusal;
+      connection.disconnect(refusal?.reasonCode ?? REASON.UNSPECIFIED, refusal?.reason ?? 'the message was refused');
+    }
+  }
+  receivedCounts[qos]++;
+  return true;
+}
+
+function offer(connection: Connection, chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number,
+  payloadEnd: number, qos: number, packetId: number): PublishResult {
+  if (qos === 1) {
+    const received = connection.session!.received;
+    if (received !== undefined && received.has(packetId)) reuse(connection, received, packetId);
+    if (connection.protocolVersion === 5) checkReceiveMaximum(connection);
+  }
+  return connection.link!.publish(chunk, topicStart, topicEnd, payloadStart, payloadEnd, qos, packetId);
+}
+
+/** Exactly once (section 4.3.3, method B): the packet id is kept until PUBREL, and a second PUBLISH with it goes no further. */
+function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number,
+  payloadEnd: number, packetId: number): PublishResult {
+  const { limits } = connection.context;
+  const session = connection.session!;
+  const received = session.received ??= new Map();
+  const waiter = received.get(packetId);
+  if (waiter !== undefined) {
+    // [MQTT-4.3.3-10] Known: PUBREC at once if durable, else when it is.
+    if (waiter === null) connection.addAcknowledgement(PACKET_TYPE.PUBREC, packetId);
+    else received.set(packetId, connection);
+    return PUBLISH_RESULT.PENDING;
+  }
+  if (connection.protocolVersion === 5) checkReceiveMaximum(connection);
+  if (received.size >= limits.receivedIdentifiers) {
+    throw new PacketError(REASON.QUOTA_EXCEEDED, `more than ${limits.receivedIdentifiers} QoS 2 messages are not released`,
+      LIMIT.RECEIVED_IDENTIFIERS);
+  }
+  received.set(packetId, connection);
+  const result = connection.link!.publish(chunk, topicStart, topicEnd, payloadStart, payloadEnd, 2, packetId);
+  if (result === PUBLISH_RESULT.DONE) {
+    received.set(packetId, null);
+    connection.addAcknowledgement(PACKET_TYPE.PUBREC, packetId);
+  } else if (result !== PUBLISH_RESULT.PENDING) {
+    received.delete(packetId);
+  }
+  return result;
+}
+
+/** A QoS 1 message has the packet id of a QoS 2 one: the client has lost its state, which ends the older message. */
+function reuse(connection: Connection, received: Map<number, unknown>, packetId: number): void {
+  if (received.get(packetId) !== null) {
+    throw new PacketError(REASON.PACKET_IDENTIFIER_IN_USE, `the packet identifier ${packetId} is in use`);
+  }
+  received.delete(packetId);
+  const { session, context } = connection;
+  if (!session!.isDurable) return;
+  context.store.release(session!.tenantNumber, session!.key, packetId).catch((error: Error) => {
+    context.limitHit(LIMIT.SESSION_STORE, `a packet identifier could not be released: ${error.message}`, session!);
+  });
+}
+
+/** [MQTT-3.3.4-9] */
+function checkReceiveMaximum(connection: Connection): void {
+  const { receiveMaximum } = connection.context.limits;
+  if (connection.unacknowledged + (connection.session!.received?.size ?? 0) < receiveMaximum) return;
+  throw new PacketError(REASON.RECEIVE_MAXIMUM_EXCEEDED, `more than ${receiveMaximum} messages are not acknowledged`,
+    LIMIT.RECEIVE_MAXIMUM);
+}
+
+/** The properties are checked and otherwise without effect: nothing of them reaches the platform. */
+function checkPublishProperties(connection: Connection, frame: Buffer, isTopicEmpty: boolean): void {
+  const packet = connection.context.decoder.decode(frame, 5);
+  if (packet.cmd !== 'publish') throw new PacketError(REASON.MALFORMED_PACKET, 'the packet is no PUBLISH');
+  // [MQTT-3.3.2-9] Topic Alias Maximum is 0.
+  if (packet.properties?.topicAlias !== undefined) {
+    throw new PacketError(REASON.TOPIC_ALIAS_INVALID, 'a topic alias was sent and Topic Alias Maximum is 0');
+  }
+  if (isTopicEmpty) throw new PacketError(REASON.PROTOCOL_ERROR, 'the topic is empty and there is no topic alias');
+}

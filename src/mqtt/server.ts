@@ -1,0 +1,259 @@
+/** The MQTT server: listens on TCP and TLS, takes WebSockets from the HTTP server, and owns what connections share. */
+import { createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import type { TlsOptions } from 'node:tls';
+import type { DownlinkMessage, MqttApplication, SessionStore } from './application.ts';
+import type { Log } from '../model/log.ts';
+import { BLOCK, Connection } from './connection.ts';
+import type { ConnectionContext } from './connection.ts';
+import { DEFAULT_LIMITS, LIMIT } from './limits.ts';
+import type { LimitName, MqttLimits } from './limits.ts';
+import type { MqttMetrics } from './metrics.ts';
+import { dispatchPacket } from './packet-dispatch.ts';
+import { PacketDecoder } from './packet-decoder.ts';
+import { receivePublish } from './publish.ts';
+import { PublishScanner } from './publish-scanner.ts';
+import { RateBucket } from './rate-bucket.ts';
+import { REASON } from './reason-codes.ts';
+import type { Session } from './session.ts';
+import { SessionRegistry } from './session-registry.ts';
+import { SmallOutputPool } from './small-output.ts';
+import { SocketTransport } from './socket-transport.ts';
+import { TimerWheel } from './timer-wheel.ts';
+import type { Transport } from './transport.ts';
+
+const TICK_MS = 1_000;
+/** How often connections over the rate are looked at, while there are any. */
+const THROTTLE_MS = 50;
+/** Connections over the limit that are kept until their CONNECT can be answered; more are cut off. */
+const OVER_LIMIT_CONNECTIONS = 500;
+/** Sockets in the listening queue. */
+const BACKLOG = 4_096;
+/** Time until a TLS handshake must be done; the connect timeout starts after it. */
+const TLS_HANDSHAKE_MS = 10_000;
+
+export interface MqttServerOptions {
+  readonly application: MqttApplication;
+  readonly store: SessionStore;
+  readonly log: Log;
+  readonly metrics: MqttMetrics;
+  readonly limits?: Partial<MqttLimits>;
+  /** Milliseconds since 1970; Date.now by default. */
+  readonly now?: () => number;
+  /** A persistent session has no connection any more: from now on `deliverToSession` reaches it. */
+  readonly sessionOffline?: (tenantNumber: number, key: string, clientId: string) => void;
+}
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly tls?: TlsOptions;
+}
+
+export class MqttServer {
+  readonly limits: MqttLimits;
+  readonly sessions: SessionRegistry;
+  readonly #options: MqttServerOptions;
+  readonly #context: ConnectionContext;
+  readonly #wheel = new TimerWheel();
+  readonly #connections = new Set<Connection>();
+  readonly #throttled = new Set<Connection>();
+  readonly #listeners: Server[] = [];
+  #ticker: NodeJS.Timeout | undefined = undefined;
+  #throttleTicker: NodeJS.Timeout | undefined = undefined;
+  #isClosing = false;
+  #onEmpty: (() => void) | undefined = undefined;
+
+  constructor(options: MqttServerOptions) {
+    this.#options = options;
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const now = options.now ?? Date.now;
+    const limitHit = (limit: LimitName, reason: string, session: Session): void => this.#limitHit(limit, reason, session);
+    this.sessions = new SessionRegistry({ store: options.store, limits: this.limits, limitHit, now }, this.#wheel);
+    this.#context = this.#createContext(now, limitHit);
+  }
+
+  /** Open network connections, whether CONNECT has arrived or not. */
+  get connectionsCount(): number {
+    return this.#connections.size;
+  }
+
+  /** Where the first `listen` listens. */
+  get address(): AddressInfo | undefined {
+    return this.#listeners[0]?.address() as AddressInfo | undefined;
+  }
+
+  /** Begins to take connections; may be called again for TLS or another address. @throws the socket's error. */
+  async listen(options: ListenOptions): Promise<AddressInfo> {
+    const server = options.tls === undefined
+      ? createServer({ noDelay: true, pauseOnConnect: false }, (socket) => this.#acceptSocket(socket))
+      : createTlsServer({ handshakeTimeout: TLS_HANDSHAKE_MS, ...options.tls }, (socket) => this.#acceptSocket(socket));
+    // TLS counts a connection only after its handshake; this bounds those before it.
+    server.maxConnections = this.limits.connections + OVER_LIMIT_CONNECTIONS;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, () => {
+        server.off('error', reject);
+        server.on('error', (error) => this.#options.log.error({ err: error }, 'mqtt listener failed'));
+        resolve();
+      });
+    });
+    this.#listeners.push(server);
+    this.start();
+    return server.address() as AddressInfo;
+  }
+
+  /** Starts the clock; `listen` does it too. A test turns the clock itself with `tick`. */
+  start(): void {
+    this.#ticker ??= setInterval(() => this.tick(), TICK_MS).unref();
+  }
+
+  /** One second has passed: keep alive, timeouts, delayed wills, expired sessions. */
+  tick(): void {
+    this.#wheel.turn();
+  }
+
+  /** Lets those connections read on that the rate allows again. */
+  releaseThrottled(): void {
+    const now = this.#context.now();
+    for (const connection of this.#throttled) {
+      if (connection.rate?.hasToken(now) === false) continue;
+      this.#throttled.delete(connection);
+      connection.unblock(BLOCK.RATE);
+    }
+    if (this.#throttled.size > 0 || this.#throttleTicker === undefined) return;
+    clearInterval(this.#throttleTicker);
+    this.#throttleTicker = undefined;
+  }
+
+  /**
+   * Takes a connection of any transport, for instance a WebSocket of the sub-protocol `mqtt` or `mqttv3.1`.
+   * @returns the object whose `received`, `drained` and `transportClosed` the transport calls; undefined when there are too
+   * many connections: then the transport was destroyed.
+   */
+  accept(transport: Transport): Connection | undefined {
+    const { connections } = this.limits;
+    if (this.#isClosing || this.#connections.size >= connections + OVER_LIMIT_CONNECTIONS) {
+      if (!this.#isClosing) this.#options.metrics.count(LIMIT.CONNECTIONS);
+      const { log } = this.#options;
+      if (log.isLevelEnabled('debug')) log.debug({ remoteAddress: transport.remoteAddress, limit: LIMIT.CONNECTIONS }, 'mqtt not accepted');
+      transport.destroy();
+      return undefined;
+    }
+    const connection = new Connection(this.#context, transport, this.#connections.size >= connections);
+    this.#connections.add(connection);
+    this.#options.metrics.connections(this.#connections.size);
+    return connection;
+  }
+
+  /**
+   * Queues a message for a persistent session, with a connection or without, in memory or in the store.
+   * @returns whether there is such a session with a subscription that matches.
+   */
+  deliverToSession(tenantNumber: number, key: string, message: DownlinkMessage): Promise<boolean> {
+    return this.sessions.deliver(tenantNumber, key, message);
+  }
+
+  /** Stops: no new connections, DISCONNECT 0x8B (5.0) to the others, then after `graceMs` the rest is cut off. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    const closed = this.#listeners.map((listener) => new Promise<void>((resolve) => { listener.close(() => resolve()); }));
+    for (const connection of this.#connections) connection.close(REASON.SERVER_SHUTTING_DOWN, 'the server is shutting down');
+    if (this.#connections.size > 0) {
+      const empty = new Promise<void>((resolve) => { this.#onEmpty = resolve; });
+      const timeout = setTimeout(() => { for (const connection of this.#connections) connection.transport.destroy(); }, graceMs);
+      await empty;
+      clearTimeout(timeout);
+    }
+    this.sessions.sendWaitingWills();
+    clearInterval(this.#ticker);
+    clearInterval(this.#throttleTicker);
+    this.#ticker = undefined;
+    this.#throttleTicker = undefined;
+    await Promise.all([...closed, this.sessions.settled()]);
+  }
+
+  #acceptSocket(socket: Socket): void {
+    const transport = new SocketTransport(socket);
+    const connection = this.accept(transport);
+    if (connection !== undefined) transport.attach(connection);
+  }
+
+  #createContext(now: () => number, limitHit: ConnectionContext['limitHit']): ConnectionContext {
+    const { application, store, log, metrics } = this.#options;
+    const receivedCounts = [0, 0, 0];
+    return {
+      application, store, log, metrics, now, limitHit, receivedCounts,
+      limits: this.limits,
+      sessions: this.sessions,
+      wheel: this.#wheel,
+      scanner: new PublishScanner(),
+      decoder: new PacketDecoder(),
+      outputs: new SmallOutputPool(),
+      publish: receivePublish,
+      dispatch: dispatchPacket,
+      reportReceived: () => {
+        for (let qos = 0; qos < receivedCounts.length; qos++) {
+          if (receivedCounts[qos] === 0) continue;
+          metrics.messages('in', qos, receivedCounts[qos]);
+          receivedCounts[qos] = 0;
+        }
+      },
+      rateBucket: () => this.limits.rateMessagesPerSecond > 0 ? new RateBucket(this.limits, now()) : undefined,
+      throttle: (connection) => this.#throttle(connection),
+      ended: (connection, isClean) => this.#ended(connection, isClean),
+      gone: (connection) => this.#gone(connection),
+    };
+  }
+
+  #throttle(connection: Connection): void {
+    this.#throttled.add(connection);
+    if (this.#ticker !== undefined) this.#throttleTicker ??= setInterval(() => this.releaseThrottled(), THROTTLE_MS).unref();
+  }
+
+  /** In this order: will, link, session. A delayed will keeps the link until it is sent or not needed. */
+  #ended(connection: Connection, isClean: boolean): void {
+    const { link, session, will } = connection;
+    this.#throttled.delete(connection);
+    const close = (): void => { connection.link = undefined; };
+    if (link !== undefined && (isClean || will === undefined)) {
+      close();
+      connection.will = undefined;
+      try {
+        link.closed(isClean);
+      } catch (error) {
+        this.#options.log.error({ err: error, clientId: connection.clientId }, 'mqtt link failed to close');
+      }
+    } else if (link !== undefined && will !== undefined) {
+      const delaySeconds = Math.min(will.delaySeconds, session?.expirySeconds ?? 0);
+      if (delaySeconds > 0 && session !== undefined) {
+        session.waitingWill = will;
+      }
+      const onEnd = (): void => {
+        close();
+        if (session?.waitingWill === will) session.waitingWill = undefined;
+      };
+      will.start(link, delaySeconds, { wheel: this.#wheel, log: this.#options.log, onEnd });
+    }
+    // A connection that goes while its session is being opened has none yet; `open` finds out.
+    if (session === undefined) return;
+    this.sessions.detach(session, connection);
+    if (session.expirySeconds > 0 && !session.hasEnded && session.owner === undefined) {
+      this.#options.sessionOffline?.(session.tenantNumber, session.key, connection.clientId);
+    }
+  }
+
+  #gone(connection: Connection): void {
+    this.#connections.delete(connection);
+    this.#options.metrics.connections(this.#connections.size);
+    if (this.#connections.size === 0) this.#onEmpty?.();
+  }
+
+  #limitHit(limit: LimitName, reason: string, session: Session): void {
+    const { log, metrics } = this.#options;
+    metrics.count(limit);
+    if (log.isLevelEnabled('debug')) log.debug({ limit, tenantNumber: session.tenantNumber, session: session.key }, reason);
+  }
+}

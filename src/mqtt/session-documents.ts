@@ -1,0 +1,65 @@
+/** Durable MQTT sessions: changes go through the journal to the session's actor, reads come from the documents. */
+import type { SessionState } from '../actors/session.ts';
+import { COMMAND } from '../model/command.ts';
+import type { CommandKind, CommandPort, DocumentReader } from '../model/command.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { SessionStore, StoredMessage, StoredSession } from './application.ts';
+
+/** Stored messages of one session that are loaded at most; the session's own bound is far below. */
+const MESSAGES_MAX = 100_000;
+
+export class SessionDocuments implements SessionStore {
+  readonly #commands: CommandPort;
+  readonly #documents: DocumentReader;
+  readonly #now: () => number;
+
+  constructor(options: { commands: CommandPort; documents: DocumentReader; now: () => number }) {
+    this.#commands = options.commands;
+    this.#documents = options.documents;
+    this.#now = options.now;
+  }
+
+  async load(tenant: number, key: string): Promise<StoredSession | undefined> {
+    const text = await this.#documents.get('session', tenant, key);
+    if (text === undefined) return undefined;
+    const state = JSON.parse(text) as SessionState;
+    const entries = await this.#documents.list('sessionMessage', tenant, `${key}\n`, { limit: MESSAGES_MAX });
+    const messages = entries.map(({ id, value }): StoredMessage => {
+      const { topic, payload, qos } = JSON.parse(value) as { topic: string; payload: string; qos: 0 | 1 | 2 };
+      return { id: Number(id.slice(key.length + 1)), topic, payload: Buffer.from(payload, 'base64'), qos };
+    });
+    return {
+      subscriptions: new Map(state.subscriptions), messages, received: state.received, expirySeconds: state.expirySeconds,
+      disconnectedAt: state.disconnectedAt,
+    };
+  }
+
+  async save(tenant: number, key: string, change: { subscriptions: ReadonlyMap<string, 0 | 1 | 2>; expirySeconds: number; disconnectedAt: number }):
+    Promise<void> {
+    await this.#send(COMMAND.SESSION_SAVE, tenant, key, {
+      subscriptions: [...change.subscriptions], expirySeconds: change.expirySeconds, disconnectedAt: change.disconnectedAt });
+  }
+
+  async remove(tenant: number, key: string): Promise<void> {
+    await this.#send(COMMAND.SESSION_REMOVE, tenant, key, {});
+  }
+
+  async addMessage(tenant: number, key: string, message: StoredMessage): Promise<void> {
+    await this.#send(COMMAND.SESSION_MESSAGE_ADD, tenant, key, {
+      id: message.id, topic: message.topic, payload: Buffer.from(message.payload).toString('base64'), qos: message.qos });
+  }
+
+  async removeMessage(tenant: number, key: string, id: number): Promise<void> {
+    await this.#send(COMMAND.SESSION_MESSAGE_REMOVE, tenant, key, { id });
+  }
+
+  async release(tenant: number, key: string, packetId: number): Promise<void> {
+    await this.#send(COMMAND.SESSION_RELEASE, tenant, key, { id: packetId });
+  }
+
+  async #send(kind: CommandKind, tenant: number, session: string, body: object): Promise<void> {
+    await this.#commands.request({
+      kind, tenant, key: `s:${session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#now(), body: { session, ...body } });
+  }
+}
+

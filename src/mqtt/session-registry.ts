@@ -1,0 +1,205 @@
+/** The sessions in memory, by tenant and session key: opening, takeover, end and expiry. The store has the durable ones. */
+import type { DownlinkMessage } from './application.ts';
+import { EXPIRY_NEVER, LIMIT } from './limits.ts';
+import { Session } from './session.ts';
+import type { SessionContext, SessionOwner } from './session.ts';
+import type { TimerWheel } from './timer-wheel.ts';
+
+export interface OpenRequest {
+  readonly tenantNumber: number;
+  readonly key: string;
+  /** Clean Session (3.1.1) or Clean Start (5.0): what was there before is discarded [MQTT-3.1.2-4]. */
+  readonly isClean: boolean;
+  /** Seconds that the session shall outlive its connection; 0 = it ends with it. */
+  readonly expirySeconds: number;
+}
+
+export interface OpenedSession {
+  readonly session: Session;
+  readonly isPresent: boolean;
+}
+
+export class SessionRegistry {
+  readonly #sessions = new Map<string, Session>();
+  /** Sessions without a connection, the longest first. */
+  readonly #offline = new Set<Session>();
+  /** Writes that nobody waits for, until the server stops. */
+  readonly #background = new Set<Promise<void>>();
+  readonly #context: SessionContext;
+  readonly #wheel: TimerWheel;
+
+  constructor(context: Omit<SessionContext, 'expired'>, wheel: TimerWheel) {
+    this.#context = { ...context, expired: (session) => this.#end(session) };
+    this.#wheel = wheel;
+  }
+
+  get sessionsCount(): number {
+    return this.#sessions.size;
+  }
+
+  /**
+   * Makes `owner` the connection of the session; an earlier one is closed first [MQTT-3.1.4-3].
+   * @returns undefined when yet another connection took the session while it was being read.
+   * @throws what the store throws.
+   */
+  async open(owner: SessionOwner, request: OpenRequest): Promise<OpenedSession | undefined> {
+    const name = nameOf(request.tenantNumber, request.key);
+    this.#sessions.get(name)?.owner?.takenOver();
+    let session = this.#sessions.get(name);
+    let isStoreRead = false;
+    if (session !== undefined && request.isClean) {
+      isStoreRead = session.loading === undefined;
+      this.#end(session);
+      session = undefined;
+    }
+    if (session === undefined) {
+      session = this.#create(name, request);
+      if (!isStoreRead) session.loading = this.#load(session, request.isClean);
+    } else {
+      session.waitingWill?.sessionContinues();
+    }
+    session.owner = owner;
+    this.#wheel.cancel(session);
+    this.#offline.delete(session);
+    if (session.loading !== undefined) await this.#loaded(session);
+    if (session.owner !== owner) return undefined;
+    const isPresent = session.isEstablished;
+    await this.#save(session, request.expirySeconds);
+    if (session.owner !== owner) return undefined;
+    session.isEstablished = true;
+    return { session, isPresent };
+  }
+
+  /** The connection has ended. */
+  detach(session: Session, owner: SessionOwner): void {
+    if (session.owner !== owner) return;
+    session.owner = undefined;
+    if (session.expirySeconds === 0) return this.#end(session);
+    session.disconnectedAt = this.#context.now();
+    this.#saveInBackground(session);
+    this.#becameOffline(session);
+  }
+
+  /**
+   * For a session without a connection, in memory or not.
+   * @returns whether there is such a session with a subscription that matches.
+   */
+  async deliver(tenantNumber: number, key: string, message: DownlinkMessage): Promise<boolean> {
+    const name = nameOf(tenantNumber, key);
+    let session = this.#sessions.get(name);
+    if (session === undefined) {
+      session = this.#create(name, { tenantNumber, key });
+      session.loading = this.#load(session, false);
+    }
+    if (session.loading !== undefined) await this.#loaded(session);
+    if (session.owner === undefined && !session.hasEnded) {
+      if (!session.isEstablished) {
+        this.#end(session);
+        return false;
+      }
+      if (!this.#offline.has(session)) this.#becameOffline(session);
+    }
+    return session.deliver(message);
+  }
+
+  /** The wills that still wait are sent: nobody would after the process has ended. */
+  sendWaitingWills(): void {
+    for (const session of this.#sessions.values()) session.waitingWill?.sessionEnds();
+  }
+
+  /** The ends of sessions that were under way are in the store, or were reported as failed. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#background);
+  }
+
+  /** Writes subscriptions and expiry of a durable session. */
+  async saved(session: Session): Promise<void> {
+    if (!session.isDurable || session.hasEnded) return;
+    await this.#context.store.save(session.tenantNumber, session.key, {
+      subscriptions: session.subscriptions ?? new Map(),
+      expirySeconds: session.expirySeconds,
+      disconnectedAt: session.disconnectedAt,
+    });
+  }
+
+  #create(name: string, request: { tenantNumber: number; key: string }): Session {
+    const session = new Session(this.#context, request.tenantNumber, request.key);
+    this.#sessions.set(name, session);
+    return session;
+  }
+
+  async #load(session: Session, isClean: boolean): Promise<void> {
+    const { store } = this.#context;
+    const stored = await store.load(session.tenantNumber, session.key);
+    if (stored === undefined || session.hasEnded) return;
+    const { disconnectedAt, expirySeconds } = stored;
+    // Without expiry it ended with its connection, which a crash has closed.
+    const hasExpired = expirySeconds === 0 || (disconnectedAt > 0 && expirySeconds !== EXPIRY_NEVER
+      && disconnectedAt + expirySeconds * 1_000 <= this.#context.now());
+    if (isClean || hasExpired) await store.remove(session.tenantNumber, session.key);
+    else session.restore(stored);
+  }
+
+  async #loaded(session: Session): Promise<void> {
+    try {
+      await session.loading;
+    } catch (error) {
+      this.#forget(session);
+      throw error;
+    } finally {
+      session.loading = undefined;
+    }
+  }
+
+  async #save(session: Session, expirySeconds: number): Promise<void> {
+    session.expirySeconds = expirySeconds;
+    session.disconnectedAt = 0;
+    // A session that ends with its connection is not stored, unless it continues a stored one.
+    if (expirySeconds > 0) session.isDurable = true;
+    await this.saved(session);
+  }
+
+  #saveInBackground(session: Session): void {
+    this.#inBackground(session, this.saved(session), 'stored');
+  }
+
+  #becameOffline(session: Session): void {
+    this.#offline.add(session);
+    if (session.expirySeconds !== EXPIRY_NEVER) this.#wheel.schedule(session, session.expirySeconds);
+    if (this.#offline.size <= this.#context.limits.offlineSessions) return;
+    for (const oldest of this.#offline) {
+      // What it has is in the store, except for a will and for QoS 2 messages that are not durable yet.
+      if (oldest === session || oldest.waitingWill !== undefined || oldest.hasPendingReceived) continue;
+      return this.#forget(oldest);
+    }
+  }
+
+  /** The session is over: what it has is discarded. */
+  #end(session: Session): void {
+    if (session.hasEnded) return;
+    this.#forget(session);
+    session.waitingWill?.sessionEnds();
+    if (!session.isDurable) return;
+    this.#inBackground(session, this.#context.store.remove(session.tenantNumber, session.key), 'removed');
+  }
+
+  #inBackground(session: Session, write: Promise<void>, what: string): void {
+    const settled = write.catch((error: Error) => {
+      this.#context.limitHit(LIMIT.SESSION_STORE, `the session could not be ${what}: ${error.message}`, session);
+    }).then(() => { this.#background.delete(settled); });
+    this.#background.add(settled);
+  }
+
+  /** Leaves memory. */
+  #forget(session: Session): void {
+    session.hasEnded = true;
+    this.#wheel.cancel(session);
+    this.#offline.delete(session);
+    const name = nameOf(session.tenantNumber, session.key);
+    if (this.#sessions.get(name) === session) this.#sessions.delete(name);
+  }
+}
+
+function nameOf(tenantNumber: number, key: string): string {
+  return `${tenantNumber}/${key}`;
+}

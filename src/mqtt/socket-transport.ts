@@ -1,0 +1,72 @@
+/** Transport over net.Socket and tls.TLSSocket. All sockets share four listener functions: no closure per connection. */
+import type { Socket } from 'node:net';
+import type { Transport, TransportListener } from './transport.ts';
+
+const LISTENER = Symbol('mqtt connection');
+
+interface MqttSocket extends Socket {
+  [LISTENER]?: TransportListener;
+}
+
+export class SocketTransport implements Transport {
+  readonly remoteAddress: string;
+  readonly #socket: MqttSocket;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.remoteAddress = socket.remoteAddress ?? '';
+    // Acknowledgements are small and already batched: waiting for more would only delay them.
+    socket.setNoDelay(true);
+  }
+
+  /** Passes what the socket receives to `listener` from now on. */
+  attach(listener: TransportListener): void {
+    const socket = this.#socket;
+    socket[LISTENER] = listener;
+    socket.on('data', onData);
+    socket.on('drain', onDrain);
+    socket.on('error', onError);
+    socket.on('close', onClose);
+  }
+
+  write(bytes: Buffer): boolean {
+    return this.#socket.write(bytes);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  end(): void {
+    this.#socket.end();
+    // A paused socket would never see the peer's end.
+    this.#socket.resume();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
+
+function onData(this: MqttSocket, chunk: Buffer): void {
+  this[LISTENER]?.received(chunk);
+}
+
+function onDrain(this: MqttSocket): void {
+  this[LISTENER]?.drained();
+}
+
+/** The close event follows every error and ends the connection; the error itself says nothing that the will does not. */
+function onError(this: MqttSocket): void {
+  this.destroy();
+}
+
+function onClose(this: MqttSocket): void {
+  const listener = this[LISTENER];
+  this[LISTENER] = undefined;
+  listener?.transportClosed();
+}

@@ -1,0 +1,26 @@
+/** What carries the bytes of one connection: a TCP or TLS socket, a WebSocket, or a test's memory. */
+export interface Transport {
+  /** For the log. */
+  readonly remoteAddress: string;
+  /**
+   * @param bytes belong to the transport from now on.
+   * @returns false when the peer does not keep up; `drained()` of the connection follows when it does again.
+   */
+  write(bytes: Buffer): boolean;
+  /** Stop reading. `received` may still be called with what was under way. */
+  pause(): void;
+  resume(): void;
+  /** Close after what was written has been sent. */
+  end(): void;
+  /** Close at once. */
+  destroy(): void;
+}
+
+/** The side of a connection that its transport calls. */
+export interface TransportListener {
+  /** @param chunk is lent: it may be reused after the call; what is kept is copied. */
+  received(chunk: Buffer): void;
+  drained(): void;
+  /** The transport is gone; nothing is called afterwards. */
+  transportClosed(): void;
+}

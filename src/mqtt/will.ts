@@ -1,0 +1,94 @@
+/**
+ * The will of one connection: handed to the application as an ordinary publish when the connection ends without DISCONNECT
+ * [MQTT-3.1.2-8], in 5.0 after its delay [MQTT-3.1.3-9]. The link is told of its end after that, so it may outlive the
+ * connection by the delay.
+ */
+import { PUBLISH_RESULT } from './application.ts';
+import type { DeviceLink } from './application.ts';
+import type { Log } from '../model/log.ts';
+import { NOT_WAITING } from './timer-wheel.ts';
+import type { Timed, TimerWheel } from './timer-wheel.ts';
+
+export class Will implements Timed {
+  wheelSlot: number = NOT_WAITING;
+  readonly delaySeconds: number;
+  /** Topic and payload, one behind the other: what `publish` takes offsets into. */
+  readonly #bytes: Buffer;
+  readonly #topicEnd: number;
+  readonly #qos: number;
+  #link: DeviceLink | undefined = undefined;
+  #wheel: TimerWheel | undefined = undefined;
+  #log: Log | undefined = undefined;
+  #onEnd: (() => void) | undefined = undefined;
+
+  constructor(content: { topic: string; payload: Uint8Array; qos: number; delaySeconds: number }) {
+    const topic = Buffer.from(content.topic);
+    this.#bytes = Buffer.concat([topic, content.payload]);
+    this.#topicEnd = topic.length;
+    // At least once is as much as there is: no packet id tells a second will from the first.
+    this.#qos = Math.min(content.qos, 1);
+    this.delaySeconds = content.delaySeconds;
+  }
+
+  /**
+   * The connection has ended. @param delaySeconds 0 = at once.
+   * @param onEnd is called when the link is closed.
+   */
+  start(link: DeviceLink, delaySeconds: number, shared: { wheel: TimerWheel; log: Log; onEnd: () => void }): void {
+    this.#link = link;
+    this.#wheel = shared.wheel;
+    this.#log = shared.log;
+    this.#onEnd = shared.onEnd;
+    if (delaySeconds > 0) shared.wheel.schedule(this, delaySeconds);
+    else this.#publish();
+  }
+
+  /** The client is back in time: no will. */
+  sessionContinues(): void {
+    this.#close();
+  }
+
+  /** Nothing is left to wait for. */
+  sessionEnds(): void {
+    this.#publish();
+  }
+
+  /** The application was busy and can take it now. */
+  resume(): void {
+    if (this.wheelSlot === NOT_WAITING) this.#publish();
+  }
+
+  due(): number {
+    this.#publish();
+    return 0;
+  }
+
+  #publish(): void {
+    const link = this.#link;
+    if (link === undefined) return;
+    this.#wheel?.cancel(this);
+    try {
+      const bytes = this.#bytes;
+      const result = link.publish(bytes, 0, this.#topicEnd, this.#topicEnd, bytes.length, this.#qos, 0);
+      // A refused topic is ignored (document 4 section 7.1).
+      if (result === PUBLISH_RESULT.BUSY) return;
+      link.endOfRead();
+    } catch (error) {
+      this.#log?.error({ err: error }, 'mqtt will failed');
+    }
+    this.#close();
+  }
+
+  #close(): void {
+    const link = this.#link;
+    if (link === undefined) return;
+    this.#link = undefined;
+    this.#wheel?.cancel(this);
+    try {
+      link.closed(false);
+    } catch (error) {
+      this.#log?.error({ err: error }, 'mqtt link failed to close');
+    }
+    this.#onEnd?.();
+  }
+}

@@ -1,0 +1,48 @@
+/** Watches the free space of the data directory: writes are refused before anything breaks. */
+import { statfs } from 'node:fs/promises';
+import type { Log } from '../model/log.ts';
+
+const CHECK_EVERY_MS = 1_000;
+
+export class DiskGuard {
+  /** Which limit refuses writes now. */
+  refusal: 'disk/free-bytes' | undefined;
+  freeBytes = Number.POSITIVE_INFINITY;
+  readonly #path: string;
+  readonly #freeBytesMin: number;
+  readonly #log: Log;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: { path: string; freeBytesMin: number; log: Log }) {
+    this.#path = options.path;
+    this.#freeBytesMin = options.freeBytesMin;
+    this.#log = options.log;
+  }
+
+  async start(): Promise<void> {
+    await this.check();
+    this.#timer = setInterval(() => { void this.check(); }, CHECK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async check(): Promise<void> {
+    try {
+      const { bavail, bsize } = await statfs(this.#path);
+      this.freeBytes = bavail * bsize;
+    } catch (error) {
+      this.#log.error({ path: this.#path, error: (error as Error).message }, 'the free space cannot be read');
+      return;
+    }
+    const before = this.refusal;
+    this.refusal = this.freeBytes < this.#freeBytesMin ? 'disk/free-bytes' : undefined;
+    if (this.refusal && !before) {
+      this.#log.error({ freeBytes: this.freeBytes, limitBytes: this.#freeBytesMin }, 'the disk is nearly full: writes are refused');
+    } else if (before && !this.refusal) {
+      this.#log.info({ freeBytes: this.freeBytes }, 'the disk has room again: writes are taken');
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/** What /metrics shows (Prometheus text). Counting is cheap: plain numbers, read when somebody asks. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { Refusals } from '../model/refusals.ts';
+
+/** Upper bounds of the acknowledgement latency, seconds. */
+const LATENCY_BOUNDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+
+/** Histogram that takes many observations of one value at once; prom-client's takes one at a time. */
+class LatencyHistogram {
+  readonly #counts = new Float64Array(LATENCY_BOUNDS.length + 1);
+  #sum = 0;
+  #count = 0;
+
+  observe(seconds: number, times: number): void {
+    let bucket = 0;
+    while (bucket < LATENCY_BOUNDS.length && seconds > LATENCY_BOUNDS[bucket]) bucket += 1;
+    this.#counts[bucket] += times;
+    this.#sum += seconds * times;
+    this.#count += times;
+  }
+
+  toText(name: string, help: string): string {
+    let text = `# HELP ${name} ${help}\n# TYPE ${name} histogram\n`;
+    let below = 0;
+    for (let bucket = 0; bucket < LATENCY_BOUNDS.length; bucket += 1) {
+      below += this.#counts[bucket];
+      text += `${name}_bucket{le="${LATENCY_BOUNDS[bucket]}"} ${below}\n`;
+    }
+    return `${text}${name}_bucket{le="+Inf"} ${this.#count}\n${name}_sum ${this.#sum}\n${name}_count ${this.#count}\n`;
+  }
+}
+
+export class Metrics implements Refusals {
+  readonly registry = new Registry();
+  readonly acknowledgementLatency = new LatencyHistogram();
+  readonly #refusals = new Map<string, number>();
+  readonly #counters = new Map<string, Counter>();
+  readonly #delay = monitorEventLoopDelay({ resolution: 10 });
+
+  constructor() {
+    this.#delay.enable();
+    const refusals = this.#refusals;
+    this.registry.registerMetric(new Gauge({
+      name: 'millrace_refusals_total', help: 'What was refused, dropped, delayed or disconnected, by the limit that it hit', labelNames: ['limit'],
+      registers: [], collect() { for (const [limit, count] of refusals) this.set({ limit }, count); },
+    }));
+    this.gauge('millrace_resident_memory_bytes', 'Resident memory of the server process', () => process.memoryUsage.rss());
+    this.gauge('millrace_heap_used_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed);
+    this.gauge('millrace_event_loop_delay_p99_seconds', 'Event-loop delay since the last scrape', () => {
+      const seconds = this.#delay.percentile(99) / 1e9;
+      this.#delay.reset();
+      return Number.isFinite(seconds) ? seconds : 0;
+    });
+  }
+
+  count(limit: string): void {
+    this.#refusals.set(limit, (this.#refusals.get(limit) ?? 0) + 1);
+  }
+
+  refusalsOf(limit: string): number {
+    return this.#refusals.get(limit) ?? 0;
+  }
+
+  /** A value that is read when somebody asks. */
+  gauge(name: string, help: string, read: () => number): void {
+    this.registry.registerMetric(new Gauge({ name, help, registers: [], collect() { this.set(read()); } }));
+  }
+
+  /** A family of values with one label, read when somebody asks. */
+  gauges(name: string, help: string, label: string, read: () => Iterable<readonly [string, number]>): void {
+    this.registry.registerMetric(new Gauge({ name, help, labelNames: [label], registers: [], collect() {
+      this.reset();
+      for (const [value, number] of read()) this.set({ [label]: value }, number);
+    } }));
+  }
+
+  counter(name: string, help: string, labelNames: string[]): Counter {
+    let counter = this.#counters.get(name);
+    if (!counter) {
+      counter = new Counter({ name, help, labelNames, registers: [this.registry] });
+      this.#counters.set(name, counter);
+    }
+    return counter;
+  }
+
+  async text(): Promise<string> {
+    return `${await this.registry.metrics()}\n${this.acknowledgementLatency.toText('millrace_acknowledgement_latency_seconds',
+      'Time from the first record of a group commit to its acknowledgements, counted for each record')}`;
+  }
+
+  stop(): void {
+    this.#delay.disable();
+  }
+}

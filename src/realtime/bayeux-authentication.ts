@@ -1,0 +1,46 @@
+/** Credentials in a message's `ext`, for clients that cannot set headers (document 4, section 10.4). */
+import type { Authenticator, Principal } from '../model/principal.ts';
+import { memberOf } from './bayeux-message.ts';
+import type { Request } from './bayeux-message.ts';
+
+/** Checks a token that is no user and password (a JWT). */
+export interface TokenAuthenticator {
+  authenticateToken(token: string): Principal | undefined | Promise<Principal | undefined>;
+}
+
+export interface MessageAuthenticators {
+  readonly authenticator: Authenticator;
+  readonly tokenAuthenticator: TokenAuthenticator | undefined;
+}
+
+const EXTENSIONS = ['com.platform.authn', 'com.cumulocity.authn'];
+
+/** Longer tokens are not looked at. */
+const TOKEN_LENGTH_MAX = 16_384;
+
+/** @returns the token of a message, without a leading word `Basic` or `Bearer`, or undefined. */
+export function tokenOf(request: Request): string | undefined {
+  for (const name of EXTENSIONS) {
+    const token = memberOf(memberOf(request.ext, name), 'token');
+    if (typeof token === 'string' && token !== '' && token.length <= TOKEN_LENGTH_MAX) return token.replace(/^(basic|bearer)\s+/i, '');
+  }
+  return undefined;
+}
+
+/** @returns the principal, first by user and password, then by the token as a whole; undefined when neither is right. */
+export async function authenticateToken(token: string, authenticators: MessageAuthenticators): Promise<Principal | undefined> {
+  const credentials = credentialsOf(token);
+  if (credentials !== undefined) {
+    const principal = await authenticators.authenticator.authenticate(credentials.userName, credentials.password);
+    if (principal !== undefined) return principal;
+  }
+  return authenticators.tokenAuthenticator?.authenticateToken(token);
+}
+
+/** Base64 of `tenant/user:password`: the first colon separates, a password may hold more. */
+function credentialsOf(token: string): { userName: string; password: string } | undefined {
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(token)) return undefined;
+  const text = Buffer.from(token, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 1 ? undefined : { userName: text.slice(0, colon), password: text.slice(colon + 1) };
+}

@@ -1,0 +1,164 @@
+/** Bayeux messages: reading a request, writing an answer, and the texts that notifications become (document 4, section 10.2). */
+import type { Notification } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { LIMIT_NAMES } from './bayeux-limits.ts';
+import type { UrlForm } from './bayeux-channel.ts';
+
+/** One message of a client. Everything but the object itself is unchecked. */
+export type Request = Readonly<Record<string, unknown>>;
+
+export interface Advice {
+  readonly interval?: number;
+  readonly timeout?: number;
+  readonly reconnect: 'retry' | 'handshake' | 'none';
+}
+
+/** An answer: `channel` and `id` come from the request. */
+export interface Answer {
+  readonly successful: boolean;
+  readonly error?: string;
+  readonly advice?: Advice;
+  readonly [member: string]: unknown;
+}
+
+/** Where a message that lost others is told of it. Clients that do not listen there ignore it. */
+export const LOST_CHANNEL = '/millrace/lost';
+
+export const UNKNOWN_CLIENT: Answer = {
+  successful: false, error: '402::Unknown client', advice: { interval: 0, reconnect: 'handshake' },
+};
+
+/** The longest text of a client that an error repeats. */
+const REPEATED_LENGTH_MAX = 200;
+
+/** Bayeux's form of an error: code, argument, text. */
+export function errorText(code: number, argument: string, text: string): string {
+  return `${code}:${argument.slice(0, REPEATED_LENGTH_MAX)}:${text}`;
+}
+
+/** Thrown for a request that cannot be taken at all; `limit` is the bound that it broke, if it was one. */
+export class RequestRefused extends Error {
+  readonly error: PlatformError;
+  readonly limit: string | undefined;
+
+  constructor(error: PlatformError, limit?: string) {
+    super(error.message);
+    this.error = error;
+    this.limit = limit;
+  }
+}
+
+/**
+ * Reads a request: an array of messages, or one message alone.
+ * @throws RequestRefused when it is too large, no JSON, or holds something else than objects.
+ */
+export function parseRequests(text: string, limits: { requestBytes: number; batchMessages: number }): Request[] {
+  if (text.length > limits.requestBytes || Buffer.byteLength(text) > limits.requestBytes) {
+    throw new RequestRefused(new PlatformError('general/payload-too-large', { limit: limits.requestBytes }), LIMIT_NAMES.requestBytes);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new RequestRefused(badRequest((error as Error).message));
+  }
+  const requests = Array.isArray(value) ? value : [value];
+  if (requests.length > limits.batchMessages) {
+    throw new RequestRefused(badRequest(`more than ${limits.batchMessages} messages`), LIMIT_NAMES.batchMessages);
+  }
+  for (const request of requests) {
+    if (typeof request !== 'object' || request === null || Array.isArray(request)) {
+      throw new RequestRefused(badRequest('a Bayeux message is an object'));
+    }
+  }
+  return requests;
+}
+
+function badRequest(reason: string): PlatformError {
+  return new PlatformError('general/bad-json', { reason });
+}
+
+/** @returns the text of the member, or '' when it is no text. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** @returns a member of an object of unknown form, or undefined. */
+export function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Record<string, unknown>)[name];
+}
+
+/** @returns a whole number of milliseconds in [0, maximum], or undefined when the client gave no usable one. */
+export function millisecondsOf(value: unknown, maximum: number): number | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return undefined;
+  return Math.min(Math.floor(value), maximum);
+}
+
+/** The answer as JSON text, with the request's `id` (text or number) as it was. */
+export function answerText(request: Request, answer: Answer): string {
+  const id = typeof request.id === 'string' || typeof request.id === 'number' ? { id: request.id } : {};
+  return JSON.stringify({ ...id, channel: textOf(request.channel), ...answer });
+}
+
+/** What a full queue dropped, as a message. */
+export function lostText(lost: number, limit: string): string {
+  return JSON.stringify({ channel: LOST_CHANNEL, data: { lost, limit } });
+}
+
+/** A message as it is queued: its text, shared by all sessions that get it. */
+export interface Delivery {
+  readonly text: string;
+  /** In UTF-8. */
+  readonly sizeBytes: number;
+}
+
+export type Decorate = (area: Notification['area'], text: string, tenant: number) => string;
+
+/** A notification on its way to sessions; its entity is encoded when first needed, and once. */
+export class OutgoingNotification {
+  readonly notification: Notification;
+  readonly #decorate: Decorate | undefined;
+  #payload: string | undefined = undefined;
+
+  constructor(notification: Notification, decorate: Decorate | undefined) {
+    this.notification = notification;
+    this.#decorate = decorate;
+  }
+
+  /** `{"realtimeAction":…,"data":…}`; for DELETE `data` is the id, undecorated. */
+  get payload(): string {
+    if (this.#payload === undefined) {
+      const { action, area, tenant } = this.notification;
+      let text = this.notification.text();
+      if (this.#decorate !== undefined && action !== 'DELETE') text = this.#decorate(area, text, tenant);
+      this.#payload = `{"realtimeAction":"${action}","data":${text}}`;
+    }
+    return this.#payload;
+  }
+}
+
+/** A notification on one channel: one text for each form of `data`, made when first needed. */
+export class OutgoingMessage {
+  readonly #outgoing: OutgoingNotification;
+  readonly #channel: string;
+  readonly #id: number;
+  #asObject: Delivery | undefined = undefined;
+  #asArray: Delivery | undefined = undefined;
+
+  constructor(outgoing: OutgoingNotification, channel: string, id: number) {
+    this.#outgoing = outgoing;
+    this.#channel = channel;
+    this.#id = id;
+  }
+
+  delivery(form: UrlForm['data']): Delivery {
+    if (form === 'array') return this.#asArray ??= this.#encode(`[${this.#outgoing.payload}]`);
+    return this.#asObject ??= this.#encode(this.#outgoing.payload);
+  }
+
+  #encode(data: string): Delivery {
+    const text = `{"channel":${JSON.stringify(this.#channel)},"id":"${this.#id}","data":${data}}`;
+    return { text, sizeBytes: Buffer.byteLength(text) };
+  }
+}

@@ -1,0 +1,169 @@
+/** The meta messages: what each answers (document 4, section 10.2). Both transports hand their messages in here. */
+import type { Principal } from '../model/principal.ts';
+import { authenticateToken, tokenOf } from './bayeux-authentication.ts';
+import type { MessageAuthenticators } from './bayeux-authentication.ts';
+import { LIMIT_NAMES } from './bayeux-limits.ts';
+import type { BayeuxLimits } from './bayeux-limits.ts';
+import { maySubscribe, parseChannel } from './bayeux-channel.ts';
+import type { Channel, ObjectAccess, UrlForm } from './bayeux-channel.ts';
+import { answerText, errorText, textOf, UNKNOWN_CLIENT } from './bayeux-message.ts';
+import type { Answer, Request } from './bayeux-message.ts';
+import type { BayeuxSession, ConnectTransport } from './bayeux-session.ts';
+import type { BayeuxSessions } from './bayeux-sessions.ts';
+
+/** Who sends messages: the connection's credentials and URL. A WebSocket keeps the principal of its handshake. */
+export interface Requester {
+  principal: Principal | undefined;
+  readonly urlForm: UrlForm;
+}
+
+/** Where a connect is to be answered. */
+export interface ConnectPlace {
+  readonly transport: ConnectTransport;
+  readonly mayHold: boolean;
+  readonly isClosed: () => boolean;
+}
+
+export type SessionFactory = (handshake: Request, requester: { principal: Principal; urlForm: UrlForm;
+  isAuthenticatedByMessage: boolean }) => BayeuxSession;
+
+export interface ProtocolOptions {
+  readonly sessions: BayeuxSessions;
+  readonly createSession: SessionFactory;
+  readonly authenticators: MessageAuthenticators;
+  readonly access: ObjectAccess | undefined;
+  readonly limits: BayeuxLimits;
+  readonly onRefused: (limit: string) => void;
+}
+
+/** SmartREST's connection type is announced as the documents show it; its rows are not spoken here. */
+const CONNECTION_TYPES = ['long-polling', 'smartrest-long-polling', 'websocket'];
+
+const UNAUTHORIZED: Answer = { successful: false, error: '401::Unauthorized', advice: { reconnect: 'none' } };
+
+export class BayeuxProtocol {
+  readonly #options: ProtocolOptions;
+  /** Connections whose principal came from a message: a later message may bring another. */
+  readonly #byMessage = new WeakSet<Requester>();
+
+  constructor(options: ProtocolOptions) {
+    this.#options = options;
+  }
+
+  /** @returns the answer to a message that is no connect. */
+  async answer(request: Request, requester: Requester): Promise<string> {
+    switch (request.channel) {
+      case '/meta/handshake': return answerText(request, await this.#handshake(request, requester));
+      case '/meta/subscribe': return answerText(request, await this.#subscribe(request, requester));
+      case '/meta/unsubscribe': return answerText(request, await this.#unsubscribe(request, requester));
+      case '/meta/disconnect': return answerText(request, await this.#disconnect(request, requester));
+      default: return answerText(request, refusePublication(request));
+    }
+  }
+
+  /**
+   * Takes a connect: the session answers it through the transport.
+   * @returns the answer when there is no such session.
+   */
+  async connect(request: Request, requester: Requester, place: ConnectPlace): Promise<string | undefined> {
+    const session = await this.#find(request, requester);
+    if (session === undefined) return answerText(request, UNKNOWN_CLIENT);
+    // Looking for the session may have waited: a connect of a client that has gone would swallow what waits for it.
+    if (!place.isClosed()) session.connect(request, place.transport, place.mayHold);
+    return undefined;
+  }
+
+  async #handshake(request: Request, requester: Requester): Promise<Answer> {
+    const isAuthenticatedByMessage = await this.#authenticate(request, requester);
+    const { principal, urlForm } = requester;
+    if (principal === undefined) return UNAUTHORIZED;
+    const refusal = this.#options.sessions.refusal(principal);
+    if (refusal !== undefined) {
+      return { successful: false, error: '403::Handshake denied', advice: { reconnect: 'none' }, ext: refusal };
+    }
+    const session = this.#options.createSession(request, { principal, urlForm, isAuthenticatedByMessage });
+    this.#options.sessions.add(session);
+    return {
+      clientId: session.clientId, version: '1.0', minimumVersion: '1.0', supportedConnectionTypes: CONNECTION_TYPES,
+      ext: { ack: true }, successful: true, data: null,
+    };
+  }
+
+  /**
+   * The credentials of the connection come first; `ext` is for connections without any.
+   * @returns whether the requester's principal comes from a message, this or an earlier one.
+   */
+  async #authenticate(request: Request, requester: Requester): Promise<boolean> {
+    const token = tokenOf(request);
+    const isByMessage = this.#byMessage.has(requester);
+    if (token === undefined || (requester.principal !== undefined && !isByMessage)) return isByMessage;
+    this.#byMessage.add(requester);
+    requester.principal = await authenticateToken(token, this.#options.authenticators);
+    return true;
+  }
+
+  async #find(request: Request, requester: Requester): Promise<BayeuxSession | undefined> {
+    if (requester.principal === undefined) await this.#authenticate(request, requester);
+    return this.#options.sessions.find(textOf(request.clientId), requester.principal);
+  }
+
+  async #subscribe(request: Request, requester: Requester): Promise<Answer> {
+    const session = await this.#find(request, requester);
+    if (session === undefined) return { ...UNKNOWN_CLIENT, subscription: request.subscription };
+    const { clientId } = session;
+    const texts = subscriptionsOf(request);
+    const refuse = (error: string): Answer => ({ clientId, subscription: request.subscription, successful: false, error });
+    if (texts === undefined) return refuse('400::A subscription is a channel or an array of channels');
+    const maximum = this.#options.limits.subscriptionsPerSession;
+    if (session.channels.size + texts.length > maximum) {
+      this.#options.onRefused(LIMIT_NAMES.subscriptions);
+      return refuse(errorText(403, texts[0], `More than ${maximum} subscriptions of a session (${LIMIT_NAMES.subscriptions})`));
+    }
+    const channels: Channel[] = [];
+    for (const text of texts) {
+      const channel = parseChannel(text, session.urlForm);
+      if (channel === undefined) return refuse(errorText(404, text, 'There is no such channel at this URL'));
+      if (!await maySubscribe(session.principal, channel, this.#options.access)) {
+        return refuse(errorText(403, text, `Access is denied: it takes ${channel.family.role}`));
+      }
+      channels.push(channel);
+    }
+    // The checks may have waited: the session may have ended meanwhile.
+    if (session.hasEnded) return { ...UNKNOWN_CLIENT, subscription: request.subscription };
+    for (const channel of channels) this.#options.sessions.subscribe(session, channel);
+    return { clientId, subscription: request.subscription, successful: true };
+  }
+
+  async #unsubscribe(request: Request, requester: Requester): Promise<Answer> {
+    const session = await this.#find(request, requester);
+    if (session === undefined) return { ...UNKNOWN_CLIENT, subscription: request.subscription };
+    const answer = { clientId: session.clientId, subscription: request.subscription };
+    const texts = subscriptionsOf(request);
+    if (texts === undefined) return { ...answer, successful: false, error: '400::A subscription is a channel or an array of channels' };
+    for (const text of texts) this.#options.sessions.unsubscribe(session, text);
+    return { ...answer, successful: true };
+  }
+
+  async #disconnect(request: Request, requester: Requester): Promise<Answer> {
+    const session = await this.#find(request, requester);
+    // No advice: a client that leaves shall not be asked to come back.
+    if (session === undefined) return { successful: false, error: '402::Unknown client' };
+    this.#options.sessions.end(session, { successful: true, advice: { reconnect: 'none' } });
+    return { clientId: session.clientId, successful: true };
+  }
+}
+
+function refusePublication(request: Request): Answer {
+  const channel = textOf(request.channel);
+  if (channel === '') return { successful: false, error: '400::A message has a channel' };
+  if (channel.startsWith('/meta/')) return { successful: false, error: errorText(400, channel, 'There is no such meta channel') };
+  return { successful: false, error: errorText(403, channel, 'Clients do not publish here: use the REST interface or MQTT') };
+}
+
+/** @returns the channels of a subscribe or unsubscribe, at least one, or undefined. */
+function subscriptionsOf(request: Request): string[] | undefined {
+  const { subscription } = request;
+  const texts: unknown[] = Array.isArray(subscription) ? [...new Set(subscription)] : [subscription];
+  const isValid = texts.length > 0 && texts.every((text) => typeof text === 'string' && text !== '');
+  return isValid ? texts as string[] : undefined;
+}

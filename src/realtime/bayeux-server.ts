@@ -1,0 +1,168 @@
+/**
+ * The Bayeux server: live data for browsers, applications and agents (document 4, section 10). The HTTP server hands in
+ * requests (`handle`) and WebSockets (`open`) of the URLs in `BAYEUX_URLS`; the live bus hands in notifications.
+ */
+import { randomBytes } from 'node:crypto';
+import type { LiveBus } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import type { Authenticator, Principal } from '../model/principal.ts';
+import type { Refusals } from '../model/refusals.ts';
+import type { HierarchyPort } from './ancestor-lookup.ts';
+import type { TokenAuthenticator } from './bayeux-authentication.ts';
+import { BAYEUX_URLS } from './bayeux-channel.ts';
+import type { ObjectAccess, UrlForm } from './bayeux-channel.ts';
+import { BAYEUX_LIMITS } from './bayeux-limits.ts';
+import type { BayeuxLimits } from './bayeux-limits.ts';
+import { answerLongPoll } from './bayeux-long-polling.ts';
+import type { LongPollResponder } from './bayeux-long-polling.ts';
+import { parseRequests, RequestRefused, UNKNOWN_CLIENT } from './bayeux-message.ts';
+import type { Decorate, Request } from './bayeux-message.ts';
+import { BayeuxProtocol } from './bayeux-protocol.ts';
+import { QueueBudget } from './bayeux-queue.ts';
+import { BayeuxRouter } from './bayeux-router.ts';
+import { BayeuxSession } from './bayeux-session.ts';
+import { BayeuxSessions } from './bayeux-sessions.ts';
+import { BayeuxSocket } from './bayeux-websocket.ts';
+import type { BayeuxChannel } from './bayeux-websocket.ts';
+import { systemClock } from './clock.ts';
+import type { Clock } from './clock.ts';
+import { LossReport } from './loss-report.ts';
+import type { RealtimeMetrics } from './loss-report.ts';
+
+export interface BayeuxOptions {
+  readonly bus: LiveBus;
+  readonly hierarchy: HierarchyPort;
+  readonly authenticator: Authenticator;
+  readonly log: Log;
+  readonly refusals: Refusals;
+  /** For tokens in `ext` that are no user and password. */
+  readonly tokenAuthenticator?: TokenAuthenticator;
+  /** Lets owners subscribe to their objects; without it roles alone decide. */
+  readonly access?: ObjectAccess;
+  readonly metrics?: RealtimeMetrics;
+  /** Completes the entity of a CREATE or UPDATE, for instance with `self`. Called once per notification. */
+  readonly decorate?: Decorate;
+  readonly limits?: Partial<BayeuxLimits>;
+  readonly clock?: Clock;
+  /** A new client id: secret, 128 random bits. */
+  readonly createClientId?: () => string;
+}
+
+/** A stopping server: sessions do not survive it. */
+const STOPPING = {
+  successful: false, error: '503::The server is stopping', advice: { interval: 5_000, reconnect: 'handshake' },
+} as const;
+
+export class BayeuxServer {
+  /** The paths that `handle` and `open` serve; `urlFormOf` knows the longer ones of CometD too. */
+  readonly urls = BAYEUX_URLS;
+  readonly #log: Log;
+  readonly #limits: BayeuxLimits;
+  readonly #clock: Clock;
+  readonly #report: LossReport;
+  readonly #budget: QueueBudget;
+  readonly #sessions: BayeuxSessions;
+  readonly #protocol: BayeuxProtocol;
+  readonly #metrics: RealtimeMetrics | undefined;
+  readonly #createClientId: () => string;
+  #ready: BayeuxSession[] = [];
+
+  constructor(options: BayeuxOptions) {
+    this.#log = options.log;
+    this.#limits = { ...BAYEUX_LIMITS, ...options.limits };
+    this.#clock = options.clock ?? systemClock;
+    this.#metrics = options.metrics;
+    this.#createClientId = options.createClientId ?? (() => randomBytes(16).toString('hex'));
+    const { refusals, metrics, log } = options;
+    this.#report = new LossReport({ refusals, metrics, log, now: () => this.#clock.now() });
+    this.#budget = new QueueBudget(this.#limits.queueBytesAll);
+    const onRefused = (limit: string): void => this.#report.refused(limit);
+    const router = new BayeuxRouter({
+      bus: options.bus, hierarchy: options.hierarchy, decorate: options.decorate, limits: this.#limits, clock: this.#clock, log,
+    });
+    this.#sessions = new BayeuxSessions({ limits: this.#limits, router, onRefused });
+    this.#protocol = new BayeuxProtocol({
+      sessions: this.#sessions, limits: this.#limits, access: options.access, onRefused,
+      authenticators: { authenticator: options.authenticator, tokenAuthenticator: options.tokenAuthenticator },
+      createSession: (handshake, requester) => this.#createSession(handshake, requester),
+    });
+  }
+
+  get sessionCount(): number {
+    return this.#sessions.count;
+  }
+
+  get queuedMessageCount(): number {
+    return this.#budget.messageCount;
+  }
+
+  get queuedBytes(): number {
+    return this.#budget.usedBytes;
+  }
+
+  /**
+   * Answers one POST. The answer comes later, perhaps much later.
+   * @param principal undefined when the request has no credentials: only `ext` in its messages can help then.
+   * @throws PlatformError 400 or 413 when the text is no Bayeux request; the responder is unused then.
+   */
+  handle(text: string, principal: Principal | undefined, urlForm: UrlForm, responder: LongPollResponder): void {
+    let requests: Request[];
+    try {
+      requests = parseRequests(text, this.#limits);
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error;
+      if (error.limit !== undefined) this.#report.refused(error.limit);
+      throw error.error;
+    }
+    void answerLongPoll(requests, { principal, urlForm }, responder, this.#protocol, this.#log);
+  }
+
+  /** Takes a WebSocket. The caller tells the result of each text frame, of drains and of the end. */
+  open(channel: BayeuxChannel, principal: Principal | undefined, urlForm: UrlForm): BayeuxSocket {
+    return new BayeuxSocket({
+      channel, requester: { principal, urlForm }, protocol: this.#protocol, limits: this.#limits, log: this.#log,
+      onRefused: (limit) => this.#report.refused(limit),
+    });
+  }
+
+  /** Ends the sessions of a user who was changed or removed: clients have to shake hands, and be checked, again. */
+  endUser(tenant: string, userName: string): void {
+    this.#sessions.endUser(tenant, userName, UNKNOWN_CLIENT);
+  }
+
+  /** Answers every held connect and ends all sessions. */
+  close(): void {
+    this.#sessions.endAll(STOPPING);
+  }
+
+  #createSession(handshake: Request, requester: { principal: Principal; urlForm: UrlForm;
+    isAuthenticatedByMessage: boolean }): BayeuxSession {
+    return new BayeuxSession({
+      ...requester, handshake, clientId: this.#createClientId(), limits: this.#limits, clock: this.#clock, budget: this.#budget,
+      onLost: (limit) => this.#report.lost(limit),
+      onDelivered: (count) => this.#metrics?.delivered(count),
+      onReady: (session) => this.#flushLater(session),
+      onExpired: (session) => this.#sessions.end(session, UNKNOWN_CLIENT),
+    });
+  }
+
+  /** One flush for all sessions that got something in this turn of the event loop. */
+  #flushLater(session: BayeuxSession): void {
+    this.#ready.push(session);
+    if (this.#ready.length === 1) this.#clock.setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    const ready = this.#ready;
+    this.#ready = [];
+    for (const session of ready) {
+      session.isReady = false;
+      try {
+        session.flush();
+      } catch (error) {
+        this.#log.error({ err: error, user: session.principal.userName }, 'a Bayeux session could not be written to');
+        this.#sessions.end(session, UNKNOWN_CLIENT);
+      }
+    }
+  }
+}

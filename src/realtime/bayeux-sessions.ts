@@ -1,0 +1,125 @@
+/** The sessions of the Bayeux server, with the bounds on their number (document 4, section 10.3 'Sessions'). */
+import type { Principal } from '../model/principal.ts';
+import { LIMIT_NAMES } from './bayeux-limits.ts';
+import type { BayeuxLimits } from './bayeux-limits.ts';
+import type { Channel } from './bayeux-channel.ts';
+import { errorText } from './bayeux-message.ts';
+import type { Answer } from './bayeux-message.ts';
+import type { BayeuxRouter } from './bayeux-router.ts';
+import type { BayeuxSession } from './bayeux-session.ts';
+
+export class BayeuxSessions {
+  readonly #limits: BayeuxLimits;
+  readonly #router: BayeuxRouter;
+  readonly #onRefused: (limit: string) => void;
+  readonly #sessions = new Map<string, BayeuxSession>();
+  readonly #byUser = new Map<string, Set<BayeuxSession>>();
+  /** The sessions of a user on a channel, the oldest subscription first. */
+  readonly #byUserAndChannel = new Map<string, Set<BayeuxSession>>();
+
+  constructor(options: { limits: BayeuxLimits; router: BayeuxRouter; onRefused: (limit: string) => void }) {
+    this.#limits = options.limits;
+    this.#router = options.router;
+    this.#onRefused = options.onRefused;
+  }
+
+  get count(): number {
+    return this.#sessions.size;
+  }
+
+  /** @returns the limit that keeps the user from another session, counted, or undefined when there is room. */
+  refusal(principal: Principal): { limit: string; maximum: number } | undefined {
+    let refusal: { limit: string; maximum: number } | undefined;
+    if (this.#sessions.size >= this.#limits.sessions) {
+      refusal = { limit: LIMIT_NAMES.sessions, maximum: this.#limits.sessions };
+    } else if ((this.#byUser.get(userKey(principal))?.size ?? 0) >= this.#limits.sessionsPerUser) {
+      refusal = { limit: LIMIT_NAMES.sessionsPerUser, maximum: this.#limits.sessionsPerUser };
+    }
+    if (refusal !== undefined) this.#onRefused(refusal.limit);
+    return refusal;
+  }
+
+  add(session: BayeuxSession): void {
+    this.#sessions.set(session.clientId, session);
+    addTo(this.#byUser, userKey(session.principal), session);
+  }
+
+  /**
+   * @param principal who asks: must be the user of the session. Undefined for a request without credentials: then the session
+   * must be one that was authenticated by its handshake message, and its secret client id is what proves it.
+   */
+  find(clientId: string, principal: Principal | undefined): BayeuxSession | undefined {
+    const session = this.#sessions.get(clientId);
+    if (session === undefined) return undefined;
+    if (principal === undefined) return session.isAuthenticatedByMessage ? session : undefined;
+    return userKey(session.principal) === userKey(principal) ? session : undefined;
+  }
+
+  /** Subscribes; the oldest of the user's sessions on the channel ends when there are too many. */
+  subscribe(session: BayeuxSession, channel: Channel): void {
+    if (session.hasEnded || session.channels.has(channel.text)) return;
+    session.channels.set(channel.text, channel);
+    this.#router.add(session.principal.tenantNumber, channel, session);
+    const key = channelKey(session, channel);
+    addTo(this.#byUserAndChannel, key, session);
+    const sessions = this.#byUserAndChannel.get(key) as Set<BayeuxSession>;
+    if (sessions.size <= this.#limits.sessionsPerUserAndChannel) return;
+    const [oldest] = sessions;
+    this.#onRefused(LIMIT_NAMES.sessionsPerUserAndChannel);
+    this.end(oldest, tooManyOnChannel(channel, this.#limits.sessionsPerUserAndChannel));
+  }
+
+  unsubscribe(session: BayeuxSession, channelText: string): void {
+    const channel = session.channels.get(channelText);
+    if (channel === undefined) return;
+    session.channels.delete(channelText);
+    this.#router.remove(session.principal.tenantNumber, channel, session);
+    removeFrom(this.#byUserAndChannel, channelKey(session, channel), session);
+  }
+
+  /** Ends a session; `answer` goes to a connect that is held. */
+  end(session: BayeuxSession, answer: Answer): void {
+    for (const channelText of [...session.channels.keys()]) this.unsubscribe(session, channelText);
+    this.#sessions.delete(session.clientId);
+    removeFrom(this.#byUser, userKey(session.principal), session);
+    session.end(answer);
+  }
+
+  endAll(answer: Answer): void {
+    for (const session of [...this.#sessions.values()]) this.end(session, answer);
+  }
+
+  endUser(tenant: string, userName: string, answer: Answer): void {
+    const sessions = this.#byUser.get(userKey({ tenant, userName })) ?? [];
+    for (const session of [...sessions]) this.end(session, answer);
+  }
+}
+
+/** `none`: a client that came back would only push out the next. */
+function tooManyOnChannel(channel: Channel, maximum: number): Answer {
+  const text = `More than ${maximum} sessions of this user on the channel: the oldest was closed`;
+  return {
+    successful: false, error: errorText(403, channel.text, text), advice: { reconnect: 'none' },
+    ext: { limit: LIMIT_NAMES.sessionsPerUserAndChannel, maximum },
+  };
+}
+
+function userKey(user: { tenant: string; userName: string }): string {
+  return `${user.tenant}/${user.userName}`;
+}
+
+function channelKey(session: BayeuxSession, channel: Channel): string {
+  return `${userKey(session.principal)}\n${channel.text}`;
+}
+
+function addTo(map: Map<string, Set<BayeuxSession>>, key: string, session: BayeuxSession): void {
+  const sessions = map.get(key);
+  if (sessions === undefined) map.set(key, new Set([session]));
+  else sessions.add(session);
+}
+
+function removeFrom(map: Map<string, Set<BayeuxSession>>, key: string, session: BayeuxSession): void {
+  const sessions = map.get(key);
+  sessions?.delete(session);
+  if (sessions?.size === 0) map.delete(key);
+}

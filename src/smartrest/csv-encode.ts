@@ -1,0 +1,34 @@
+/** Writes rows of comma-separated values (document 2 "SmartREST 1.0 rows", document 4 section 7.9). */
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const TAB = 0x09;
+const CARRIAGE_RETURN = 0x0d;
+
+/** @returns `value` in quotes, with inner ones doubled, when it needs them (7.9). */
+export function encodeField(value: string): string {
+  for (let index = 0; index < value.length; index += 1) {
+    const code = value.charCodeAt(index);
+    const isBlankAtEdge = code === 0x20 && (index === 0 || index === value.length - 1);
+    if (code === QUOTE || code === COMMA || (code >= TAB && code <= CARRIAGE_RETURN) || isBlankAtEdge) {
+      return `"${value.replaceAll('"', '""')}"`;
+    }
+  }
+  return value;
+}
+
+/** One row without line break. Trailing empty values stay: rows to the device have a fixed number of columns (8.2). */
+export function encodeRow(values: readonly (string | number)[]): string {
+  let row = '';
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index];
+    if (index > 0) row += ',';
+    row += typeof value === 'number' ? String(value) : encodeField(value);
+  }
+  return row;
+}
+
+/** Rows of one message, joined by line feeds (7.9). */
+export function encodeRows(rows: readonly (readonly (string | number)[])[]): string {
+  return rows.map(encodeRow).join('\n');
+}

@@ -1,0 +1,145 @@
+/** The history store on ClickHouse: both sides of it, over the one adapter clickhouse.ts (design 4 and 5). */
+import type { HistoryWriter } from '../ingest/history-writer.ts';
+import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
+import type { DataDelete, HistoryReader } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { parseTime } from '../model/iso-time.ts';
+import type { ClickHouse } from './clickhouse.ts';
+import { encodeNative } from './native-columns.ts';
+import type { NativeColumn } from './native-columns.ts';
+import { TABLES } from './schema.ts';
+
+/** A query waits this long for what was acknowledged before it. */
+const VISIBLE_TIMEOUT_MS = 10_000;
+/** Rows that a DELETE of a collection takes at a time. */
+const SELECT_PAGE = 1_000;
+
+export class ClickHouseHistoryWriter implements HistoryWriter {
+  readonly #clickHouse: ClickHouse;
+  #tablesReady = false;
+
+  constructor(clickHouse: ClickHouse) {
+    this.#clickHouse = clickHouse;
+  }
+
+  /** Creates what is missing of the tables, once. */
+  async createTables(): Promise<void> {
+    if (this.#tablesReady) return;
+    for (const statement of Object.values(TABLES)) await this.#clickHouse.command(statement);
+    this.#tablesReady = true;
+  }
+
+  async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {
+    await this.createTables();
+    const native = nativeColumns(columns);
+    await this.#clickHouse.insertNative('measurements', native.map((column) => column.name), encodeNative(native, columns.rowCount),
+      { insert_deduplication_token: token });
+  }
+
+  async insertRows(table: string, texts: readonly string[]): Promise<void> {
+    await this.createTables();
+    await this.#clickHouse.insertText(table, 'JSONEachRow', texts.join('\n'), { date_time_input_format: 'best_effort' });
+  }
+
+  async deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void> {
+    await this.createTables();
+    const { where, params } = deleteFilter('measurements', tenant, filter);
+    await this.#clickHouse.command(`DELETE FROM measurements WHERE id IN (SELECT id FROM measurements WHERE ${where} AND seq <= {seq:UInt64})
+      AND tenant = {tenant:UInt32}`, { ...params, seq });
+  }
+
+  async select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number):
+    Promise<{ id: number; source: number }[]> {
+    await this.createTables();
+    const { where, params } = deleteFilter(table, tenant, filter);
+    return this.#clickHouse.query<{ id: number; source: number }>(
+      `SELECT id, source FROM ${table} FINAL WHERE ${where} AND id > {after:UInt64} ORDER BY id LIMIT ${SELECT_PAGE}`, { ...params, after: afterId });
+  }
+}
+
+const dictionary = (name: string, values: readonly string[], indices: Uint16Array): NativeColumn =>
+  ({ name, type: 'LowCardinality(String)', data: { kind: 'dictionary', values, indices } });
+const integers = (name: string, type: string, values: Float64Array): NativeColumn => ({ name, type, data: { kind: 'integers', values } });
+
+function nativeColumns(columns: MeasurementColumns): NativeColumn[] {
+  return [
+    { name: 'tenant', type: 'UInt32', data: { kind: 'fixed', values: columns.tenant } },
+    integers('source', 'UInt64', columns.source),
+    integers('time', "DateTime64(3, 'UTC')", columns.time),
+    integers('id', 'UInt64', columns.id),
+    { name: 'part', type: 'UInt16', data: { kind: 'fixed', values: columns.part } },
+    dictionary('type', columns.types.values, columns.type),
+    dictionary('fragment', columns.fragments.values, columns.fragment),
+    dictionary('series', columns.seriesNames.values, columns.series),
+    { name: 'value', type: 'Float64', data: { kind: 'fixed', values: columns.value } },
+    dictionary('unit', columns.units.values, columns.unit),
+    { name: 'doc', type: 'String', data: { kind: 'bytes', bytes: columns.documents, lengths: columns.documentLength } },
+    { name: 'shard', type: 'UInt8', data: { kind: 'fixed', values: columns.shard } },
+    integers('seq', 'UInt64', columns.seq),
+  ];
+}
+
+/** WHERE of the DELETE filters (document 1, convention 8; document 4 sections 1.2, 5.1, 5.3, 5.5). Values are bound. */
+function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDelete['filter']): { where: string; params: Record<string, unknown> } {
+  const conditions = ['tenant = {tenant:UInt32}'];
+  const params: Record<string, unknown> = { tenant };
+  const add = (condition: string, name: string, value: unknown): void => { conditions.push(condition); params[name] = value; };
+  const time = table === 'operations' ? 'creation_time' : 'time';
+  const bound = (column: string, operator: string, name: string): void => {
+    const ms = parseTime(filter[name]);
+    if (ms !== undefined) add(`${column} ${operator} fromUnixTimestamp64Milli({${name}:Int64})`, name, ms);
+  };
+  for (const name of Object.keys(filter)) {
+    switch (name) {
+      case 'source': case 'deviceId': add(`source = {${name}:UInt64}`, name, filter[name]); break;
+      case 'agentId': add('has(agents, {agentId:UInt64})', name, filter[name]); break;
+      case 'type': case 'status': case 'severity': add(`has({${name}:Array(String)}, ${name})`, name, filter[name].split(',')); break;
+      case 'resolved': conditions.push(filter[name] === 'true' ? "status = 'CLEARED'" : "status != 'CLEARED'"); break;
+      case 'fragmentType': case 'valueFragmentType':
+        add(table === 'measurements' ? `fragment = {${name}:String}` : `has(fragments, {${name}:String})`, name, filter[name]);
+        break;
+      case 'valueFragmentSeries': add('series = {valueFragmentSeries:String}', name, filter[name]); break;
+      case 'dateFrom': bound(time, '>=', name); break;
+      case 'dateTo': bound(time, '<=', name); break;
+      case 'createdFrom': bound('creation_time', '>=', name); break;
+      case 'createdTo': bound('creation_time', '<=', name); break;
+      case 'lastUpdatedFrom': bound('last_updated', '>=', name); break;
+      case 'lastUpdatedTo': bound('last_updated', '<=', name); break;
+      default: throw new Error(`a DELETE by ${name} reached the history store`);
+    }
+  }
+  return { where: conditions.join(' AND '), params };
+}
+
+/** Reads with "read your writes": what was acknowledged before the call is made visible first. */
+export class ClickHouseHistoryReader implements HistoryReader {
+  readonly #clickHouse: ClickHouse;
+  readonly #writer: ClickHouseHistoryWriter;
+  readonly #makeVisible: (timeoutMs: number) => Promise<void>;
+
+  constructor(clickHouse: ClickHouse, writer: ClickHouseHistoryWriter, makeVisible: (timeoutMs: number) => Promise<void>) {
+    this.#clickHouse = clickHouse;
+    this.#writer = writer;
+    this.#makeVisible = makeVisible;
+  }
+
+  async query<Row>(sql: string, params: Readonly<Record<string, unknown>>): Promise<Row[]> {
+    try {
+      await this.#makeVisible(VISIBLE_TIMEOUT_MS);
+      await this.#writer.createTables();
+      return await this.#clickHouse.query<Row>(sql, params);
+    } catch (error) {
+      throw new PlatformError('general/history-unavailable', { reason: (error as Error).message });
+    }
+  }
+
+  async stream(sql: string, params: Readonly<Record<string, unknown>>, format: string): Promise<AsyncIterable<Uint8Array>> {
+    try {
+      await this.#makeVisible(VISIBLE_TIMEOUT_MS);
+      await this.#writer.createTables();
+      return await this.#clickHouse.stream(sql, params, format);
+    } catch (error) {
+      throw new PlatformError('general/history-unavailable', { reason: (error as Error).message });
+    }
+  }
+}

@@ -1,0 +1,146 @@
+/** The history store: a thin adapter over @clickhouse/client, for a ClickHouse server and for the embedded one alike. */
+import { Readable } from 'node:stream';
+import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import type { ClickHouseClient, ClickHouseSettings, Logger } from '@clickhouse/client';
+import type { Log } from '../model/log.ts';
+
+export interface ClickHouseOptions {
+  /** Credentials in it count before the two below. */
+  readonly url: string;
+  readonly log: Log;
+  /** Default `default`. */
+  readonly database?: string;
+  /** Default `default`. */
+  readonly username?: string;
+  /** Default empty. */
+  readonly password?: string;
+  /** Requests at one time; more wait in the client. Default 32. */
+  readonly connectionsMax?: number;
+  /** Without any answer for so long a request fails; the statement may go on. Default 60,000. */
+  readonly requestTimeoutMs?: number;
+}
+
+/** Values of `{name:Type}` in a statement. A Date has milliseconds; null needs a Nullable type. */
+export type QueryParams = Readonly<Record<string, unknown>>;
+
+export interface InsertSettings {
+  /** An insert with a token that the table has seen is dropped: the same token must mean the same rows. */
+  readonly insert_deduplication_token?: string;
+  readonly [name: string]: string | number | undefined;
+}
+
+/** Below the shortest keep-alive of the servers that we may meet (3 s before 23.11), else "socket hang up" (clickhouse-js#150). */
+const IDLE_SOCKET_MS = 2_500;
+const CONNECTIONS_MAX = 32;
+/** Not above: the client then advises progress headers at every start, meant for load balancers. */
+const REQUEST_TIMEOUT_MS = 60_000;
+/** Makes the embedded child stream; a server ignores it. */
+const STREAM_HEADERS = { 'x-millrace-stream': '1' };
+
+/** Every method rejects with ClickHouseError when the server refuses, with a system error when it cannot be reached. */
+export class ClickHouse {
+  readonly #client: ClickHouseClient;
+
+  constructor(options: ClickHouseOptions) {
+    const { log } = options;
+    this.#client = createClient({
+      url: options.url,
+      database: options.database ?? 'default',
+      ...(options.username === undefined ? {} : { username: options.username }),
+      ...(options.password === undefined ? {} : { password: options.password }),
+      max_open_connections: options.connectionsMax ?? CONNECTIONS_MAX,
+      request_timeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+      keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_MS },
+      compression: { request: false, response: false },
+      // Ids stay below 2^53, so that they can be JSON numbers.
+      clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
+      log: { level: ClickHouseLogLevel.WARN, LoggerClass: loggerOver(log) },
+    });
+  }
+
+  /** All rows of a SELECT, without a FORMAT clause. For results that are bounded by their LIMIT. */
+  async query<Row>(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}): Promise<Row[]> {
+    const result = await this.#client.query({ query: sql, query_params: params, clickhouse_settings: settings, format: 'JSONEachRow' });
+    return await result.json<Row>();
+  }
+
+  /** Rows of a SELECT as they arrive, some at a time. Read it to its end or leave the loop: both free the connection. */
+  async *streamRows<Row>(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}): AsyncGenerator<Row[]> {
+    const result = await this.#client.query({
+      query: sql, query_params: params, clickhouse_settings: settings, format: 'JSONEachRow', http_headers: STREAM_HEADERS,
+    });
+    try {
+      for await (const rows of result.stream<Row>()) yield rows.map((row) => row.json());
+    } finally {
+      result.close();
+    }
+  }
+
+  /**
+   * The bytes of a result, as they arrive. The caller must read them to the end or destroy the stream.
+   * @param format ours, never input: for instance CSVWithNames, JSONEachRow, Parquet. The embedded engine makes JSON and Parquet
+   *   as a whole before the first byte; the others in pieces.
+   */
+  async stream(sql: string, params: QueryParams, format: string, settings: ClickHouseSettings = {}): Promise<Readable> {
+    const query = `${sql}\nFORMAT ${format}`;
+    const result = await this.#client.exec({ query, query_params: params, clickhouse_settings: settings, http_headers: STREAM_HEADERS });
+    return result.stream;
+  }
+
+  /** A statement without a result: definitions, mutations, INSERT … SELECT. */
+  async command(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}): Promise<void> {
+    await this.#client.command({ query: sql, query_params: params, clickhouse_settings: settings });
+  }
+
+  /**
+   * Inserts one block of `encodeNative`. Resolves when the rows are stored; on a rejection without an answer they may be.
+   * @param table and columns are ours, never input: names are not quoted.
+   * @param body must not change until the promise settles.
+   */
+  async insertNative(table: string, columns: readonly string[], body: Buffer, settings: InsertSettings = {}): Promise<void> {
+    await this.#insert(`INSERT INTO ${table} (${columns.join(', ')}) FORMAT Native`, body, settings);
+  }
+
+  /**
+   * Inserts rows in a text format, with the columns that they name. Without a token nothing is dropped as a repetition.
+   * @param format ours, never input: for instance JSONEachRow
+   */
+  async insertText(table: string, format: string, text: string, settings: InsertSettings = {}): Promise<void> {
+    await this.#insert(`INSERT INTO ${table} FORMAT ${format}`, Buffer.from(text), settings);
+  }
+
+  async #insert(query: string, body: Buffer, settings: InsertSettings): Promise<void> {
+    const values = Readable.from([body], { objectMode: true });
+    const result = await this.#client.exec({ query, values, clickhouse_settings: settings as ClickHouseSettings });
+    // The answer is empty; reading it to its end frees the connection.
+    for await (const chunk of result.stream) void chunk;
+  }
+
+  async ping(): Promise<boolean> {
+    return (await this.#client.ping()).success;
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+}
+
+/** ClickHouse's number of an exception, or undefined when the error is of another kind (for instance no connection). */
+export function exceptionCodeOf(error: unknown): number | undefined {
+  return error instanceof ClickHouseError ? Number(error.code) : undefined;
+}
+
+function loggerOver(log: Log): new () => Logger {
+  return class implements Logger {
+    trace(): void {}
+    debug(): void {}
+    info(): void {}
+    warn({ message, err, module }: { message: string; err?: Error; module?: string }): void {
+      log.warn({ module, error: err?.message }, message);
+    }
+    error({ message, err, module }: { message: string; err?: Error; module?: string }): void {
+      // The caller gets the same error and decides what it means.
+      log.debug({ module, error: err?.message }, message);
+    }
+  };
+}

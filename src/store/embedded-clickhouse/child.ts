@@ -1,0 +1,64 @@
+/**
+ * Entry of the process that hosts the embedded ClickHouse. It serves one data directory over HTTP on loopback, says on
+ * which port over the channel to its parent, and ends when that channel closes.
+ * Argument: `ChildOptions` as JSON. The password comes in the environment, which other users cannot read.
+ */
+import { mkdirSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { Engine } from './engine.ts';
+import type { EngineOptions } from './engine.ts';
+import { createHttpServer } from './server.ts';
+import { Spool } from './spool.ts';
+
+export interface ChildOptions extends EngineOptions {
+  /** 0 for any free port. */
+  readonly port: number;
+  readonly bodyBytesMax: number;
+}
+
+/** To the parent: ready, or why not. */
+export type ChildMessage = { readonly port: number } | { readonly failure: string; readonly errorCode: string };
+
+const PASSWORD_VARIABLE = 'MILLRACE_EMBEDDED_CLICKHOUSE_PASSWORD';
+const HOST = '127.0.0.1';
+/** Answers under way get this long when the parent asks to stop. */
+const CLOSE_LIMIT_MS = 5_000;
+
+function main(): void {
+  const options = JSON.parse(process.argv[2]) as ChildOptions;
+  // A signal to the whole group (Ctrl-C) must not end the child before its parent has written its last rows.
+  process.on('SIGINT', () => undefined);
+  mkdirSync(options.directory, { recursive: true });
+  const engine = new Engine(options);
+  const spool = new Spool(options.directory);
+  const password = process.env[PASSWORD_VARIABLE] ?? '';
+  const server = createHttpServer({ engine, spool, password, bodyBytesMax: options.bodyBytesMax });
+  const close = (): void => {
+    const end = (): void => {
+      spool.close();
+      engine.close();
+      process.exit(0);
+    };
+    server.close(end);
+    server.closeIdleConnections();
+    setTimeout(end, CLOSE_LIMIT_MS);
+  };
+  process.once('SIGTERM', close);
+  process.once('disconnect', close);
+  server.once('error', (error: NodeJS.ErrnoException) => fail(error.message, error.code ?? ''));
+  server.listen(options.port, HOST, () => send({ port: (server.address() as AddressInfo).port }));
+}
+
+function send(message: ChildMessage): void {
+  process.send?.(message);
+}
+
+function fail(failure: string, errorCode: string): void {
+  process.send?.({ failure, errorCode } satisfies ChildMessage, () => process.exit(1));
+}
+
+try {
+  main();
+} catch (error) {
+  fail(error instanceof Error ? error.message : String(error), '');
+}

@@ -1,0 +1,178 @@
+/**
+ * The engine inside the child: sessions of chdb on one data directory. One session takes inserts, definitions and mutations
+ * in order; others take reads, so that a short read waits behind neither a long one nor an insert. A session runs one call
+ * at a time (measured: within a session queries queue inside the library), so each has at most one call and the rest wait here,
+ * bounded.
+ */
+import { createRequire } from 'node:module';
+import type { ChdbQueryStream, Session } from 'chdb';
+import { ClickHouseException, quoteLiteral } from './protocol.ts';
+import type { StatementKind } from './protocol.ts';
+
+export interface EngineOptions {
+  readonly directory: string;
+  /** Sessions for reads: as many slow queries are needed to delay a fast one. */
+  readonly readSessions: number;
+  /** Requests that may wait for a session of one kind. */
+  readonly waitingMax: number;
+  readonly threads: number;
+  readonly memoryBytesMax: number;
+}
+
+/** The state in which a statement runs. `label` names it for `cancel`. */
+export interface Context {
+  readonly label: string;
+  readonly params: ReadonlyMap<string, string>;
+  readonly settings: ReadonlyMap<string, string>;
+  readonly database: string;
+}
+
+interface Slot {
+  readonly session: Session;
+  /** Settings that the session has now. */
+  applied: Map<string, string>;
+  /** Set after a failure: it is not known which settings took effect, so the next call sets them all. */
+  isUncertain: boolean;
+  database: string;
+}
+
+interface Lane {
+  readonly kind: StatementKind;
+  readonly idle: Slot[];
+  readonly waiting: ((slot: Slot) => void)[];
+}
+
+export class Engine {
+  readonly #options: EngineOptions;
+  readonly #lanes: Record<StatementKind, Lane>;
+  readonly #control: Session;
+  readonly #sessions: Session[] = [];
+  readonly #base: ReadonlyMap<string, string>;
+  #settingNames: ReadonlySet<string> = new Set();
+
+  /** Opens the data directory, which it makes when it is not there. Throws when another process has it open. */
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.#base = new Map([
+      ['max_threads', String(options.threads)],
+      ['max_insert_threads', '1'],
+      ['max_memory_usage', String(options.memoryBytesMax)],
+      ['output_format_json_quote_64bit_integers', '0'],
+      // A block of the file stays one block of the table, and so one part and one entry of the deduplication log.
+      ['min_insert_block_size_rows', '0'],
+      ['min_insert_block_size_bytes', '0'],
+      ['max_insert_block_size', '1048576'],
+      ['query_profiler_real_time_period_ns', '0'],
+      ['query_profiler_cpu_time_period_ns', '0'],
+      ['mutations_sync', '1'],
+    ]);
+    this.#lanes = {
+      write: { kind: 'write', idle: this.#openSlots(1), waiting: [] },
+      read: { kind: 'read', idle: this.#openSlots(options.readSessions), waiting: [] },
+    };
+    this.#control = this.#open();
+    const names = this.#control.query('SELECT name FROM system.settings', 'TSV');
+    this.#settingNames = new Set(names.split('\n'));
+  }
+
+  #open(): Session {
+    // Loaded here, not at the head: loading the library takes 0.1 s and 200 MB, which only the child should pay.
+    const { Session: Constructor } = createRequire(import.meta.url)('chdb') as typeof import('chdb');
+    const session = new Constructor(this.#options.directory);
+    this.#sessions.push(session);
+    return session;
+  }
+
+  #openSlots(count: number): Slot[] {
+    return Array.from({ length: count }, () => ({ session: this.#open(), applied: new Map(), isUncertain: false, database: 'default' }));
+  }
+
+  /** @throws ClickHouseException 115: checked here, because a SET that fails in a session would spoil its next calls. */
+  checkSettings(settings: ReadonlyMap<string, string>): void {
+    for (const name of settings.keys()) {
+      if (!this.#settingNames.has(name)) throw new ClickHouseException(115, 'UNKNOWN_SETTING', `Unknown setting '${name}'`, 404);
+    }
+  }
+
+  /** Runs one statement and returns its whole result. */
+  async run(kind: StatementKind, sql: string, format: string, context: Context): Promise<Uint8Array> {
+    const slot = await this.#acquire(kind);
+    try {
+      const result = await slot.session.queryAsync(this.#prefix(slot, context) + sql, { format });
+      return result.bytes();
+    } catch (error) {
+      slot.isUncertain = true;
+      throw error;
+    } finally {
+      this.#release(kind, slot);
+    }
+  }
+
+  /** Runs one read and yields its result in pieces, each a complete text of the format. Holds a session until it ends. */
+  async *stream(sql: string, format: string, context: Context): AsyncGenerator<Uint8Array> {
+    const slot = await this.#acquire('read');
+    let stream: ChdbQueryStream | undefined;
+    try {
+      const prefix = this.#prefix(slot, context);
+      if (prefix !== '') await slot.session.queryAsync(prefix, { format: 'TSV' });
+      stream = slot.session.queryStream(sql, { format });
+      for await (const chunk of stream) yield chunk.raw();
+    } catch (error) {
+      slot.isUncertain = true;
+      throw error;
+    } finally {
+      stream?.cancel();
+      this.#release('read', slot);
+    }
+  }
+
+  /** Asks the engine to end the statements that run under this label; returns before they have ended. */
+  async cancel(label: string): Promise<void> {
+    await this.#control.queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteLiteral(label)} ASYNC`, { format: 'TSV' });
+  }
+
+  close(): void {
+    for (const session of this.#sessions) session.close();
+  }
+
+  get waitingCount(): number {
+    return this.#lanes.read.waiting.length + this.#lanes.write.waiting.length;
+  }
+
+  #acquire(kind: StatementKind): Promise<Slot> | Slot {
+    const lane = this.#lanes[kind];
+    const slot = lane.idle.pop();
+    if (slot !== undefined) return slot;
+    if (lane.waiting.length >= this.#options.waitingMax) {
+      const limit = this.#options.waitingMax;
+      const message = `Too many simultaneous queries: ${lane.waiting.length} wait for a ${kind} session, the limit is ${limit}`;
+      throw new ClickHouseException(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', message, 503);
+    }
+    return new Promise((resolve) => lane.waiting.push(resolve));
+  }
+
+  #release(kind: StatementKind, slot: Slot): void {
+    const lane = this.#lanes[kind];
+    const next = lane.waiting.shift();
+    if (next === undefined) lane.idle.push(slot);
+    else next(slot);
+  }
+
+  /** Statements that bring the session from the state of its last call to that of this one. */
+  #prefix(slot: Slot, context: Context): string {
+    const wanted = new Map([...this.#base, ...context.settings, ['log_comment', context.label]]);
+    const assignments: string[] = [];
+    for (const [name, value] of wanted) {
+      if (slot.isUncertain || slot.applied.get(name) !== value) assignments.push(`${name} = ${quoteLiteral(value)}`);
+    }
+    let sql = '';
+    for (const name of slot.applied.keys()) if (!wanted.has(name)) sql += `SET ${name} = DEFAULT; `;
+    for (const [name, value] of context.params) assignments.push(`param_${name} = ${quoteLiteral(value)}`);
+    if (assignments.length > 0) sql += `SET ${assignments.join(', ')}; `;
+    if (slot.isUncertain || slot.database !== context.database) sql += `USE \`${context.database.replace(/[`\\]/g, '\\$&')}\`; `;
+    slot.applied = wanted;
+    slot.database = context.database;
+    slot.isUncertain = false;
+    return sql;
+  }
+}
