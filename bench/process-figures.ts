@@ -67,7 +67,8 @@ export function readUsage(pids: readonly number[]): Usage {
 
 /** All busy time of all cores, stolen time included. */
 function machineCpuSeconds(): number {
-  const [user, nice, system, , , interrupts, softInterrupts, stolen] = readProc('/proc/stat').split('\n')[0]!.split(/ +/).slice(1).map(Number);
+  const fields = readProc('/proc/stat').split('\n')[0]!.split(/ +/).slice(1).map(Number);
+  const [user, nice, system, , , interrupts, softInterrupts, stolen] = fields;
   return (user! + nice! + system! + interrupts! + softInterrupts! + stolen!) / TICKS_PER_SECOND;
 }
 

@@ -12,7 +12,8 @@ const DISTURBED_PERCENT = 10;
 const HEADINGS: Record<string, string> = {
   ratePerSecond: 'rate /s', acknowledgedPerSecond: 'acked /s', storedPerSecond: 'stored /s', serverMicrosPerMessage: 'server µs each',
   engineMicrosPerMessage: 'engine µs each', serverCpuPercent: 'server CPU %', engineCpuPercent: 'engine CPU %',
-  generatorCpuPercent: 'generator CPU %', othersCpuPercent: 'others CPU %', engineMebibytes: 'engine MiB', serverMebibytes: 'server MiB', catchUpMs: 'catch-up ms', missingRows: 'missing',
+  generatorCpuPercent: 'generator CPU %', othersCpuPercent: 'others CPU %', engineMebibytes: 'engine MiB',
+  serverMebibytes: 'server MiB', catchUpMs: 'catch-up ms', missingRows: 'missing',
   surplusRows: 'surplus', failed: 'failed', p50Ms: 'p50 ms', p99Ms: 'p99 ms', maximumMs: 'max ms', lateBursts: 'late bursts',
   probes: 'probes', lost: 'lost', bytesPerConnection: 'bytes each', connections: 'connections', openAtEnd: 'open at the end',
   queries: 'queries', smallestAnswerBytes: 'smallest answer', readyMs: 'ready ms', caughtUpMs: 'caught up ms', replayed: 'replayed',

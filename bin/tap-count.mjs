@@ -17,12 +17,12 @@ export class TapCount {
   #diagnosticIndent = -1;
   #onPoint;
 
-  /** @param onPoint called for every counted point and every closed file: `{ok, name, depth, isFile}`. */
+  /** @param onPoint called for every point when it ends: `{ok, name, depth, directive, reason, isCounted}`. */
   constructor(onPoint = () => {}) {
     this.#onPoint = onPoint;
   }
 
-  /** @returns true when the line belongs to a failure: the point or its diagnostics. */
+  /** Takes one line, without its line feed. */
   line(text) {
     const indent = text.length - text.trimStart().length;
     if (this.#diagnosticIndent >= 0) {
@@ -33,7 +33,7 @@ export class TapCount {
       this.#diagnosticIndent = indent;
       return;
     }
-    if (/^ *\} *$/.test(text)) {
+    if (text.trim() === '}' && this.#open.at(-1)?.depth === indent / INDENT) {
       this.#close(this.#open.pop(), indent / INDENT);
       return;
     }
@@ -70,8 +70,7 @@ export class TapCount {
     const isFailure = !point.ok && point.directive !== 'TODO';
     if (isFailure) mine.failed += 1;
     if (isParent && (point.ok || inside.failed > 0)) {
-      if (isFailure) this.#onPoint({ ...point, isCounted: false });
-      else this.#onPoint({ ...point, isCounted: false });
+      this.#onPoint({ ...point, isCounted: false });
       return;
     }
     if (point.directive === 'SKIP' || point.directive === 'TODO') {

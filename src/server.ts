@@ -10,7 +10,7 @@ import { DataDeletion } from './actors/data-deletion.ts';
 import { ProjectorMemory } from './actors/projector-memory.ts';
 import { ApiServer } from './api/api-server.ts';
 import { realtimeRoutes, registerRealtimeSockets } from './api/realtime.ts';
-import { allRoutes } from './api/routes.ts';
+import { apiRoutes } from './api/routes.ts';
 import { isServerRunning } from './cli/control.ts';
 import type { Config } from './config.ts';
 import { CommandBus } from './ingest/command-bus.ts';
@@ -87,6 +87,8 @@ class Core {
   readonly authenticator: CachingAuthenticator;
   readonly sources: Sources;
   ids!: IdBlocks;
+  /** Ends what listeners hold for a user. */
+  onUserChanged: ((tenant: string, userName: string) => void) | undefined;
   accounts!: Awaited<ReturnType<typeof createFirstAccounts>>;
   /** Sequence that has been handled by the actors: what is acknowledged. */
   handledSeq = 0;
@@ -109,6 +111,7 @@ class Core {
     this.actors = new ActorSystem({
       documents: this.documents, bus: this.bus, log, onCommitFailed: fatal,
       append: (command, pendingId) => this.commands.appendFollowUp(command, pendingId),
+      onUserChanged: (tenant, userName) => this.#userChanged(tenant, userName),
     });
     this.group = new GroupCommit({
       journal: this.journal, journalBytesMax: config.journalMaxBytes, refusal: () => this.disk.refusal,
@@ -185,6 +188,11 @@ class Core {
     this.projector.offer(firstSeq, lastSeq, records, rows as HistoryRow[]);
   }
 
+  #userChanged(tenant: number, userName: string): void {
+    this.authenticator.forget(tenant, userName);
+    this.onUserChanged?.(this.tenants.byNumber(tenant)?.id ?? '', userName);
+  }
+
   async close(): Promise<void> {
     await this.group.drained();
     await this.actors.settled();
@@ -227,10 +235,10 @@ async function startListeners(core: Core): Promise<RunningServer> {
       rateMessagesPerSecond: config.mqttRateMax, rateQueueMessages: config.mqttRateQueueMax,
     },
   });
-  device.operations.deliverOffline = (tenant, serial, message) => mqtt.deliverToSession(tenant, serial, message);
   const bayeux = new BayeuxServer({
     bus, hierarchy: new DocumentHierarchy(documents), access: new OwnerAccess(documents), authenticator, log, refusals: metrics,
   });
+  core.onUserChanged = (tenant, userName) => bayeux.endUser(tenant, userName);
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
   const api = new ApiServer({
     commands, ids, documents, history: core.historyReader, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
@@ -241,7 +249,7 @@ async function startListeners(core: Core): Promise<RunningServer> {
     },
     now: Date.now, health: () => reportHealth(core), metricsText: () => metrics.text(),
     onAnswered: (_method, status) => { messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` }); },
-  }, [...allRoutes(), ...realtimeRoutes(realtime)]);
+  }, apiRoutes(realtimeRoutes(realtime)));
   registerRealtimeSockets(api, realtime, authenticator);
   api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt));
   registerServerMetrics(metrics, { core, mqtt, api, bayeux });

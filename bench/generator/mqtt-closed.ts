@@ -13,6 +13,7 @@ class ClosedLoop implements Load {
   sent = 0;
   counted = 0;
   failed = 0;
+  private answeredConnections = 0;
   private stopped = false;
   private readonly connections: MqttConnection[];
   private readonly writers: ((bytes: Buffer) => void)[];
@@ -41,6 +42,10 @@ class ClosedLoop implements Load {
     this.stopped = true;
   }
 
+  isWarm(): boolean {
+    return this.answeredConnections === this.connections.length;
+  }
+
   outstanding(): number {
     return this.connections.every((connection) => connection.closed) ? 0 : this.sent - this.counted;
   }
@@ -57,6 +62,10 @@ class ClosedLoop implements Load {
     const count = all >> 2;
     connection.partial = all & 3;
     this.counted += count;
+    if (!connection.hasAnswer) {
+      connection.hasAnswer = true;
+      this.answeredConnections++;
+    }
     if (count > 0 && !this.stopped) this.send(connection, count);
   }
 

@@ -16,9 +16,9 @@ export class MqttConnection {
   readonly index: number;
   /** Bytes of an unfinished packet seen so far. */
   partial = 0;
-  /** Free for the load: packet identifier, unanswered messages, own send buffer. */
+  /** Free for the load: last packet identifier, whether anything was answered yet, own send buffer. */
   packetId = 0;
-  unanswered = 0;
+  hasAnswer = false;
   run: Buffer | undefined;
   views: Buffer[] = [];
   onBytes: (connection: MqttConnection, bytes: Buffer, length: number) => void = ignoreBytes;

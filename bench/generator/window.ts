@@ -5,6 +5,8 @@ import type { WindowResult } from './job.ts';
 
 /** After the end of the window, how long to wait for what is still unanswered. */
 const DRAIN_LIMIT_MS = 20_000;
+/** Until each connection has its first answer, devices created by it included. */
+const FIRST_ANSWERS_LIMIT_MS = 60_000;
 
 /** The counters of a load, read at the edges and changed in the loop. */
 export interface Load {
@@ -16,6 +18,8 @@ export interface Load {
   start(): void;
   /** Sends nothing more. */
   stop(): void;
+  /** Everything that happens only once has happened (devices are created): the warm-up may begin. */
+  isWarm?(): boolean;
   /** The warm-up is over: forget latencies. */
   reset?(): void;
 }
@@ -23,6 +27,11 @@ export interface Load {
 /** Runs the load through warm-up and window; tells the suite both edges. */
 export async function measure(load: Load, times: { warmUpMs: number; measureMs: number; pids: number[] }): Promise<WindowResult> {
   load.start();
+  const deadline = performance.now() + FIRST_ANSWERS_LIMIT_MS;
+  while (load.isWarm !== undefined && !load.isWarm()) {
+    if (performance.now() > deadline) throw new Error(`not every connection was answered within ${FIRST_ANSWERS_LIMIT_MS} ms`);
+    await sleep(5);
+  }
   await sleep(times.warmUpMs);
   load.reset?.();
   const cpuBefore = process.cpuUsage();

@@ -11,7 +11,7 @@ const HALTED_MS = 4_000;
 const BEFORE_MS = 1_000;
 /** The window outlasts the kill: the generator sees its connections die. */
 const AFTER_KILL_MS = 1_000;
-const CATCH_UP_LIMIT_MS = 120_000;
+const CATCH_UP_LIMIT_MS = 60_000;
 
 /** @returns when the visible measurements have stopped growing at or above `wanted`, or the limit has passed. */
 async function untilVisible(millrace: Millrace, wanted: number): Promise<number> {

@@ -60,8 +60,8 @@ export class Millrace implements Subject {
     this.child = startProcess({
       command: process.execPath, core: SERVER_CORE, logFile: join(this.options.directory, 'millrace.log'),
       args: [
-        this.options.entry ?? DEFAULT_ENTRY, 'serve', '--host', '127.0.0.1', '--http-port', String(this.http.port), '--mqtt-port', String(this.mqtt.port),
-        '--data', join(this.options.directory, 'data'),
+        this.options.entry ?? DEFAULT_ENTRY, 'serve', '--host', '127.0.0.1', '--http-port', String(this.http.port),
+        '--mqtt-port', String(this.mqtt.port), '--data', join(this.options.directory, 'data'),
       ],
       env: { MILLRACE_ADMIN_PASSWORD: PASSWORD, NODE_ENV: 'production' },
     });

@@ -12,6 +12,8 @@ const START_LIMIT_MS = 10_000;
 const MOSQUITTO_SETTINGS = [
   'allow_anonymous true', 'persistence false', 'max_inflight_messages 0', 'max_queued_messages 0', 'max_connections -1',
   'set_tcp_nodelay true', 'sys_interval 0', 'log_type none', 'connection_messages false',
+  // A change of user would clear the signal that ends it with the suite; without root the line has no effect.
+  'user root',
 ];
 
 function targets(port: number): { mqtt: Target; http: Target } {

@@ -46,6 +46,8 @@ export interface ActorSystemOptions {
   /** Appends a follow-up to the journal. Rejects when it cannot be taken now; it is tried again. */
   readonly append: (command: Command, pendingId: string) => Promise<void>;
   readonly onCommitFailed: (error: Error) => void;
+  /** A user was changed or deleted: what was remembered about it is forgotten, before the change is answered. */
+  readonly onUserChanged: (tenant: number, userName: string) => void;
 }
 
 export class ActorSystem {
@@ -208,6 +210,8 @@ export class ActorSystem {
     this.#uncommittedRows.delete(group.lastSeq);
     for (const context of group.contexts) {
       this.#followUps.send(context);
+      const { kind, tenant, body } = context.command;
+      if (kind === COMMAND.USER_PUT || kind === COMMAND.USER_DELETE) this.#options.onUserChanged(tenant, (body as { userName: string }).userName);
       if (!isNotified(context.command.mode)) continue;
       for (const notification of context.notifications) this.#options.bus.publish(notification);
     }

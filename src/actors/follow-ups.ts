@@ -64,7 +64,7 @@ export class FollowUps {
   async resume(documents: Documents): Promise<void> {
     for (let after: string | undefined; ;) {
       const page = await documents.list('pending', 0, '', after === undefined ? { limit: RESUME_PAGE } : { after, limit: RESUME_PAGE });
-      for (const { id, value } of page) await this.#append(JSON.parse(value) as Command, id);
+      await Promise.all(page.map(({ id, value }) => this.#append(JSON.parse(value) as Command, id)));
       if (page.length < RESUME_PAGE) return;
       after = page[page.length - 1].id;
     }

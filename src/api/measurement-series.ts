@@ -28,7 +28,7 @@ interface SeriesRow {
   readonly bucket: string | number;
   readonly fragment: string;
   readonly series: string;
-  readonly unit: string;
+  readonly unitName: string;
   readonly low: number;
   readonly high: number;
 }
@@ -45,7 +45,7 @@ async function read(request: ApiRequest): Promise<SeriesRow[]> {
   const bucket = BUCKETS[query.text('aggregationType') ?? ''];
   const direction = query.isTrue('revert') ? 'DESC' : 'ASC';
   // One more than allowed shows that there are more.
-  const sql = `SELECT toString(${bucket}) AS bucket, fragment, series, any(unit) AS unit, min(value) AS low, max(value) AS high FROM measurements `
+  const sql = `SELECT toString(${bucket}) AS bucket, fragment, series, any(unit) AS unitName, min(value) AS low, max(value) AS high FROM measurements `
     + `WHERE ${filter.where} GROUP BY ${bucket}, fragment, series ORDER BY ${bucket} ${direction}, fragment, series LIMIT ${VALUES_MAX + 1}`;
   return request.platform.history.query<SeriesRow>(sql, filter.params);
 }
@@ -67,7 +67,7 @@ function seriesText(request: ApiRequest, rows: readonly SeriesRow[], isTruncated
     const key = `${row.fragment}.${row.series}`;
     if (places.has(key)) continue;
     places.set(key, heads.length);
-    const { unit } = convertUnit({ value: 0, unit: row.unit }, units);
+    const { unit } = convertUnit({ value: 0, unit: row.unitName }, units);
     heads.push(JSON.stringify({ ...(unit === '' ? {} : { unit }), name: row.series, type: row.fragment }));
   }
   const times = new Map<string, (string | undefined)[]>();
@@ -75,7 +75,7 @@ function seriesText(request: ApiRequest, rows: readonly SeriesRow[], isTruncated
     const time = formatTime(Number(row.bucket));
     const values = times.get(time) ?? [];
     times.set(time, values);
-    const [low, high] = [row.low, row.high].map((value) => convertUnit({ value, unit: row.unit }, units).value);
+    const [low, high] = [row.low, row.high].map((value) => convertUnit({ value, unit: row.unitName }, units).value);
     values[places.get(`${row.fragment}.${row.series}`) as number] = `{"min":${low},"max":${high}}`;
   }
   const values = [...times].map(([time, entries]) =>

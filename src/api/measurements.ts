@@ -2,6 +2,7 @@
 import { COMMAND } from '../model/command.ts';
 import type { DataDelete } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { formatTime } from '../model/iso-time.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY, deleteData } from './data-delete.ts';
 import { isEntityId } from './entity-id.ts';
@@ -66,7 +67,7 @@ async function get(request: ApiRequest): Promise<Answer> {
 async function remove(request: ApiRequest): Promise<Answer> {
   const [first] = await load(request);
   await requireOwner(request, first.sourceId);
-  const time = String(first.timeMs);
+  const time = formatTime(Number(first.timeMs));
   const body: DataDelete = { table: 'measurements', filter: { id: first.entityId, source: first.sourceId, dateFrom: time, dateTo: time } };
   await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);
   return NO_CONTENT;

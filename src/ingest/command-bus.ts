@@ -68,18 +68,25 @@ export class CommandBus implements CommandPort {
     const firstSeq = this.#group.lastAppendedSeq - records.length + 1;
     for (let index = 0; index < records.length; index += 1) {
       const { onAnswer } = records[index];
-      if (onAnswer) this.#replies.expectReply(firstSeq + index, onAnswer);
+      if (!onAnswer) continue;
+      this.#replies.expectReply(firstSeq + index, onAnswer);
+      // Told when the group fails: its numbers are given again, and the answer of another command must not arrive here.
+      this.#group.acknowledgeInOrder(this.#sink, firstSeq + index);
     }
     return true;
   }
 
-  /** Appends a follow-up of an actor: resolves when it is in the open group. Never refused by the journal's bound. */
+  /** Appends a follow-up of an actor: resolves when it is durable, rejects when its group failed. Never refused by the journal's bound. */
   async appendFollowUp(command: Command, pendingId: string): Promise<void> {
     const record = encodeCommand(command, pendingId);
     await this.#room(record.length);
-    const at = this.#group.reserve(record.length);
-    record.copy(this.#group.buffer, at);
-    this.#group.append(record.length, this.#sink, this.#group.lastAppendedSeq + 1);
+    await new Promise<void>((resolve, reject) => {
+      const at = this.#group.reserve(record.length);
+      record.copy(this.#group.buffer, at);
+      this.#group.append(record.length, {
+        durable: () => resolve(), flushDurable() { /* Nothing is written here. */ }, failed: (_token, error) => reject(error),
+      }, 0);
+    });
   }
 
   #append<Answer>(record: Buffer): Promise<Answer> {

@@ -5,12 +5,15 @@
  */
 import type { Command, CommandKind } from '../model/command.ts';
 import { COMMAND } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 
 export const SHARD_COUNT = 64;
 export const RECORD_HEADER_BYTES = 28;
 const FLAG_TEXT_KEY = 1;
 const FLAG_PENDING = 2;
+/** Text keys have a length of 16 bits. */
+const KEY_BYTES_MAX = 0xffff;
 
 /** `shard = hash(tenant, source) mod 64`, a fixed number (design 1). Knuth's multiplicative hash on both halves of the id. */
 export function shardOfId(tenant: number, id: number): number {
@@ -37,11 +40,14 @@ export interface JournalCommand extends Command {
   readonly pendingId: string | undefined;
 }
 
-/** Encodes a JSON command. @param pendingId see JournalCommand. */
+/** Encodes a JSON command. @param pendingId see JournalCommand. @throws PlatformError when the key is too long. */
 export function encodeCommand(command: Command, pendingId?: string): Buffer {
   const body = Buffer.from(JSON.stringify(command.body));
   const pending = pendingId === undefined ? undefined : Buffer.from(pendingId);
   const key = typeof command.key === 'string' ? Buffer.from(command.key) : undefined;
+  if (key && key.length > KEY_BYTES_MAX) {
+    throw new PlatformError('validation/invalid-field', { area: 'general', name: 'id', value: command.key as string, limit: `at most ${KEY_BYTES_MAX} bytes` });
+  }
   const length = RECORD_HEADER_BYTES + (pending ? 2 + pending.length : 0) + (key ? 2 + key.length : 0) + body.length;
   const record = Buffer.allocUnsafe(length);
   record.writeUInt32LE(length, 0);

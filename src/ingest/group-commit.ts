@@ -138,7 +138,9 @@ export class GroupCommit {
     const group = this.#open;
     if (this.#committing) return;
     if (group.recordCount === 0) {
-      for (const resolve of this.#idle.splice(0)) resolve();
+      // Also after a failed append: the open group was emptied, so there is room.
+      for (const callback of this.#waiting.splice(0)) callback();
+      if (group.recordCount === 0) for (const resolve of this.#idle.splice(0)) resolve();
       return;
     }
     this.#committing = true;
@@ -165,31 +167,41 @@ export class GroupCommit {
       sink.durable(tokens[index]);
       this.#touched.add(sink);
     }
-    for (const { sink, token } of this.#behind.splice(0)) {
-      sink.durable(token);
-      this.#touched.add(sink);
-    }
-    for (const sink of this.#touched) sink.flushDurable();
+    this.#acknowledgeBehind();
     this.#finish(group);
+  }
+
+  /** Ends with everything flushed, also what was asked for by those who were told. */
+  #acknowledgeBehind(): void {
+    do {
+      for (const { sink, token } of this.#behind.splice(0)) {
+        sink.durable(token);
+        this.#touched.add(sink);
+      }
+      const told = [...this.#touched];
+      this.#touched.clear();
+      for (const sink of told) sink.flushDurable();
+    } while (this.#behind.length > 0);
   }
 
   #failed(group: Group, firstSeq: number, error: Error): void {
     this.#options.onError(error);
     // Records of the open group were numbered behind the lost ones: they fail with them, and numbering goes back.
     this.#nextSeq = firstSeq;
-    for (const lost of [group, this.#open]) {
-      for (let index = 0; index < lost.sinks.length; index += 1) {
-        lost.sinks[index].failed(lost.tokens[index], error);
-        this.#touched.add(lost.sinks[index]);
-      }
+    const lost = this.#open;
+    const sinks = [...group.sinks, ...lost.sinks];
+    const tokens = [...group.tokens, ...lost.tokens];
+    // Emptied first: whoever is told may append again.
+    emptyGroup(lost);
+    for (let index = 0; index < sinks.length; index += 1) {
+      sinks[index].failed(tokens[index], error);
+      this.#touched.add(sinks[index]);
     }
-    for (const sink of this.#touched) sink.flushDurable();
-    emptyGroup(this.#open);
+    this.#acknowledgeBehind();
     this.#finish(group);
   }
 
   #finish(group: Group): void {
-    this.#touched.clear();
     emptyGroup(group);
     this.#spare = group;
     this.#committing = false;

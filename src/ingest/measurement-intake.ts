@@ -57,8 +57,9 @@ export class JsonMeasurementIntake {
   #view = new DataView(this.#scratch.buffer, this.#scratch.byteOffset, this.#scratch.length);
   #used = 0;
   #count = 0;
-  /** Set while a body is encoded and a source has to be fetched first. */
-  #fetching: Promise<unknown> | undefined;
+  /** Sources that have to be fetched before the body can be encoded, by id. */
+  #fetching: [number, Promise<unknown>][] | undefined;
+  #missing: Set<number> | undefined;
 
   constructor(options: { group: GroupCommit; sources: Sources; ids: IdSource; refusals: Refusals; now: () => number }) {
     this.#group = options.group;
@@ -70,7 +71,13 @@ export class JsonMeasurementIntake {
 
   /** See MeasurementIntake in api/platform.ts. `body` may be changed after `done`. */
   post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone): void {
+    this.#post(body, principal, mode, wantsBody, done, undefined);
+  }
+
+  /** @param missing sources that were looked for in vain, when this is not the first attempt. */
+  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, missing: Set<number> | undefined): void {
     try {
+      this.#missing = missing;
       const limit = this.#group.refusal;
       if (limit !== undefined) {
         this.#refusals.count(limit);
@@ -79,8 +86,12 @@ export class JsonMeasurementIntake {
       const firstId = this.#ids.peek();
       const collection = this.#encode(body, principal, mode);
       if (this.#fetching) {
-        const again = (): void => { this.post(body, principal, mode, wantsBody, done); };
-        void this.#fetching.then(again, again);
+        const absent = missing ?? new Set<number>();
+        const fetching = this.#fetching.map(async ([source, known]) => { if (!await known) absent.add(source); });
+        void Promise.all(fetching).then(
+          () => { this.#post(body, principal, mode, wantsBody, done, absent); },
+          (error: Error) => { done(new PlatformError('general/busy', { limit: `the documents do not answer: ${error.message}` })); },
+        );
         return;
       }
       const stored = isStored(mode);
@@ -122,6 +133,7 @@ export class JsonMeasurementIntake {
   #scanCollection(body: Buffer, start: number, principal: Principal): boolean {
     this.#used = 0;
     this.#count = 0;
+    if (body[start] !== 0x7b) return false;
     let at = skipSpace(body, start + 1);
     if (body.compare(COLLECTION, 0, COLLECTION.length, at, Math.min(at + COLLECTION.length, body.length)) !== 0) return false;
     at = skipSpace(body, at + COLLECTION.length);
@@ -151,13 +163,13 @@ export class JsonMeasurementIntake {
     head.id = this.#ids.next();
     head.valueCount = valueCount;
     head.typeLength = scanned.typeEnd - scanned.typeStart;
-    head.documentLength = valueCount > 1 ? scanned.end - scanned.start : 0;
+    head.documentLength = scanned.needsDocument ? scanned.end - scanned.start : 0;
     let length = OFFSET_TEXTS + head.typeLength + head.documentLength + valueCount * VALUE_HEADER_BYTES;
     for (let index = 0; index < valueCount * 6; index += 2) length += texts[index + 1] - texts[index];
     this.#room(length);
     let at = writeMeasurementHead(this.#view, this.#used, length, head);
     at = copy(body, scanned.typeStart, scanned.typeEnd, this.#scratch, at);
-    if (valueCount > 1) at = copy(body, scanned.start, scanned.end, this.#scratch, at);
+    if (scanned.needsDocument) at = copy(body, scanned.start, scanned.end, this.#scratch, at);
     for (let value = 0; value < valueCount; value += 1) {
       const six = value * 6;
       this.#view.setFloat64(at, scanned.values[value], true);
@@ -191,9 +203,9 @@ export class JsonMeasurementIntake {
 
   /** @throws PlatformError when the source is unknown or not the user's. */
   #checkSource(principal: Principal, source: number): void {
-    const known = this.#sources.find(principal.tenantNumber, source);
+    const known = this.#missing?.has(source) ? undefined : this.#sources.find(principal.tenantNumber, source);
     if (known instanceof Promise) {
-      this.#fetching = this.#fetching ? Promise.all([this.#fetching, known]) : known;
+      (this.#fetching ??= []).push([source, known]);
     } else if (!known) {
       throw new PlatformError('source/not-found', { area: 'measurement', id: source });
     } else if (!principal.roles.has(ADMIN_ROLE) && known.owner !== principal.userName) {

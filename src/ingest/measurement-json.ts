@@ -18,6 +18,8 @@ export class ScannedMeasurement {
   readonly values = new Float64Array(VALUES_SCANNED_MAX);
   /** For each value six offsets: fragment, series and unit, start and end. */
   readonly texts = new Int32Array(VALUES_SCANNED_MAX * 6);
+  /** The values alone do not give the document back: there are several, or a number is not written as it would be. */
+  needsDocument = false;
   /** The whole object. */
   start = 0;
   end = 0;
@@ -37,10 +39,10 @@ classes[0x5c] = 1;
 for (const name of ' .,*[]()@$') classes[name.charCodeAt(0)] = 2;
 classes.fill(2, 0x80);
 
-/** Index behind insignificant white space. */
+/** Index behind insignificant white space: space, tab, line feed, carriage return. */
 export function skipSpace(body: Uint8Array, at: number): number {
   let next = at;
-  while (body[next] === 0x20 || (body[next] >= 0x09 && body[next] <= 0x0d)) next += 1;
+  while (body[next] === 0x20 || body[next] === 0x0a || body[next] === 0x0d || body[next] === 0x09) next += 1;
   return next;
 }
 
@@ -70,6 +72,13 @@ const UNIT = Buffer.from('unit');
 /** A measurement with one of these at the top level is not ordinary: server-kept or typed otherwise. */
 const RESERVED = ['id', 'self', 'text', 'status', 'severity', 'count', 'creationTime', 'lastUpdated', 'owner', 'name'].map((name) => Buffer.from(name));
 
+/** Whether two names are the same bytes. */
+function same(body: Uint8Array, start: number, end: number, otherStart: number, otherEnd: number): boolean {
+  if (end - start !== otherEnd - otherStart) return false;
+  for (let at = start, other = otherStart; at < end; at += 1, other += 1) if (body[at] !== body[other]) return false;
+  return true;
+}
+
 function is(body: Uint8Array, start: number, end: number, name: Buffer): boolean {
   if (end - start !== name.length) return false;
   for (let index = 0; index < name.length; index += 1) if (body[start + index] !== name[index]) return false;
@@ -86,6 +95,7 @@ export function scanMeasurement(body: Uint8Array, start: number, out: ScannedMea
   out.source = 0;
   out.time = Number.NaN;
   out.typeEnd = 0;
+  out.needsDocument = false;
   if (body[start] !== OPEN) return -1;
   let at = skipSpace(body, start + 1);
   for (;;) {
@@ -109,6 +119,7 @@ export function scanMeasurement(body: Uint8Array, start: number, out: ScannedMea
   // NaN is not equal to itself: a missing or unusual time.
   if (out.source === 0 || out.time !== out.time || out.typeEnd === 0 || out.valueCount === 0) return -1;
   out.end = at + 1;
+  if (out.valueCount > 1) out.needsDocument = true;
   return out.end;
 }
 
@@ -119,13 +130,15 @@ function isReserved(body: Uint8Array, start: number, end: number): boolean {
 
 /** `{"id":"123"}` */
 function scanSource(body: Uint8Array, start: number, out: ScannedMeasurement): number {
-  if (body[start] !== OPEN) return -1;
+  // A second one is for the general path, as everything that stands twice.
+  if (body[start] !== OPEN || out.source !== 0) return -1;
   let at = skipSpace(body, start + 1);
   if (body[at] !== QUOTE || body[at + 1] !== 0x69 || body[at + 2] !== 0x64 || body[at + 3] !== QUOTE) return -1;
   at = skipSpace(body, at + 4);
   if (body[at] !== COLON) return -1;
   at = skipSpace(body, at + 1);
   if (body[at] !== QUOTE) return -1;
+  if (body[at + 1] === 0x30) return -1;
   let id = 0;
   let digits = 0;
   for (at += 1; body[at] >= 0x30 && body[at] <= 0x39; at += 1, digits += 1) id = id * 10 + body[at] - 0x30;
@@ -137,7 +150,7 @@ function scanSource(body: Uint8Array, start: number, out: ScannedMeasurement): n
 }
 
 function scanTime(body: Uint8Array, start: number, out: ScannedMeasurement): number {
-  if (body[start] !== QUOTE) return -1;
+  if (body[start] !== QUOTE || out.time === out.time) return -1;
   const end = plainString(body, start + 1);
   if (end < 0) return -1;
   out.time = parseTimeBytes(body, start + 1, end);
@@ -145,7 +158,7 @@ function scanTime(body: Uint8Array, start: number, out: ScannedMeasurement): num
 }
 
 function scanType(body: Uint8Array, start: number, out: ScannedMeasurement): number {
-  if (body[start] !== QUOTE) return -1;
+  if (body[start] !== QUOTE || out.typeEnd !== 0) return -1;
   const end = plainString(body, start + 1);
   if (end <= start + 1 || end - start > 1_000) return -1;
   out.typeStart = start + 1;
@@ -165,6 +178,11 @@ function scanFragment(body: Uint8Array, start: number, out: ScannedMeasurement, 
     at = skipSpace(body, seriesEnd + 1);
     if (body[at] !== COLON) return -1;
     const texts = out.valueCount * 6;
+    for (let other = 0; other < texts; other += 6) {
+      const isTwice = out.texts[other] === nameStart ? same(body, seriesStart, seriesEnd, out.texts[other + 2], out.texts[other + 3])
+        : same(body, nameStart, nameEnd, out.texts[other], out.texts[other + 1]);
+      if (isTwice) return -1;
+    }
     out.texts[texts] = nameStart;
     out.texts[texts + 1] = nameEnd;
     out.texts[texts + 2] = seriesStart;
@@ -190,9 +208,11 @@ function scanSeries(body: Uint8Array, start: number, out: ScannedMeasurement, te
   // A plus sign or a leading zero is not JSON, integers beyond 2^53 need their text: both are for the general path.
   if (body[at] === 0x2b || (body[at] === 0x30 && body[at + 1] >= 0x30 && body[at + 1] <= 0x39)) return -1;
   if (body[at] === 0x2d && body[at + 1] === 0x30 && body[at + 2] >= 0x30 && body[at + 2] <= 0x39) return -1;
+  const numberStart = at;
   at = scanNumber(body, at, body.length);
   if (at < 0 || Math.abs(numberScan.value) > Number.MAX_SAFE_INTEGER) return -1;
   out.values[out.valueCount] = numberScan.value;
+  if (!isShortest(body, numberStart, at)) out.needsDocument = true;
   at = skipSpace(body, at);
   out.texts[texts + 4] = 0;
   out.texts[texts + 5] = 0;
@@ -211,4 +231,22 @@ function scanSeries(body: Uint8Array, start: number, out: ScannedMeasurement, te
   out.texts[texts + 5] = end;
   at = skipSpace(body, end + 1);
   return body[at] === CLOSE ? at + 1 : -1;
+}
+
+/** Digits of a fraction or an integer that a double surely gives back as they were written. */
+const KEPT_LENGTH_MAX = 16;
+/** Below this a number is written with an exponent. */
+const SMALLEST_PLAIN = 1e-6;
+
+/** Whether the number in `body[start, end)`, which scanNumber just read, is written as JavaScript writes it: no `1.0`, `1e3`, `-0`. */
+function isShortest(body: Uint8Array, start: number, end: number): boolean {
+  // Sign, point and 15 digits at most: longer ones may not come back.
+  if (end - start > KEPT_LENGTH_MAX) return false;
+  let hasPoint = false;
+  for (let at = start; at < end; at += 1) {
+    if (body[at] === 0x2e) hasPoint = true;
+    else if ((body[at] | 0x20) === 0x65) return false;
+  }
+  if (hasPoint) return body[end - 1] !== 0x30 && Math.abs(numberScan.value) >= SMALLEST_PLAIN;
+  return numberScan.value !== 0 || body[start] !== 0x2d;
 }

@@ -26,7 +26,7 @@ export function sourceIdOf(members: Members): number | undefined {
   const source = members.get('source');
   if (source === undefined || !source.startsWith('{')) return undefined;
   const id = splitMembers(source).get('id');
-  const text = id === undefined ? undefined : String(JSON.parse(id));
+  const text = id === undefined || !/^["\d]/.test(id) ? undefined : String(JSON.parse(id));
   return text !== undefined && /^[1-9]\d{0,15}$/.test(text) && Number(text) <= ID_MAX ? Number(text) : undefined;
 }
 

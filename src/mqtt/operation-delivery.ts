@@ -1,10 +1,12 @@
-/** Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications` (document 4 section 7.6). */
+/**
+ * Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications` (document 4 section 7.6). A device that is not
+ * connected gets what is still PENDING when it comes back, also after a restart.
+ */
 import type { DocumentReader, LiveBus, Notification } from '../model/command.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import { operationRows } from '../smartrest/operation-rows.ts';
-import type { DownlinkMessage } from './application.ts';
 import type { PlatformDeviceLink } from './device-link.ts';
 
 /** Objects looked at on the way up from a device. */
@@ -20,9 +22,6 @@ export class OperationDelivery {
   readonly #tenants = new Set<number>();
   /** Operations that a connection has been sent: each once, unless it asks again. */
   readonly #forwarded = new WeakMap<PlatformDeviceLink, Set<string>>();
-
-  /** Queues a message in the persistent session of a device that is not connected. */
-  deliverOffline: ((tenant: number, serial: string, message: DownlinkMessage) => Promise<boolean>) | undefined;
 
   constructor(documents: DocumentReader, bus: LiveBus) {
     this.#documents = documents;

@@ -241,7 +241,11 @@ export class MqttServer {
     if (session === undefined) return;
     this.sessions.detach(session, connection);
     if (session.expirySeconds > 0 && !session.hasEnded && session.owner === undefined) {
-      this.#options.sessionOffline?.(session.tenantNumber, session.key, connection.clientId);
+      try {
+        this.#options.sessionOffline?.(session.tenantNumber, session.key, connection.clientId);
+      } catch (error) {
+        this.#options.log.error({ err: error, clientId: connection.clientId }, 'mqtt hook of the offline session failed');
+      }
     }
   }
 

@@ -54,6 +54,8 @@ interface Outbound extends StoredMessage {
 }
 
 const PACKET_IDS = 65_535;
+/** The length of a topic is two bytes in the packet. */
+const TOPIC_BYTES_MAX = 65_535;
 
 export class Session implements Timed {
   readonly tenantNumber: number;
@@ -128,8 +130,11 @@ export class Session implements Timed {
    * Sends or queues one message, in the order of the calls. QoS 0 is lost without a connection that keeps up.
    * @param message belongs to the session from now on.
    * @returns whether a subscription matches.
+   * @throws RangeError for a topic that no packet can carry.
    */
   deliver(message: DownlinkMessage): boolean {
+    // Checked here, because what is sent later has no caller that could be told.
+    if (Buffer.byteLength(message.topic) > TOPIC_BYTES_MAX) throw new RangeError(`the topic has more than ${TOPIC_BYTES_MAX} bytes`);
     const granted = this.hasEnded ? -1 : this.grantedQos(message.topic);
     if (granted < 0) return false;
     const qos = Math.min(granted, message.qos) as 0 | 1 | 2;

@@ -1,0 +1,116 @@
+/**
+ * `npm test [-- <part of a file name> | <flag of tap>]…`: installs what is missing, builds, checks the types, runs
+ * test/**\/*.test.ts with tap and ends with the line `N passed, N failed` (`, N skipped`). The build and the type check count
+ * as one each, and so does a file that ended without a result. On CI a test skipped for a missing program is a failure.
+ */
+import { spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { checkNode, ensureBuilt, ensureInstalled, ensurePrograms, root, run, say } from './setup.mjs';
+import { TapCount } from './tap-count.mjs';
+
+const PROGRAMS = {
+  'redis-server': 'redis-server', 'nats-server': 'nats-server', mosquitto: 'mosquitto', mosquitto_pub: 'mosquitto-clients',
+  chromium: 'chromium', curl: 'curl',
+};
+
+/** What the helpers say when they skip; see test/helpers/tools.ts. */
+const MISSING_PROGRAM = /is not installed/;
+
+/** For a whole file, in seconds; long, because files that start servers run two at a time on two cores. */
+const TIMEOUT_SECONDS = 600;
+
+const isCi = process.env.CI === 'true';
+
+function testFiles(filters) {
+  const files = readdirSync(join(root, 'test'), { recursive: true }).filter((name) => name.endsWith('.test.ts'));
+  return files.map((name) => `test/${name.replaceAll('\\', '/')}`)
+    .filter((name) => filters.length === 0 || filters.some((filter) => name.includes(filter))).sort();
+}
+
+/** Prints the failed points of one file with their diagnostics. */
+function printFailures(lines) {
+  let diagnosticIndent = -1;
+  let isFailure = false;
+  for (const line of lines) {
+    const indent = line.length - line.trimStart().length;
+    if (diagnosticIndent >= 0) {
+      if (isFailure) console.log(line);
+      if (line.trim() === '...' && indent === diagnosticIndent) diagnosticIndent = -1;
+    } else if (line.trim() === '---') {
+      diagnosticIndent = indent;
+      if (isFailure) console.log(line);
+    } else {
+      isFailure = line.trimStart().startsWith('not ok') && !/# TODO/i.test(line);
+      if (isFailure) console.log(line);
+    }
+  }
+}
+
+/** Runs tap and counts; resolves to the count, with a failure for each file that tap lost. */
+async function runTap(files, flags) {
+  mkdirSync(join(root, '.tap'), { recursive: true });
+  const report = createWriteStream(join(root, '.tap', 'last-run.tap'));
+  const left = new Set(files);
+  let lines = [];
+  let before = { passed: 0, failed: 0, skipped: 0 };
+  const count = new TapCount((point) => {
+    if (point.depth !== 0) return;
+    left.delete(point.name);
+    if (!point.ok) printFailures(lines);
+    const parts = ['passed', 'failed', 'skipped'].map((key) => [count[key] - before[key], key]).filter(([number]) => number > 0);
+    console.log(`${point.ok ? 'ok    ' : 'FAILED'} ${point.name}  ${parts.map((part) => part.join(' ')).join(', ')}`);
+    before = { passed: count.passed, failed: count.failed, skipped: count.skipped };
+    lines = [];
+  });
+  const args = [join(root, 'node_modules', '.bin', 'tap'), 'run', '--disable-coverage', '--jobs=2', `--timeout=${TIMEOUT_SECONDS}`,
+    '--reporter=tap', '--no-color', ...flags, ...files];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill(signal));
+  const ended = new Promise((resolve) => { child.on('close', (code, signal) => resolve(signal === null ? code : signal)); });
+  for await (const line of createInterface({ input: child.stdout })) {
+    report.write(`${line}\n`);
+    lines.push(line);
+    count.line(line);
+  }
+  const code = await ended;
+  report.end();
+  for (const name of left) {
+    console.log(`FAILED ${name}  ended without a result`);
+    count.failed += 1;
+  }
+  if (code !== 0 && count.failed === 0) {
+    console.log(`FAILED tap ended with ${code}; see .tap/last-run.tap`);
+    count.failed += 1;
+  }
+  return count;
+}
+
+checkNode();
+await ensureInstalled();
+const given = process.argv.slice(2);
+const files = testFiles(given.filter((argument) => !argument.startsWith('-')));
+if (files.length === 0) say(`no test file is named like ${given.join(' ')}`);
+await ensurePrograms(PROGRAMS);
+const steps = { build: await ensureBuilt() };
+steps['type check'] = await run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '--noEmit']) === 0;
+const total = { passed: 0, failed: files.length === 0 ? 1 : 0, skipped: 0 };
+for (const [name, isGood] of Object.entries(steps)) {
+  total[isGood ? 'passed' : 'failed'] += 1;
+  console.log(`${isGood ? 'ok    ' : 'FAILED'} ${name}`);
+}
+if (files.length > 0) {
+  const count = await runTap(files, given.filter((argument) => argument.startsWith('-')));
+  for (const key of ['passed', 'failed', 'skipped']) total[key] += count[key];
+  for (const { name, reason } of count.skips) {
+    const isFailure = isCi && MISSING_PROGRAM.test(reason);
+    if (isFailure) {
+      total.skipped -= 1;
+      total.failed += 1;
+    }
+    console.log(`${isFailure ? 'FAILED (skipped on CI)' : 'skipped'} ${name}: ${reason === '' ? 'no reason given' : reason}`);
+  }
+}
+console.log(`${total.passed} passed, ${total.failed} failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}`);
+process.exitCode = total.failed === 0 ? 0 : 1;

@@ -1,0 +1,108 @@
+/** The OpenAPI 3.1 document of the route table. */
+import type { TSchema } from 'typebox';
+import type { QueryParameter } from './query-values.ts';
+import { PATH_PARAMETERS } from './route.ts';
+import type { Route, RouteAnswer } from './route.ts';
+import { ANSWER_SCHEMAS } from './schemas.ts';
+
+const VENDOR_PREFIX = 'application/vnd.com.nsn.platform.';
+
+const AREAS: Readonly<Record<string, string>> = {
+  platform: 'The root of all links', inventory: 'Managed objects, their children and parents', identity: 'External IDs of managed objects',
+  measurement: 'Measurements and series', event: 'Events', alarm: 'Alarms', devicecontrol: 'Operations of devices', users: 'Users and roles',
+  user: 'Root resource of users', tenant: 'Tenants and options', audit: 'Audit records', system: 'Health, metrics and this description',
+  realtime: 'Notifications',
+};
+
+/** @param routes the table. @returns the document as a JSON value. */
+export function openApiDocument(routes: readonly Route[], baseUrl: string, version: string): object {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    paths[route.path] ??= pathItem(route.path);
+    paths[route.path][route.method.toLowerCase()] = operation(route);
+  }
+  const areas = [...new Set(routes.map((route) => route.area))];
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Millrace', version, description: 'Open, self-hosted IoT platform server.', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: baseUrl }],
+    tags: areas.map((name) => ({ name, description: AREAS[name] ?? name })),
+    paths,
+    components: {
+      schemas: ANSWER_SCHEMAS,
+      securitySchemes: { basic: { type: 'http', scheme: 'basic', description: '`<tenant>/<user>` and password; the default tenant without prefix' } },
+      responses: {
+        error: { description: 'An error', content: { [`${VENDOR_PREFIX}error+json`]: { schema: { $ref: '#/components/schemas/error' } } } },
+      },
+    },
+    security: [{ basic: [] }],
+  };
+}
+
+function pathItem(path: string): Record<string, unknown> {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+  if (names.length === 0) return {};
+  return { parameters: names.map((name) => ({ name, in: 'path', required: true, description: PATH_PARAMETERS[name] ?? name, schema: { type: 'string' } })) };
+}
+
+function operation(route: Route): Record<string, unknown> {
+  const { access, roles = [] } = route;
+  const parameters = Object.entries(route.query ?? {}).map(([name, parameter]) => queryParameter(name, parameter));
+  const who = access === 'roles' ? `Needs one of ${roles.join(', ')}.`
+    : access === 'owner' ? `Needs one of ${roles.join(', ')}, or the owner of the managed object.`
+      : access === 'user' ? 'Any user.' : 'No credentials needed.';
+  return {
+    operationId: operationId(route), tags: [route.area], summary: route.summary, description: who,
+    ...(roles.length === 0 ? {} : { 'x-roles': roles }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route) }),
+    responses: responses(route),
+    ...(access === 'public' ? { security: [] } : access === 'optional' ? { security: [{}, { basic: [] }] } : {}),
+  };
+}
+
+/** `GET /event/events/{id}` -> `getEventEventsById` */
+function operationId(route: Route): string {
+  const words = route.path.split('/').filter((segment) => segment !== '').map((segment) => {
+    const name = segment.replace(/[{}]/g, '').split(/[^A-Za-z0-9]+/).map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
+    return segment.startsWith('{') ? `By${name}` : name;
+  });
+  return `${route.method.toLowerCase()}${words.join('')}`;
+}
+
+function queryParameter(name: string, parameter: QueryParameter): object {
+  const { schema, description, isRequired = false, isList = false } = parameter;
+  return { name, in: 'query', required: isRequired, description, ...(isList
+    ? { schema: { type: 'array', items: schema }, style: 'form', explode: false } : { schema }) };
+}
+
+function requestBody(route: Route): object {
+  const { schema = {}, mediaTypes = [], isOptional = false, example } = route.body ?? {};
+  const content = { schema, ...(example === undefined ? {} : { example }) };
+  const types = ['application/json', ...mediaTypes.map((name) => `${VENDOR_PREFIX}${name}+json`)];
+  return { required: !isOptional, content: Object.fromEntries(types.map((type) => [type, content])) };
+}
+
+function responses(route: Route): object {
+  const result: Record<string, object> = {};
+  for (const answer of route.answers) result[answer.status] = response(answer, route);
+  result['default'] = { $ref: '#/components/responses/error' };
+  return result;
+}
+
+function response(answer: RouteAnswer, route: Route): object {
+  const content: Record<string, object> = {};
+  if (answer.mediaType !== undefined) {
+    const known: TSchema | undefined = Object.hasOwn(ANSWER_SCHEMAS, answer.mediaType) ? ANSWER_SCHEMAS[answer.mediaType] : undefined;
+    const schema = known === undefined ? { type: 'object' } : { $ref: `#/components/schemas/${answer.mediaType}` };
+    content[`${VENDOR_PREFIX}${answer.mediaType}+json`] = { schema };
+    content['application/json'] = { schema };
+  }
+  for (const type of answer.contentTypes ?? []) content[type] = { schema: type === 'application/json' ? {} : { type: 'string' } };
+  const location = { description: 'URL of the entity', schema: { type: 'string', format: 'uri' } };
+  return {
+    description: answer.description,
+    ...(answer.status === 201 && route.method === 'POST' ? { headers: { Location: location } } : {}),
+    ...(Object.keys(content).length === 0 ? {} : { content }),
+  };
+}

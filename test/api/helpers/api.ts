@@ -1,0 +1,44 @@
+/** An API server over the fake platform on a free port, and a small client. */
+import type { Test } from 'tap';
+import { ApiServer } from '../../../src/api/api-server.ts';
+import { apiRoutes } from '../../../src/api/routes.ts';
+import type { Route } from '../../../src/api/route.ts';
+import { FakePlatform } from './fake-platform.ts';
+
+export const basic = (user: string, password = 'secret'): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+export const ADMIN = basic('t1/admin');
+export const DEVICE = basic('t1/device_1');
+
+export interface Reply { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: any }
+
+export interface Api {
+  readonly fake: FakePlatform;
+  readonly server: ApiServer;
+  readonly port: number;
+  readonly url: string;
+  /** With the administrator's credentials and `Accept: application/json` unless given; undefined leaves a header out. */
+  call(method: string, path: string, options?: { body?: unknown; headers?: Record<string, string | undefined> }): Promise<Reply>;
+}
+
+export async function startApi(t: Test, options: { further?: Route[]; prepare?: (server: ApiServer) => void } = {}): Promise<Api> {
+  const fake = new FakePlatform();
+  const server = new ApiServer(fake.platform(), apiRoutes(options.further));
+  options.prepare?.(server);
+  const port = await server.listen({ host: '127.0.0.1', port: 0 });
+  t.teardown(() => server.close(100));
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    fake, server, port, url,
+    call: async (method, path, { body, headers = {} } = {}) => {
+      const all: Record<string, string | undefined> = { authorization: ADMIN, accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers };
+      const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+      const text = body === undefined || typeof body === 'string' ? body as string | undefined : JSON.stringify(body);
+      const response = await fetch(`${url}${path}`, { method, headers: given, ...(text === undefined ? {} : { body: text }) });
+      const answer = await response.text();
+      let json: unknown;
+      try { json = JSON.parse(answer); } catch { json = undefined; }
+      return { status: response.status, headers: response.headers, text: answer, json };
+    },
+  };
+}

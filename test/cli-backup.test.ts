@@ -1,0 +1,153 @@
+/** Backup and restore: offline copies, the manifest, the refusals, and the request to a running server. */
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync, existsSync, appendFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import t from 'tap';
+import { copyDirectory, verifyManifest, writeManifest } from '../src/cli/backup-files.ts';
+import { lockHolder } from '../src/cli/control.ts';
+import { millrace, scratchDirectory } from './helpers/setup-command.ts';
+
+/** A data directory as the server leaves it, with one document. */
+async function dataDirectory(path: string): Promise<void> {
+  mkdirSync(join(path, 'clickhouse', 'store', 'abc'), { recursive: true });
+  writeFileSync(join(path, 'clickhouse', 'store', 'abc', 'data.bin'), Buffer.alloc(100_000, 7));
+  writeFileSync(join(path, 'secrets.json'), '{"a":1}');
+  writeFileSync(join(path, 'lock'), '');
+  const documents = open({ path: join(path, 'documents') });
+  await documents.openDB({ name: 'objects' }).put('1', { name: 'one' });
+  await documents.close();
+}
+
+t.test('what is backed up comes back', async (t) => {
+  const directory = scratchDirectory(t);
+  const [data, copy, restored] = ['data', 'copy', 'restored'].map((name) => join(directory, name));
+  await dataDirectory(data);
+  const made = await millrace(['backup', '--data', data, copy]);
+  t.equal(made.code, 0, made.stderr);
+  t.equal(made.stdout, `${copy}\n`);
+  t.notOk(existsSync(join(copy, 'lock')), 'the lock belongs to the process');
+  t.same((await verifyManifest(copy)).problems, []);
+  const back = await millrace(['restore', '--data', restored, copy]);
+  t.equal(back.code, 0, back.stderr);
+  t.equal(readFileSync(join(restored, 'clickhouse/store/abc/data.bin')).length, 100_000);
+  t.equal(readFileSync(join(restored, 'secrets.json'), 'utf8'), '{"a":1}');
+  t.notOk(existsSync(join(restored, 'backup.json')));
+  const documents = open({ path: join(restored, 'documents') });
+  t.same(documents.openDB({ name: 'objects' }).get('1'), { name: 'one' });
+  await documents.close();
+});
+
+t.test('documents are copied consistently while another process writes', async (t) => {
+  const directory = scratchDirectory(t);
+  const [data, copy] = ['data', 'copy'].map((name) => join(directory, name));
+  await dataDirectory(data);
+  const documents = open({ path: join(data, 'documents') });
+  t.teardown(() => documents.close());
+  const made = millrace(['backup', '--data', data, copy]);
+  let count = 0;
+  let isDone = false;
+  void made.finally(() => { isDone = true; });
+  while (!isDone) {
+    count += 1;
+    await documents.put('count', count);
+  }
+  t.equal((await made).code, 0, (await made).stderr);
+  const copied = open({ path: join(copy, 'documents'), readOnly: true });
+  t.same(copied.openDB({ name: 'objects' }).get('1'), { name: 'one' });
+  await copied.close();
+});
+
+t.test('restore refuses', async (t) => {
+  const directory = scratchDirectory(t);
+  const [data, copy] = ['data', 'copy'].map((name) => join(directory, name));
+  await dataDirectory(data);
+  t.equal((await millrace(['backup', '--data', data, copy])).code, 0);
+  const full = await millrace(['restore', '--data', data, copy]);
+  t.equal(full.code, 1);
+  t.match(full.stderr, /is not empty; --force/);
+  writeFileSync(join(data, 'newer'), 'x');
+  const forced = await millrace(['restore', '--data', data, '--force', copy]);
+  t.equal(forced.code, 0, forced.stderr);
+  t.notOk(existsSync(join(data, 'newer')));
+  writeFileSync(join(copy, 'secrets.json'), '{"a":2}');
+  t.match((await millrace(['restore', '--data', data, '--force', copy])).stderr, /secrets.json has other content/);
+  t.equal(readFileSync(join(data, 'secrets.json'), 'utf8'), '{"a":1}', 'nothing is touched');
+  rmSync(join(copy, 'backup.json'));
+  const unfinished = await millrace(['restore', '--data', join(directory, 'new'), copy]);
+  t.equal(unfinished.code, 1);
+  t.match(unfinished.stderr, /no finished backup/);
+});
+
+t.test('backup refuses', async (t) => {
+  const directory = scratchDirectory(t);
+  const data = join(directory, 'data');
+  await dataDirectory(data);
+  const check = async (to: string, pattern: RegExp): Promise<void> => {
+    const result = await millrace(['backup', '--data', data, to]);
+    t.equal(result.code, 1);
+    t.match(result.stderr, pattern);
+  };
+  await check(join(data, 'inside'), /inside the data directory/);
+  await check(directory, /is not empty/);
+  writeFileSync(join(data, 'lock'), String(process.pid));
+  await check(join(directory, 'copy'), /process \d+ holds/);
+  t.match((await millrace(['backup', '--data', join(directory, 'absent'), join(directory, 'copy')])).stderr, /no data directory/);
+});
+
+t.test('a running server is asked', async (t) => {
+  const data = scratchDirectory(t);
+  const requests: string[] = [];
+  let answer = '{"ok":true}';
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.on('data', (chunk) => {
+      requests.push(chunk.toString());
+      socket.write(`${answer}\n`);
+    });
+  });
+  await new Promise<void>((done) => { server.listen(join(data, 'control.sock'), done); });
+  t.teardown(() => server.close());
+  const to = join(scratchDirectory(t), 'copy');
+  t.equal((await millrace(['backup', '--data', data, to])).code, 0);
+  t.same(JSON.parse(requests[0]), { command: 'backup', to });
+  answer = '{"ok":false,"error":"the disk is full"}';
+  const failed = await millrace(['backup', '--data', data, to]);
+  t.equal(failed.code, 1);
+  t.match(failed.stderr, /the disk is full/);
+  answer = 'what?';
+  t.match((await millrace(['backup', '--data', data, to])).stderr, /did not answer/);
+  t.match((await millrace(['restore', '--data', data, to])).stderr, /a server runs on/);
+});
+
+t.test('the manifest finds what is missing, changed or added', async (t) => {
+  const directory = scratchDirectory(t);
+  const [from, to] = ['from', 'to'].map((name) => join(directory, name));
+  mkdirSync(join(from, 'a'), { recursive: true });
+  for (const name of ['a/one', 'a/two', 'three', 'skipped']) writeFileSync(join(from, name), name);
+  symlinkSync('/etc/hostname', join(from, 'link'));
+  t.equal(await copyDirectory(from, to, ['skipped']), 'a/onea/twothree'.length);
+  const manifest = await writeManifest(to, { version: '1', timeMs: 0, checksums: false });
+  t.same(manifest.files.map((file) => file.path), ['a/one', 'a/two', 'three']);
+  t.equal(manifest.time, '1970-01-01T00:00:00.000Z');
+  rmSync(join(to, 'a/one'));
+  appendFileSync(join(to, 'a/two'), '!');
+  writeFileSync(join(to, 'four'), '');
+  t.same((await verifyManifest(to)).problems,
+    ['a/one is missing', 'a/two has 6 bytes instead of 5', 'four is not in the manifest']);
+  writeFileSync(join(to, 'backup.json'), JSON.stringify({ ...manifest, files: [{ path: '../x', sizeBytes: 1 }] }));
+  t.match((await verifyManifest(to)).problems, [/lacks its time, version or list/]);
+});
+
+t.test('who holds the lock', async (t) => {
+  const data = scratchDirectory(t);
+  const check = (text: string, want: number | undefined): void => {
+    writeFileSync(join(data, 'lock'), text);
+    t.equal(lockHolder(data), want, text);
+  };
+  check('', undefined);
+  check(String(process.ppid), process.ppid);
+  check(`{"pid": ${process.ppid}}`, process.ppid);
+  check(String(process.pid), undefined);
+  check('999999999', undefined);
+});

@@ -1,0 +1,58 @@
+/** Runs the built command line as a process, the way a person does. `npm test` builds before it runs the tests. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+export const COMMAND = join(ROOT, 'bin', 'millrace.mjs');
+
+const RUN_TIMEOUT_MS = 60_000;
+
+export interface Ended { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
+
+export interface Running { child: ChildProcess; ended: Promise<Ended>; output(): { stdout: string; stderr: string } }
+
+/** The environment without what the caller's shell or CI sets for Millrace, tap or the interpreter. */
+export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^(MILLRACE_|TAP|_TAPJS|NODE_OPTIONS$)/.test(name));
+  return { ...Object.fromEntries(kept), ...extra };
+}
+
+/** Starts `node <script> <args>`. */
+export function start(script: string, args: readonly string[], environment: Record<string, string> = {}): Running {
+  const child = spawn(process.execPath, [script, ...args], { env: cleanEnvironment(environment), stdio: ['ignore', 'pipe', 'pipe'] });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => { output.stdout += chunk.toString(); });
+  child.stderr.on('data', (chunk: Buffer) => { output.stderr += chunk.toString(); });
+  const timer = setTimeout(() => child.kill('SIGKILL'), RUN_TIMEOUT_MS);
+  const ended = new Promise<Ended>((done) => {
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      done({ code, signal, ...output });
+    });
+  });
+  return { child, ended, output: () => ({ ...output }) };
+}
+
+/** Runs `millrace <args>` to its end. */
+export function millrace(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
+  return start(COMMAND, args, environment).ended;
+}
+
+/** Waits until the condition holds. @throws when it does not within the time. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+  const CHECK_MS = 20;
+  const deadlineMs = Date.now() + timeoutMs;
+  while (!await condition()) {
+    if (Date.now() > deadlineMs) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    await new Promise((done) => { setTimeout(done, CHECK_MS); });
+  }
+}
+
+/** A directory of its own, removed at the end of the test. */
+export function scratchDirectory(t: { teardown(action: () => void): void }): string {
+  const path = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+  t.teardown(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}

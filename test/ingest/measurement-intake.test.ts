@@ -1,0 +1,239 @@
+/** Bodies with measurements: all of it or nothing; the scanner and the general path agree. */
+import t from 'tap';
+import { GroupCommit } from '../../src/ingest/group-commit.ts';
+import type { Journal } from '../../src/ingest/journal.ts';
+import { JsonMeasurementIntake } from '../../src/ingest/measurement-intake.ts';
+import type { PostedMeasurements } from '../../src/ingest/measurement-intake.ts';
+import { ScannedMeasurement, scanMeasurement, skipSpace } from '../../src/ingest/measurement-json.ts';
+import { parseMeasurement, splitBody } from '../../src/ingest/measurement-parse.ts';
+import { decodeMeasurement, documentText } from '../../src/ingest/measurement-record.ts';
+import type { DecodedMeasurement } from '../../src/ingest/measurement-record.ts';
+import { Sources } from '../../src/ingest/sources.ts';
+import type { DocumentReader } from '../../src/model/command.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import { joinMembers, parseMembers } from '../../src/model/json-document.ts';
+import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
+import type { ProcessingMode } from '../../src/model/processing-mode.ts';
+import { Random } from '../smartrest/random.ts';
+
+const NOW = Date.UTC(2026, 10, 21);
+/** Tenant 1 has 251 and 252, of ada and bob; tenant 2 has 300. */
+const OBJECTS = new Map([['1/251', 'ada'], ['1/252', 'bob'], ['2/300', 'ada']]);
+
+function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {}) {
+  const read = (tenant: number, id: string): string | undefined => {
+    const owner = OBJECTS.get(`${tenant}/${id}`);
+    return owner === undefined ? undefined : `{"id":"${id}","owner":"${owner}"}`;
+  };
+  let reads = 0;
+  const get: DocumentReader['get'] = (_collection, tenant, id) => {
+    reads += 1;
+    if (options.async === 'down') return Promise.reject(new Error('connection lost'));
+    return options.async ? Promise.resolve(read(tenant, id)) : read(tenant, id);
+  };
+  const groups: { firstSeq: number; records: Buffer }[] = [];
+  const journal: Journal = {
+    lastSeq: 0, sizeBytes: 0, read: () => undefined, trim: () => undefined,
+    append: async (firstSeq, records) => { groups.push({ firstSeq, records: Buffer.from(records) }); },
+  };
+  const refused: string[] = [];
+  const group = new GroupCommit({ journal, journalBytesMax: 1e9, onDurable: () => undefined, refusal: () => options.refusal,
+    onError: (error) => { throw error; } });
+  let nextId = 1_000;
+  const intake = new JsonMeasurementIntake({
+    group, sources: new Sources({ get, getMany: () => [], list: () => [] }), now: () => NOW,
+    ids: { next: () => nextId++, peek: () => nextId }, refusals: { count: (limit) => { refused.push(limit); } },
+  });
+  const post = (body: string | Buffer, settings: { roles?: string[]; user?: string; tenant?: number; mode?: ProcessingMode; wantsBody?: boolean } = {}) =>
+    new Promise<PostedMeasurements>((resolve, reject) => {
+      const principal = { tenant: 't', tenantNumber: settings.tenant ?? 1, userName: settings.user ?? 'ada',
+        roles: new Set(settings.roles ?? ['ROLE_MEASUREMENT_ADMIN']) };
+      intake.post(Buffer.from(body), principal, settings.mode ?? PROCESSING_MODE.PERSISTENT, settings.wantsBody ?? false,
+        (error, answer) => { if (error) reject(error); else resolve(answer as PostedMeasurements); });
+    });
+  const stored = (): DecodedMeasurement[] => groups.splice(0).flatMap(({ records }) => {
+    const found: DecodedMeasurement[] = [];
+    for (let at = 0; at < records.length; at += records.readUInt32LE(at)) found.push(decodeMeasurement(records, at));
+    return found;
+  });
+  return { post, stored, groups, refused, reads: () => reads };
+}
+
+const TIME = '2024-05-02T10:00:00.000Z';
+const one = (value = '21.5', source = '251'): string =>
+  `{"source":{"id":"${source}"},"time":"${TIME}","type":"T","f":{"s":{"value":${value},"unit":"C"}}}`;
+
+t.test('single and collection, with and without a body in the answer', async (t) => {
+  const { post, stored } = newIntake();
+  t.same(await post(one()), { collection: false, documents: [{ id: '1000', text: '' }] });
+  t.match(stored(), [{ tenant: 1, source: 251, id: 1000, time: Date.UTC(2024, 4, 2, 10), type: 'T', document: '', mode: 0,
+    values: [{ fragment: 'f', series: 's', value: 21.5, unit: 'C' }] }]);
+  const canonical = `{"time":"${TIME}","source":{"id":"251"},"type":"T","f":{"s":{"value":21.5,"unit":"C"}}}`;
+  t.same(await post(one(), { wantsBody: true }), { collection: false, documents: [{ id: '1001', text: canonical }] });
+  t.same(await post(` \n{ "measurements" : [ ${one()} , ${one('1')} ] }\r\n\t`), { collection: true, documents: [] });
+  t.same(stored().map(({ id }) => id), [1001, 1002, 1003]);
+  const answer = await post(`{"measurements":[${one()}]}`, { wantsBody: true });
+  t.same(answer, { collection: true, documents: [{ id: '1004', text: canonical }] });
+  t.same(await post('{"measurements":[]}'), { collection: true, documents: [] });
+  t.same(await post('{"measurements":[]}', { wantsBody: true }), { collection: true, documents: [] });
+  t.equal(stored().length, 1);
+  t.same(await post(`{"self":"x","measurements":[${one()}],"statistics":{}}`), { collection: true, documents: [] });
+  const escaped = await post(one().replace('"T"', '"\\u0054"'));
+  t.equal(escaped.documents[0].id, String(stored().at(-1)?.id), 'the id in the answer is the id that is stored');
+});
+
+t.test('a body that is wrong anywhere stores nothing and says what is wrong', async (t) => {
+  const { post, stored, groups } = newIntake();
+  const check = async (body: string | Buffer, code: string, settings: Parameters<typeof post>[1] = {}): Promise<void> => {
+    await t.rejects(post(body, settings), { code }, `${code}: ${String(body).slice(0, 60).replace(/[^ -~]/g, '?')}`);
+    t.equal(groups.length, 0);
+  };
+  for (const body of ['', ' ', '[]', 'null', '{', 'x', `${one()}x`, `${one()},${one()}`, `{"measurements":[${one()}`, `{"measurements":[${one()},]}`,
+    `{"measurements":[${one()}]}}`, `["measurements":[${one()}]}`, `{"measurements":[${one()}]]`, `{"measurements":[1]}`, `\v${one()}`,
+    one().replace(',"f"', ',\f"f"'), one('01'), one('+1'), one('1.'), one('NaN'), one('- 1'), one().replace('"T"', '"\n"')]) {
+    await check(body, 'general/bad-json');
+  }
+  await check(Buffer.concat([Buffer.from(one().slice(0, -3)), Buffer.from([0xc3, 0x28]), Buffer.from('"}}}')]), 'general/bad-json');
+  await check(Buffer.from(one().replace('"T"', '"\u00ff"'), 'latin1'), 'general/bad-json');
+  await check('{}', 'validation/mandatory-fields');
+  for (const name of ['source', 'time', 'type']) await check(one().replace(`"${name}"`, '"other"'), 'validation/mandatory-fields');
+  for (const [from, to] of [['"251"', '"abc"'], ['"251"', '"0251"'], ['"251"', '"-1"'], ['"251"', '1.5'], ['"251"', '["251"]'], ['"251"', '9007199254740993'],
+    [TIME, 'yesterday'], [`"${TIME}"`, '1714644000000'], ['"T"', '7'], ['"T"', '""'], ['"f"', '"f.g"'], ['"s"', '"s s"'], ['"s"', '"$"'], ['"s"', '""'],
+    ['21.5', '"21.5"'], ['21.5', 'true'], ['21.5', '1e400'], ['"T"', `"${'T'.repeat(1_001)}"`], ['"s"', '"\\u00a0"']]) {
+    await check(one().replace(from, to), 'validation/invalid-field');
+  }
+  await check(`{"measurements":[${one()},${one()},${one().replace('"f"', '"f*"')}]}`, 'validation/invalid-field');
+  await check(one('1', '999'), 'source/not-found');
+  await check(one('1', '300'), 'source/not-found');
+  await check(`{"measurements":[${one()},${one('1', '999')}]}`, 'source/not-found');
+  await check(one('1', '252'), 'security/forbidden', { roles: [] });
+  await check(`{"measurements":[${one()},${one('1', '252')}]}`, 'security/forbidden', { roles: ['ROLE_MEASUREMENT_READ'] });
+  await post(one('1', '251'), { roles: [] });
+  await post(one('1', '252'));
+  await post(one('1', '300'), { tenant: 2 });
+  t.same(stored().map(({ source }) => source), [251, 252, 300]);
+});
+
+t.test('refused by name while the journal takes nothing', async (t) => {
+  const { post, groups, refused } = newIntake({ refusal: 'disk/free-bytes' });
+  await t.rejects(post(one()), { code: 'general/busy', message: /disk\/free-bytes/ });
+  t.same(refused, ['disk/free-bytes']);
+  t.equal(groups.length, 0);
+});
+
+t.test('modes: what is not stored has no id', async (t) => {
+  const { post, stored } = newIntake();
+  for (const [mode, hasId] of [[PROCESSING_MODE.TRANSIENT, false], [PROCESSING_MODE.CEP, false], [PROCESSING_MODE.QUIESCENT, true]] as const) {
+    const answers = [await post(one(), { mode }), await post(one(), { mode, wantsBody: true })];
+    for (const { documents } of answers) t.equal(documents[0].id !== '', hasId, `mode ${mode}`);
+    t.same(stored().map((measurement) => measurement.mode), [mode, mode]);
+  }
+});
+
+t.test('ten thousand measurements in one body are one acknowledgement and one group', async (t) => {
+  const { post, stored, groups } = newIntake();
+  const body = `{"measurements":[${Array.from({ length: 10_000 }, (_, index) => one(String(index))).join(',')}]}`;
+  t.same(await post(body), { collection: true, documents: [] });
+  t.equal(groups.length, 1);
+  t.same(stored().map(({ values }) => values[0].value), Array.from({ length: 10_000 }, (_, index) => index));
+  const large = `{"measurements":[${Array.from({ length: 60_000 }, () => one()).join(',')}]}`;
+  const both = await Promise.all([post(large), post(large), post(one())]);
+  t.equal(both.length, 3, 'larger than a group, and two at once');
+  t.equal(stored().length, 120_001);
+});
+
+t.test('a store that answers later: the same answers, and an unknown source is looked for once', async (t) => {
+  const { post, stored, reads } = newIntake({ async: true });
+  await post(`{"measurements":[${one()},${one('2', '252')},${one('3')}]}`);
+  t.same(stored().map(({ source, values }) => [source, values[0].value]), [[251, 21.5], [252, 2], [251, 3]]);
+  const before = reads();
+  await t.rejects(post(one('1', '999')), { code: 'source/not-found' });
+  t.equal(reads(), before + 1);
+  const answers = await Promise.all([post(one(), { wantsBody: true }), post(one('5'), { wantsBody: true })]);
+  t.same(stored().map(({ id }) => String(id)), answers.map(({ documents }) => documents[0].id));
+  await t.rejects(newIntake({ async: 'down' }).post(one()), { code: 'general/busy' });
+});
+
+/** What the general path makes of the body, undefined where it refuses. */
+function general(body: Buffer): object | undefined {
+  try {
+    const { collection, documents } = splitBody(body.toString('utf8'));
+    if (collection) return undefined;
+    const { source, time, type, values, document } = parseMeasurement(documents[0]);
+    const decoded = { tenant: 1, source, id: 1, time, mode: 0 as const, type, values, document };
+    return { source, time, type, values, document: joinMembers(parseMembers(documentText(decoded))), isKept: document !== '' };
+  } catch (error) {
+    if (error instanceof PlatformError) return undefined;
+    throw error;
+  }
+}
+
+/** The same from the scanner, 'declined' where it leaves the body to the general path. */
+function scanned(body: Buffer): object | 'declined' {
+  const out = new ScannedMeasurement();
+  const end = scanMeasurement(body, skipSpace(body, 0), out);
+  if (end < 0 || skipSpace(body, end) !== body.length) return 'declined';
+  const text = (from: number, to: number): string => body.toString('utf8', from, to);
+  const values = Array.from({ length: out.valueCount }, (_, index) => {
+    const [f0, f1, s0, s1, u0, u1] = out.texts.subarray(index * 6, index * 6 + 6);
+    return { fragment: text(f0, f1), series: text(s0, s1), value: out.values[index], unit: text(u0, u1) };
+  });
+  const type = text(out.typeStart, out.typeEnd);
+  const document = out.needsDocument ? text(out.start, out.end) : '';
+  const decoded = { tenant: 1, source: out.source, id: 1, time: out.time, mode: 0 as const, type, values, document };
+  return { source: out.source, time: out.time, type, values, document: joinMembers(parseMembers(documentText(decoded))), isKept: out.needsDocument };
+}
+
+t.test('the scanner declines or gives what the general path gives', (t) => {
+  const random = new Random();
+  const numbers = ['0', '-0', '1', '21.5', '21.50', '1e3', '-1.5E-7', '0.1', '0.000001', '0.0000001', '123456789012345', '1234567890123456', '9007199254740993',
+    '0.1234567890123456', '00', '1.0', '-12.25', '100', '1e400', '0.30000000000000004', '5e-324', '-', '.5', '1.', '+1', '999999999999999.9'];
+  const names = ['f', 's', 'c8y_Temperature', 'T', 'value', 'unit', 'id', 'type', 'text', 'a b', 'a.b', 'Länge', '__proto__', '1', '\\u0041', 'time', 'source', ''];
+  const space = (): string => random.pick(['', '', '', '', ' ', '\n', '\t ', '\v', '\u00a0']);
+  const series = (): string => {
+    const unit = random.pick(['', '', ',"unit":"C"', ',"unit":"°C"', ',"unit":""', ',"unit":"\\"x"', ',"unit":7', ',"x":1', ',"value":7', ',"unit":"C","unit":"F"']);
+    return `${space()}"${random.pick(names)}":${space()}{"value":${random.pick(numbers)}${unit}}`;
+  };
+  const fragment = (): string => `"${random.pick(names)}":{${Array.from({ length: 1 + random.below(3) }, series).join(',')}${space()}}`;
+  const extras = ['"x":1', '"x":{}', '"x":{"a":1}', '"id":"7"', '"self":"x"', '"text":"t"', '"time":"2024-01-01"', '"type":"U"', '"source":{"id":"252"}'];
+  let taken = 0;
+  for (let round = 0; round < 40_000; round += 1) {
+    const parts = [
+      `"source":${random.pick(['{"id":"251"}', '{"id":"251"}', '{ "id" : "251" }', '{"id":251}', '{"id":"0251"}', '{"self":"x","id":"1"}', '{"id":"0"}', '{"id":"9999999999999999"}'])}`,
+      `"time":${random.pick([`"${TIME}"`, `"${TIME}"`, '"2024-05-02"', '"2024-05-02T12:00:00+02:00"', '"x"', '7'])}`,
+      `"type":${random.pick(['"T"', '"T"', '"Länge \\\\"', '"ü°"', '""', 'null', '"a"'])}`, fragment(),
+    ];
+    if (random.below(3) === 0) parts.push(fragment());
+    if (random.below(6) === 0) parts.push(random.pick(extras));
+    if (random.below(3) === 0) parts.sort(() => random.below(3) - 1);
+    if (random.below(20) === 0) parts.splice(random.below(parts.length), 1);
+    const body = Buffer.from(`${space()}{${parts.map((part) => space() + part).join(',')}${space()}}${space()}`);
+    if (random.below(4) === 0) {
+      const at = random.below(body.length);
+      if (random.below(2) === 0) body[at] = random.pick([0x20, 0x22, 0x7b, 0x7d, 0x2c, 0x3a, 0x30, 0x5c, 0x0b]);
+      else body.copyWithin(at, Math.min(at + 1, body.length - 1));
+    }
+    const fast = scanned(body);
+    if (fast === 'declined') continue;
+    taken += 1;
+    const slow = general(body);
+    if (JSON.stringify(fast) !== JSON.stringify(slow)) {
+      t.fail(`${JSON.stringify(body.toString())}: ${JSON.stringify(fast)}, general path ${JSON.stringify(slow)}, seed ${random.seed}`);
+      break;
+    }
+  }
+  t.ok(taken > 500, `${taken} taken, seed ${random.seed}`);
+  t.end();
+});
+
+t.test('the ordinary forms are scanned', (t) => {
+  const check = (body: string, takes: boolean): void => { t.equal(scanned(Buffer.from(body)) !== 'declined', takes, body.replace(/[^ -~]/g, '?')); };
+  check(one(), true);
+  check(one('-7'), true);
+  check(one('1.0'), true);
+  check('{"type":"T","time":"2024-05-02","source":{"id":"251"},"f":{"s":{"value":1}},"g":{"s":{"value":2},"t":{"value":3}}}', true);
+  check(one().replace('"unit"', '"einheit"'), false);
+  check(one().replace('"f"', '"\\u0066"'), false);
+  check(`{"source":{"id":"251"},"time":"${TIME}","type":"T"}`, false);
+  t.end();
+});

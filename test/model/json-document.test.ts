@@ -1,0 +1,115 @@
+/** Documents come back exactly as they were sent. */
+import t from 'tap';
+import { PlatformError } from '../../src/model/errors.ts';
+import {
+  NESTING_MAX, compact, joinMembers, mergeMembers, parseMembers, splitElements, splitMembers, stringMember,
+} from '../../src/model/json-document.ts';
+import { Random } from '../smartrest/random.ts';
+
+/** Without characters that end a line for some readers of the output. */
+const name = (text: string): string => JSON.stringify(text.slice(0, 80)).replace(/[^ -~]/g, '?');
+
+t.test('what was sent comes back, without white space outside of strings', (t) => {
+  const check = (sent: string, want: string = sent): void => { t.equal(joinMembers(parseMembers(sent)), want, name(sent)); };
+  check('{}');
+  check(' {\t\r\n } ', '{}');
+  check('{"b":1,"a":2,"10":3,"2":4,"1":5}');
+  check('{"n":1.0,"big":9007199254740993,"huge":1e400,"tiny":-0.0e-400,"e":1E+2,"z":-0}');
+  check('{"empty":{},"list":[],"nested":{"a":{},"b":[{}]},"c8y_IsDevice":{}}');
+  check('{"__proto__":{"x":1},"constructor":2,"toString":null,"":0}');
+  check('{"text":" a  b\\t\\n\\"\\\\ {[,:]} ","\\\\":"\\\\\\"","end":"\\\\"}');
+  check('{ "a" : [ 1 , { "b c" : " d " } , "e , f" ] , "g" : true }', '{"a":[1,{"b c":" d "},"e , f"],"g":true}');
+  check('{"umlaut":"Länge 温度 😀","温度":"\\u00e4\\ud83d\\ude00","\u2028":"\u2028\u2029\u00a0"}');
+  check('{"value":"\\ud800","\\udc00x":"\\udfff","/":"\\/"}');
+  check('{"a":1,"b":2,"a":3}', '{"a":3,"b":2}');
+  check('{"a":1,"b":2,"\\u0061":3}', '{"a":3,"b":2}');
+  check('{"__proto__":1,"__proto__":2}', '{"__proto__":2}');
+  check('{"\\u0041\\n":1}', '{"A\\n":1}');
+  t.end();
+});
+
+t.test('anything but one JSON object is refused with 400', (t) => {
+  const check = (text: string): void => {
+    try {
+      parseMembers(text);
+      t.fail(`taken: ${name(text)}`);
+    } catch (error) {
+      t.ok(error instanceof PlatformError && error.code === 'general/bad-json', name(text));
+    }
+  };
+  for (const text of ['', ' ', '[]', '1', '"a"', 'null', 'true', '{', '}', '{}{}', '{"a":1,}', '{a:1}', "{'a':1}", '{"a":01}', '{"a":+1}', '{"a":.5}',
+    '{"a":1.}', '{"a":NaN}', '{"a":"\t"}', '{"a":"\\x"}', '{"a":1}x', '\ufeff{}', '{\u00a0}', '{"a":1 "b":2}', '{\v}', '{"a"\f:1}', '{"a":"\\u12g4"}',
+    '{"a":undefined}', '{/**/}']) check(text);
+  check(`{"a":${'['.repeat(NESTING_MAX)}${']'.repeat(NESTING_MAX)}}`);
+  check(`{"a":${'{"b":'.repeat(NESTING_MAX)}1${'}'.repeat(NESTING_MAX)}}`);
+  check(`{"a":${'['.repeat(2_000_000)}${']'.repeat(2_000_000)}}`);
+  t.end();
+});
+
+t.test('nesting up to the bound is taken, brackets in strings do not count', (t) => {
+  const deep = `{"a":${'['.repeat(NESTING_MAX - 1)}${']'.repeat(NESTING_MAX - 1)},"s":"${'{['.repeat(1_000)}"}`;
+  t.equal(joinMembers(parseMembers(deep)), deep);
+  t.end();
+});
+
+t.test('merge: a member replaces the old one as a whole, null removes it', (t) => {
+  const check = (old: string, sent: string, want: string, changed = true): void => {
+    const members = parseMembers(old);
+    t.equal(mergeMembers(members, parseMembers(sent)), changed, `${old} + ${sent} changed`);
+    t.equal(joinMembers(members), want, `${old} + ${sent}`);
+  };
+  check('{"a":1,"b":2}', '{"a":3}', '{"a":3,"b":2}');
+  check('{"a":1}', '{"b":2}', '{"a":1,"b":2}');
+  check('{"a":{"x":1,"y":2}}', '{"a":{"x":3}}', '{"a":{"x":3}}');
+  check('{"a":1,"b":2}', '{"a":null}', '{"b":2}');
+  check('{"a":1}', '{"b":null}', '{"a":1}', false);
+  check('{"a":1}', '{"a":1}', '{"a":1}', false);
+  check('{"a":1}', '{}', '{"a":1}', false);
+  check('{"a":{"b":1}}', '{ "a" : { "b" : 1 } }', '{"a":{"b":1}}', false);
+  check('{"a":1}', '{"a":1.0}', '{"a":1.0}');
+  check('{"a":1}', '{"a":"null"}', '{"a":"null"}');
+  check('{"a":1}', '{"a":{"b":null}}', '{"a":{"b":null}}');
+  check('{"a":1}', '{"__proto__":{"b":1}}', '{"a":1,"__proto__":{"b":1}}');
+  check('{"__proto__":1,"a":1}', '{"__proto__":null}', '{"a":1}');
+  t.end();
+});
+
+t.test('members that hold a string', (t) => {
+  const members = parseMembers('{"s":"a\\"\\u00e4","n":1,"o":{},"l":["x"],"z":null,"e":""}');
+  for (const [name, want] of [['s', 'a"ä'], ['e', ''], ['n', undefined], ['o', undefined], ['l', undefined], ['z', undefined], ['?', undefined]]) {
+    t.equal(stringMember(members, name as string), want, name);
+  }
+  t.same(splitElements('[]'), []);
+  t.same(splitElements('[1,{"a":[1,2]},"x,]",[],null]'), ['1', '{"a":[1,2]}', '"x,]"', '[]', 'null']);
+  t.end();
+});
+
+t.test('random documents: split, join and compact agree with JSON.parse', (t) => {
+  const random = new Random();
+  const texts = ['', 'a', 'b c', '"', '\\', '\\"', '\n', '10', '2', '__proto__', 'ä温😀', '\ud800', ',', ':', '{', '}', '[', ']', ' \\ ', '\u0000'];
+  const space = (): string => random.pick(['', '', '', ' ', '\n\t', '\r ']);
+  const value = (depth: number): string => {
+    const kind = random.below(depth > 3 ? 4 : 6);
+    if (kind === 0) return random.pick(['0', '-1.50', '1e3', '12345678901234567890', '0.1']);
+    if (kind === 1) return random.pick(['true', 'false', 'null']);
+    if (kind <= 3) return JSON.stringify(random.pick(texts) + random.pick(texts));
+    const count = random.below(4);
+    const items = Array.from({ length: count }, () => `${space()}${value(depth + 1)}${space()}`);
+    if (kind === 4) return `[${count === 0 ? space() : items.join(',')}]`;
+    return `{${count === 0 ? space() : items.map((item) => `${space()}${JSON.stringify(random.pick(texts))}${space()}:${item}`).join(',')}}`;
+  };
+  for (let round = 0; round < 5_000; round += 1) {
+    const count = random.below(6);
+    const text = `{${Array.from({ length: count }, () => `${space()}${JSON.stringify(random.pick(texts))}:${value(0)}`).join(',')}${space()}}`;
+    const want = JSON.parse(text) as Record<string, unknown>;
+    const members = parseMembers(text);
+    const again = joinMembers(members);
+    const isRight = again === joinMembers(splitMembers(again)) && compact(again) === again
+      && JSON.stringify(JSON.parse(again)) === JSON.stringify(want)
+      && JSON.stringify([...members.keys()].sort()) === JSON.stringify(Object.keys(want).sort())
+      && [...members].every(([name, part]) => JSON.stringify(JSON.parse(part)) === JSON.stringify(want[name]));
+    if (!isRight) t.fail(`${JSON.stringify(text)}, seed ${random.seed}`);
+  }
+  t.pass(`seed ${random.seed}`);
+  t.end();
+});

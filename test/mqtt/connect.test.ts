@@ -1,0 +1,151 @@
+import t from 'tap';
+import { Harness, connectPacket, principalOf, publish, settle, subscribe, until } from './helpers/harness.ts';
+
+t.test('CONNACK codes of 3.1, 3.1.1 and 5.0', async (t) => {
+  const harness = new Harness();
+  const check = async (change: Record<string, unknown>, returnCode: number, reasonCode: number, clientId = 'c1') => {
+    for (const version of [3, 4, 5] as const) {
+      const client = await harness.connect(clientId, version, change);
+      const [connack] = client.take();
+      t.equal(connack.cmd, 'connack');
+      t.equal(version === 5 ? connack.reasonCode : connack.returnCode, version === 5 ? reasonCode : returnCode, `${clientId} version ${version}`);
+      t.equal(client.isEnded, returnCode !== 0);
+      if (version === 5 && returnCode !== 0) t.type(connack.properties?.reasonString, 'string');
+      client.drop();
+    }
+  };
+  await check({}, 0, 0);
+  await check({ password: Buffer.from('wrong') }, 4, 0x86);
+  await check({ username: undefined, password: undefined }, 4, 0x86);
+  await check({}, 5, 0x87, 'barred');
+  await check({}, 2, 0x85, 'no!');
+  harness.store.failure = new Error('store is away');
+  await check({}, 3, 0x88);
+  t.equal(harness.server.connectionsCount, 0);
+  t.equal(harness.server.sessions.sessionsCount, 0);
+  t.equal(harness.connectionsGauge, 0);
+});
+
+t.test('unknown protocol levels and names', async (t) => {
+  const harness = new Harness();
+  const connect = (name: string, level: number) => {
+    const body = Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([level, 2, 0, 0, 0, 1, 97])]);
+    const client = harness.client();
+    client.raw(Buffer.concat([Buffer.from([0x10, body.length]), body]));
+    return client;
+  };
+  for (const level of [0, 3, 6, 127]) {
+    const client = connect('MQTT', level);
+    t.same(client.writes, [Buffer.from([0x20, 2, 0, 1])], `level ${level}`);
+    t.ok(client.isEnded);
+  }
+  t.same(connect('MQIsdp', 4).writes, [Buffer.from([0x20, 2, 0, 1])]);
+  const other = connect('AMQP', 4);
+  t.same(other.writes, []);
+  t.ok(other.isEnded);
+});
+
+t.test('a client id that is empty', async (t) => {
+  const harness = new Harness();
+  const kept = await harness.connect('', 4, { clean: false });
+  t.equal(kept.take()[0].returnCode, 2);
+  const version5 = await harness.connect('', 5);
+  t.match(version5.take()[0], { reasonCode: 0, properties: { assignedClientIdentifier: 'certificate' } });
+});
+
+t.test('what CONNACK of 5.0 announces', async (t) => {
+  const harness = new Harness({ sessionExpirySeconds: 100 });
+  const client = await harness.connect('c1', 5, { properties: { sessionExpiryInterval: 500 } });
+  t.match(client.take()[0], { sessionPresent: false, properties: {
+    receiveMaximum: 1024, maximumPacketSize: 16384, sessionExpiryInterval: 100, subscriptionIdentifiersAvailable: false,
+    sharedSubscriptionAvailable: false,
+  } });
+  const method = await harness.connect('c2', 5, { properties: { authenticationMethod: 'x' } });
+  t.equal(method.take()[0].reasonCode, 0x8c);
+});
+
+t.test('packets behind CONNECT wait for its answer, in order', async (t) => {
+  const harness = new Harness();
+  let answer: (value: ReturnType<typeof principalOf>) => void = () => {};
+  harness.authenticate = () => new Promise((resolve) => { answer = resolve; });
+  const client = harness.client();
+  client.send(connectPacket('c1', 4), publish('a', '1', 1, 1));
+  client.send(publish('a', '2', 1, 2));
+  t.ok(client.isPaused);
+  answer(principalOf('u'));
+  await until(() => client.packets.length >= 3);
+  t.same(client.takeCommands(), ['connack', 'puback 1', 'puback 2']);
+  t.same(harness.received.map((one) => one.payload), ['1', '2']);
+  t.notOk(client.isPaused);
+});
+
+t.test('the client goes while it is being checked', async (t) => {
+  const harness = new Harness();
+  let answer: (value: ReturnType<typeof principalOf>) => void = () => {};
+  harness.authenticate = () => new Promise((resolve) => { answer = resolve; });
+  const one = harness.client();
+  one.send(connectPacket('c1', 4));
+  one.drop();
+  answer(principalOf('u'));
+  await settle();
+  t.equal(harness.links.length, 0);
+  harness.authenticate = (userName) => principalOf(userName);
+  const two = harness.client();
+  two.send(connectPacket('c1', 4));
+  two.drop();
+  await settle();
+  t.equal(harness.server.sessions.sessionsCount, 0);
+  t.equal(harness.links.length, 0);
+});
+
+t.test('no CONNECT in time, and no CONNECT at all', async (t) => {
+  const harness = new Harness();
+  const silent = harness.client();
+  harness.advance(9);
+  t.notOk(silent.isEnded);
+  harness.advance(1);
+  t.ok(silent.isEnded);
+  t.equal(harness.counts.get('mqtt/connect-timeout'), 1);
+  harness.advance(5);
+  t.ok(silent.isDestroyed, 'cut off when it does not close');
+  for (const packet of [publish('a', 'b'), subscribe(1, ['a', 0]), { cmd: 'pingreq' }, { cmd: 'pubrel', messageId: 1 }, { cmd: 'disconnect' }]) {
+    const client = harness.client();
+    client.send(packet);
+    t.ok(client.isEnded);
+    t.same(client.writes, []);
+  }
+  t.same(harness.errors, []);
+});
+
+t.test('a second CONNECT is a protocol error', async (t) => {
+  const harness = new Harness();
+  for (const version of [4, 5] as const) {
+    const client = await harness.connected('c1', version);
+    client.send(connectPacket('c1', version));
+    t.ok(client.isEnded);
+    if (version === 5) t.match(client.take(), [{ cmd: 'disconnect', reasonCode: 0x82 }]);
+  }
+});
+
+t.test('too many connections are told so', async (t) => {
+  const harness = new Harness({ connections: 2 });
+  await harness.connected('c1');
+  await harness.connected('c2');
+  const third = await harness.connect('c3', 5);
+  t.match(third.take(), [{ reasonCode: 0x97, properties: { reasonString: /mqtt\/connections/ } }]);
+  const fourth = await harness.connect('c4', 4);
+  t.equal(fourth.take()[0].returnCode, 3);
+  t.equal(harness.counts.get('mqtt/connections'), 2);
+});
+
+t.test('the server closes', async (t) => {
+  const harness = new Harness();
+  const version5 = await harness.connected('c5', 5);
+  const version4 = await harness.connected('c4', 4);
+  const closed = harness.server.close(50);
+  t.match(version5.take(), [{ cmd: 'disconnect', reasonCode: 0x8b }]);
+  version5.drop();
+  await closed;
+  t.ok(version4.isDestroyed);
+  t.equal(harness.client().connection, undefined);
+});

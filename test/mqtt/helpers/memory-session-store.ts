@@ -1,0 +1,79 @@
+/** SessionStore in memory. Every change takes effect at a later turn of the event loop, as a durable one would. */
+import type { SessionStore, StoredMessage, StoredSession } from '../../../src/mqtt/application.ts';
+
+interface Entry {
+  subscriptions: Map<string, 0 | 1 | 2>;
+  messages: Map<number, StoredMessage>;
+  received: Set<number>;
+  expirySeconds: number;
+  disconnectedAt: number;
+}
+
+export class MemorySessionStore implements SessionStore {
+  readonly entries = new Map<string, Entry>();
+  readonly calls: string[] = [];
+  /** Set to make every call fail. */
+  failure: Error | undefined = undefined;
+  /** Set to keep calls from taking effect until it resolves. */
+  gate: Promise<void> | undefined = undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  load(tenant: number, key: string): Promise<StoredSession | undefined> {
+    return this.#change(`load ${tenant}/${key}`, () => {
+      const entry = this.entries.get(`${tenant}/${key}`);
+      if (entry === undefined) return undefined;
+      return { ...entry, subscriptions: new Map(entry.subscriptions), messages: [...entry.messages.values()], received: [...entry.received] };
+    });
+  }
+
+  save(tenant: number, key: string, change: { subscriptions: ReadonlyMap<string, 0 | 1 | 2>; expirySeconds: number;
+    disconnectedAt: number; }): Promise<void> {
+    const subscriptions = new Map(change.subscriptions);
+    return this.#change(`save ${tenant}/${key}`, () => {
+      Object.assign(this.#entry(tenant, key), { ...change, subscriptions });
+    });
+  }
+
+  remove(tenant: number, key: string): Promise<void> {
+    return this.#change(`remove ${tenant}/${key}`, () => { this.entries.delete(`${tenant}/${key}`); });
+  }
+
+  addMessage(tenant: number, key: string, message: StoredMessage): Promise<void> {
+    return this.#change(`add ${message.id}`, () => {
+      const { id, topic, payload, qos } = message;
+      this.#entry(tenant, key).messages.set(id, { id, topic, payload: Uint8Array.from(payload), qos });
+    });
+  }
+
+  removeMessage(tenant: number, key: string, id: number): Promise<void> {
+    return this.#change(`drop ${id}`, () => { this.#entry(tenant, key).messages.delete(id); });
+  }
+
+  release(tenant: number, key: string, packetId: number): Promise<void> {
+    return this.#change(`release ${packetId}`, () => { this.#entry(tenant, key).received.delete(packetId); });
+  }
+
+  /** What the application does with a QoS 2 message. */
+  addReceived(tenant: number, key: string, packetId: number): void {
+    this.#entry(tenant, key).received.add(packetId);
+  }
+
+  #entry(tenant: number, key: string): Entry {
+    const name = `${tenant}/${key}`;
+    let entry = this.entries.get(name);
+    if (entry === undefined) {
+      entry = { subscriptions: new Map(), messages: new Map(), received: new Set(), expirySeconds: 0, disconnectedAt: 0 };
+      this.entries.set(name, entry);
+    }
+    return entry;
+  }
+
+  #change<T>(call: string, effect: () => T): Promise<T> {
+    this.calls.push(call);
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    const { gate } = this;
+    const result = this.#last.then(() => gate).then(() => new Promise<void>((resolve) => { setImmediate(resolve); })).then(effect);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}

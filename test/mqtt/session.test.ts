@@ -1,0 +1,237 @@
+import t from 'tap';
+import { Harness, publish, settle, subscribe, until } from './helpers/harness.ts';
+
+const message = (topic: string, payload: string, qos: 0 | 1 | 2) => ({ topic, payload: Buffer.from(payload), qos });
+const kept = { clean: false };
+
+t.test('SUBSCRIBE, delivery at the lower QoS, UNSUBSCRIBE', async (t) => {
+  for (const version of [3, 4, 5] as const) {
+    const harness = new Harness();
+    const client = await harness.connected('c1', version);
+    client.send(subscribe(1, ['s/ds', 1], ['forbidden', 1], ['s/dc/#', 2], ['a/#/b', 0], ['$share/g/x', 0]));
+    const [suback] = client.take();
+    t.same(suback.granted, version === 5 ? [1, 0x87, 2, 0x8f, 0x9e] : [1, 0x80, 2, 0x80, 0x80]);
+    const link = harness.link('c1');
+    t.same(link.subscribedFilters, ['s/ds', 's/dc/#']);
+    link.connection.deliver(message('s/ds', 'lower', 2));
+    link.connection.deliver(message('s/dc/x', 'two', 2));
+    link.connection.deliver(message('s/dc/x', 'zero', 0));
+    link.connection.deliver(message('s/e', 'no subscription', 1));
+    const packets = client.take();
+    t.same(packets.map((packet) => [packet.topic, packet.payload.toString(), packet.qos, packet.dup, packet.retain]),
+      [['s/ds', 'lower', 1, false, false], ['s/dc/x', 'two', 2, false, false], ['s/dc/x', 'zero', 0, false, false]]);
+    client.send({ cmd: 'puback', messageId: packets[0].messageId, reasonCode: 0 });
+    client.send({ cmd: 'pubrec', messageId: packets[1].messageId, reasonCode: 0 });
+    t.same(client.takeCommands(), [`pubrel ${packets[1].messageId}`]);
+    client.send({ cmd: 'pubcomp', messageId: packets[1].messageId, reasonCode: 0 });
+    t.equal(client.connection!.session!.inFlightMessages, 0);
+    client.send({ cmd: 'unsubscribe', messageId: 2, unsubscriptions: ['s/ds', 'never'] });
+    const [unsuback] = client.take();
+    if (version === 5) t.same(unsuback.granted, [0, 0x11]);
+    t.same(link.unsubscribed, ['s/ds']);
+    link.connection.deliver(message('s/ds', 'gone', 1));
+    t.same(client.take(), []);
+  }
+});
+
+t.test('SUBSCRIBE that is not well-formed', async (t) => {
+  const harness = new Harness();
+  const check = async (bytes: number[]) => {
+    const client = await harness.connected('c1');
+    client.raw(bytes);
+    t.ok(client.isEnded, `${bytes}`);
+  };
+  await check([0x82, 6, 0, 0, 0, 1, 97, 0]);
+  await check([0x82, 2, 0, 1]);
+  await check([0x82, 6, 0, 1, 0, 1, 0, 0]);
+  await check([0x82, 6, 0, 1, 0, 1, 0xff, 0]);
+  await check([0x82, 6, 0, 1, 0, 1, 97, 3]);
+  await check([0x82, 6, 0, 1, 0, 9, 97, 0]);
+  await check([0x80, 6, 0, 1, 0, 1, 97, 0]);
+  await check([0xa2, 2, 0, 1]);
+  await check([0xa2, 5, 0, 0, 0, 1, 97]);
+});
+
+t.test('the number of subscriptions is limited', async (t) => {
+  const harness = new Harness({ subscriptions: 2 });
+  const client = await harness.connected('c1', 5);
+  client.send(subscribe(1, ['a', 1], ['b', 1], ['c', 1], ['a', 0]));
+  t.same(client.take()[0].granted, [1, 1, 0x97, 0]);
+  t.equal(harness.counts.get('mqtt/subscriptions'), 1);
+});
+
+t.test('a session that is kept: subscriptions and messages, over reconnect and restart', async (t) => {
+  for (const [version, change] of [[4, kept], [5, { clean: false, properties: { sessionExpiryInterval: 1_000 } }]] as const) {
+    for (const restart of [false, true]) {
+      const harness = new Harness();
+      let client = await harness.connect('c1', version, change);
+      t.equal(client.take()[0].sessionPresent, false);
+      client.send(subscribe(1, ['s/ds', 1]));
+      await until(() => client.packets.length > 0);
+      t.same(client.takeCommands(), ['suback 1']);
+      harness.link('c1').connection.deliver(message('s/ds', 'unacknowledged', 1));
+      await until(() => client.packets.length > 0);
+      const [first] = client.take();
+      client.drop();
+      t.same(harness.offline, ['1/c1']);
+      await settle();
+      if (restart) harness.restart();
+      t.equal(await harness.server.deliverToSession(1, 'c1', message('s/ds', 'queued', 1)), true);
+      t.equal(await harness.server.deliverToSession(1, 'c1', message('s/e', 'queued', 1)), false);
+      t.equal(await harness.server.deliverToSession(1, 'unknown', message('s/ds', 'queued', 1)), false);
+      await settle();
+      if (restart) harness.restart();
+      client = await harness.connect('c1', version, change);
+      await until(() => client.packets.length >= 3);
+      const [connack, one, two] = client.take();
+      t.equal(connack.sessionPresent, true);
+      t.match(one, { dup: true, messageId: first.messageId });
+      t.same([one.payload.toString(), two.payload.toString()], ['unacknowledged', 'queued']);
+      t.ok(harness.link('c1').subscribedFilters.includes('s/ds'));
+      client.send({ cmd: 'puback', messageId: one.messageId, reasonCode: 0 }, { cmd: 'puback', messageId: two.messageId, reasonCode: 0 });
+      await settle();
+      t.equal(harness.store.entries.get('1/c1')!.messages.size, 0);
+      client.drop();
+      await settle();
+      client = await harness.connect('c1', version, { clean: true });
+      t.equal(client.take()[0].sessionPresent, false, 'a clean start discards it');
+      t.equal(harness.store.entries.has('1/c1'), false);
+      t.same(harness.errors, []);
+    }
+  }
+});
+
+t.test('a message is stored before it is sent', async (t) => {
+  const harness = new Harness();
+  const client = await harness.connected('c1', 4, kept);
+  client.send(subscribe(1, ['a', 2]));
+  await until(() => client.packets.length > 0);
+  client.take();
+  let open = () => {};
+  harness.store.gate = new Promise((resolve) => { open = resolve; });
+  harness.link('c1').connection.deliver(message('a', 'x', 2));
+  await settle();
+  t.same(client.take(), []);
+  open();
+  await until(() => client.packets.length > 0);
+  const [first] = client.take();
+  t.equal(harness.store.entries.get('1/c1')!.messages.size, 1);
+  client.send({ cmd: 'pubrec', messageId: first.messageId });
+  t.same(client.takeCommands(), [`pubrel ${first.messageId}`]);
+  client.drop();
+  const again = await harness.connected('c1', 4, kept);
+  t.same(again.takeCommands(), [`pubrel ${first.messageId}`], 'PUBREL again, not PUBLISH');
+  again.drop();
+  harness.restart();
+  const restarted = await harness.connected('c1', 4, kept);
+  t.match(restarted.take(), [{ cmd: 'publish', messageId: first.messageId, dup: true }], 'the same packet id after a restart');
+});
+
+t.test('a store that fails loses no connection', async (t) => {
+  const harness = new Harness();
+  const client = await harness.connected('c1', 4, kept);
+  client.send(subscribe(1, ['a', 1]));
+  await until(() => client.packets.length > 0);
+  client.take();
+  harness.store.failure = new Error('disk is full');
+  harness.link('c1').connection.deliver(message('a', 'x', 1));
+  await until(() => client.packets.length > 0);
+  t.equal(client.take()[0].payload.toString(), 'x');
+  t.equal(harness.counts.get('mqtt/session-store'), 1);
+  client.drop();
+  await settle();
+  t.equal(harness.counts.get('mqtt/session-store'), 2);
+});
+
+t.test('the window and the queue are bounded', async (t) => {
+  const harness = new Harness({ inFlightMessages: 2, queueMessages: 3 });
+  const client = await harness.connected('c1');
+  client.send(subscribe(1, ['a', 1]));
+  client.take();
+  for (let count = 1; count <= 7; count++) harness.link('c1').connection.deliver(message('a', `${count}`, 1));
+  const sent = client.take();
+  t.same(sent.map((packet) => packet.payload.toString()), ['1', '2']);
+  t.equal(harness.counts.get('mqtt/queue-messages'), 2);
+  for (const packet of sent) client.send({ cmd: 'puback', messageId: packet.messageId });
+  t.same(client.take().map((packet) => packet.payload.toString()), ['5', '6'], 'the oldest were dropped');
+  const bytes = new Harness({ inFlightMessages: 1, queueBytes: 100 });
+  const other = await bytes.connected('c1', 5, { properties: { receiveMaximum: 1, maximumPacketSize: 200 } });
+  other.send(subscribe(1, ['a', 1]));
+  other.take();
+  for (let count = 1; count <= 4; count++) bytes.link('c1').connection.deliver(message('a', 'x'.repeat(40), 1));
+  t.equal(other.take().length, 1);
+  t.equal(bytes.counts.get('mqtt/queue-bytes'), 1);
+  bytes.link('c1').connection.deliver(message('a', 'x'.repeat(90), 0));
+  bytes.link('c1').connection.deliver(message('a', 'x'.repeat(400), 0));
+  t.equal(other.take().length, 1, 'no packet beyond the Maximum Packet Size of the client');
+});
+
+t.test('takeover', async (t) => {
+  for (const change of [{}, kept]) {
+    const harness = new Harness();
+    const old = await harness.connected('c1', 5, { ...change, ...('clean' in change ? { properties: { sessionExpiryInterval: 99 } } : {}) });
+    const young = await harness.connected('d:c1', 4, change);
+    t.match(old.take(), [{ cmd: 'disconnect', reasonCode: 0x8e }]);
+    t.ok(old.isEnded);
+    old.drop();
+    young.send(publish('a', 'x', 1, 1));
+    t.same(young.takeCommands(), ['puback 1']);
+    t.same(harness.events.slice(0, 3), ['open', 'closed false', 'open']);
+    t.equal(harness.server.connectionsCount, 1);
+    t.equal(harness.server.sessions.sessionsCount, 1);
+  }
+});
+
+t.test('many CONNECT of one client at once: the last one has the session', async (t) => {
+  const harness = new Harness();
+  const clients = await Promise.all(Array.from({ length: 10 }, (_, index) => harness.connect('c1', 4, { clean: index % 3 === 0 })));
+  await settle();
+  t.equal(clients.filter((client) => !client.isEnded).length, 1);
+  t.notOk(clients[9].isEnded);
+  for (const client of clients) client.drop();
+  await settle();
+  t.equal(harness.server.connectionsCount, 0);
+  t.same(harness.errors, []);
+});
+
+t.test('expiry: in memory, after a restart, changed by DISCONNECT', async (t) => {
+  const change = { clean: false, properties: { sessionExpiryInterval: 700 } };
+  const harness = new Harness();
+  (await harness.connected('c1', 5, change)).drop();
+  await settle();
+  harness.advance(698);
+  t.equal(harness.store.entries.size, 1);
+  harness.advance(3);
+  await settle();
+  t.equal(harness.store.entries.size, 0);
+  t.equal(harness.server.sessions.sessionsCount, 0);
+  (await harness.connected('c2', 5, change)).drop();
+  await settle();
+  harness.restart();
+  harness.nowMs += 701_000;
+  t.equal((await harness.connect('c2', 5, change)).take()[0].sessionPresent, false);
+  const third = await harness.connected('c3', 5, change);
+  third.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 0 } });
+  await settle();
+  t.notOk(harness.store.entries.has('1/c3'));
+  const fourth = await harness.connected('c4', 5);
+  fourth.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 5 } });
+  t.match(fourth.take(), [{ cmd: 'disconnect', reasonCode: 0x82 }]);
+});
+
+t.test('sessions without a connection leave memory, not the store', async (t) => {
+  const harness = new Harness({ offlineSessions: 2 });
+  for (const clientId of ['c1', 'c2', 'c3', 'c4']) {
+    const client = await harness.connected(clientId, 4, kept);
+    client.send(subscribe(1, ['a', 1]));
+    await until(() => client.packets.length > 0);
+    client.drop();
+    await settle();
+  }
+  t.equal(harness.server.sessions.sessionsCount, 2);
+  t.ok(await harness.server.deliverToSession(1, 'c1', message('a', 'x', 1)));
+  await settle();
+  const client = await harness.connected('c1', 4, kept);
+  await until(() => client.packets.length > 0);
+  t.equal(client.take()[0].payload.toString(), 'x');
+});
