@@ -38,6 +38,10 @@ export class PublishScanner {
    * @param packetBytesMax longest packet that is taken.
    */
   scan(chunk: Buffer, offset: number, end: number, isVersion5: boolean, packetBytesMax: number): ScanResult {
+    const first = chunk[offset];
+    const qos = (first >> 1) & 3;
+    // [MQTT-3.3.1-4] QoS 3, [MQTT-3.3.1-2] DUP with QoS 0.
+    if (qos === 3 || (first & 0x0e) === 0x08) return SCAN.MALFORMED;
     const second = offset + 1 < end ? chunk[offset + 1] : 0x80;
     let position = offset + 2;
     let packetEnd: number;
@@ -52,10 +56,7 @@ export class PublishScanner {
     }
     if (packetEnd - offset > packetBytesMax) return SCAN.TOO_LARGE;
     if (packetEnd > end) return SCAN.INCOMPLETE;
-    const first = chunk[offset];
-    const qos = (first >> 1) & 3;
-    // [MQTT-3.3.1-4] QoS 3, [MQTT-3.3.1-2] DUP with QoS 0, and no room for the topic's length.
-    if (qos === 3 || (first & 0x0e) === 0x08 || position + 2 > packetEnd) return SCAN.MALFORMED;
+    if (position + 2 > packetEnd) return SCAN.MALFORMED;
     const topicStart = position + 2;
     const topicEnd = topicStart + (chunk[position] << 8 | chunk[position + 1]);
     if (topicEnd > packetEnd) return SCAN.MALFORMED;

@@ -218,6 +218,12 @@ export class MqttServer {
     const { link, session, will } = connection;
     this.#throttled.delete(connection);
     const close = (): void => { connection.link = undefined; };
+    try {
+      // The read that ended the connection may have brought messages before: `PUBLISH, DISCONNECT` is one segment as a rule.
+      link?.endOfRead();
+    } catch (error) {
+      this.#options.log.error({ err: error, clientId: connection.clientId }, 'mqtt link failed at the end of a read');
+    }
     if (link !== undefined && (isClean || will === undefined)) {
       close();
       connection.will = undefined;

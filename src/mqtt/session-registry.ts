@@ -29,7 +29,7 @@ export class SessionRegistry {
   readonly #wheel: TimerWheel;
 
   constructor(context: Omit<SessionContext, 'expired'>, wheel: TimerWheel) {
-    this.#context = { ...context, expired: (session) => this.#end(session) };
+    this.#context = { ...context, expired: (session) => { this.#end(session); } };
     this.#wheel = wheel;
   }
 
@@ -46,15 +46,15 @@ export class SessionRegistry {
     const name = nameOf(request.tenantNumber, request.key);
     this.#sessions.get(name)?.owner?.takenOver();
     let session = this.#sessions.get(name);
-    let isStoreRead = false;
-    if (session !== undefined && request.isClean) {
-      isStoreRead = session.loading === undefined;
-      this.#end(session);
-      session = undefined;
-    }
     if (session === undefined) {
       session = this.#create(name, request);
-      if (!isStoreRead) session.loading = this.#load(session, request.isClean);
+      session.loading = this.#load(session, request.isClean);
+    } else if (request.isClean) {
+      const wasRead = session.loading === undefined;
+      const removal = this.#end(session);
+      session = this.#create(name, request);
+      // Nothing of the old session may come back after CONNACK, not even after a crash.
+      session.loading = wasRead ? removal : this.#load(session, true);
     } else {
       session.waitingWill?.sessionContinues();
     }
@@ -74,7 +74,10 @@ export class SessionRegistry {
   detach(session: Session, owner: SessionOwner): void {
     if (session.owner !== owner) return;
     session.owner = undefined;
-    if (session.expirySeconds === 0) return this.#end(session);
+    if (session.expirySeconds === 0) {
+      this.#end(session);
+      return;
+    }
     session.disconnectedAt = this.#context.now();
     this.#saveInBackground(session);
     this.#becameOffline(session);
@@ -174,13 +177,15 @@ export class SessionRegistry {
     }
   }
 
-  /** The session is over: what it has is discarded. */
-  #end(session: Session): void {
-    if (session.hasEnded) return;
+  /** The session is over: what it has is discarded. @returns when the store has forgotten it, undefined if it never knew it. */
+  #end(session: Session): Promise<void> | undefined {
+    if (session.hasEnded) return undefined;
     this.#forget(session);
     session.waitingWill?.sessionEnds();
-    if (!session.isDurable) return;
-    this.#inBackground(session, this.#context.store.remove(session.tenantNumber, session.key), 'removed');
+    if (!session.isDurable) return undefined;
+    const removal = this.#context.store.remove(session.tenantNumber, session.key);
+    this.#inBackground(session, removal, 'removed');
+    return removal;
   }
 
   #inBackground(session: Session, write: Promise<void>, what: string): void {

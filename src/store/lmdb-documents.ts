@@ -19,8 +19,8 @@ export class LmdbDocuments implements Documents {
   }
 
   get(collection: Collection, tenant: number, id: string): string | undefined {
-    if (id.length > KEY_BYTES_MAX) return undefined;
-    return this.#environment.documents.get(keyOf(collection, tenant, id));
+    const key = `${CODES[collection]}${tenant}/${id}`;
+    return isTooLong(key) ? undefined : this.#environment.documents.get(key);
   }
 
   getMany(collection: Collection, tenant: number, ids: readonly string[]): (string | undefined)[] {
@@ -29,22 +29,25 @@ export class LmdbDocuments implements Documents {
 
   list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }): { id: string; value: string }[] {
     const base = `${CODES[collection]}${tenant}/`;
-    const start = base + (options.after ?? prefix);
     const found: { id: string; value: string }[] = [];
+    if (isTooLong(base + prefix)) return found;
+    const { after } = options;
+    const start = base + (after !== undefined && !isTooLong(base + after) && inByteOrder(prefix, after) ? after : prefix);
     for (const { key, value } of this.#environment.documents.getRange({ start })) {
       if (!key.startsWith(base + prefix) || found.length >= options.limit) break;
       const id = key.slice(base.length);
-      if (id !== options.after) found.push({ id, value });
+      if (id !== after) found.push({ id, value });
     }
     return found;
   }
 
   async commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {
     const { documents } = this.#environment;
+    // Before the first write: a key that is refused must not leave half of the commit behind.
+    const writes = Array.from(changes, ({ collection, tenant, id, value }) => ({ key: keyOf(collection, tenant, id), value }));
     // All operations of one event turn are one LMDB transaction; the callback keeps them atomic in any case.
     await documents.batch(() => {
-      for (const { collection, tenant, id, value } of changes) {
-        const key = keyOf(collection, tenant, id);
+      for (const { key, value } of writes) {
         if (value === undefined) void documents.remove(key);
         else void documents.put(key, value);
       }
@@ -59,6 +62,12 @@ export class LmdbDocuments implements Documents {
 
 function keyOf(collection: Collection, tenant: number, id: string): string {
   const key = `${CODES[collection]}${tenant}/${id}`;
-  if (Buffer.byteLength(key) > KEY_BYTES_MAX) throw new Error(`document key of ${Buffer.byteLength(key)} bytes; at most ${KEY_BYTES_MAX}`);
+  if (isTooLong(key)) throw new Error(`document key of ${Buffer.byteLength(key)} bytes; at most ${KEY_BYTES_MAX}`);
   return key;
 }
+
+/** UTF-8 has one to three bytes for each unit of a JavaScript string. */
+const isTooLong = (key: string): boolean => key.length * 3 > KEY_BYTES_MAX && Buffer.byteLength(key) > KEY_BYTES_MAX;
+
+/** Whether `a` does not come behind `b`. */
+const inByteOrder = (a: string, b: string): boolean => b.startsWith(a) || Buffer.compare(Buffer.from(a), Buffer.from(b)) <= 0;

@@ -47,7 +47,8 @@ t.test('unknown protocol levels and names', async (t) => {
 
 t.test('a client id that is empty', async (t) => {
   const harness = new Harness();
-  const kept = await harness.connect('', 4, { clean: false });
+  const kept = harness.client();
+  kept.raw([0x10, 12, 0, 4, 77, 81, 84, 84, 4, 0, 0, 0, 0, 0]);
   t.equal(kept.take()[0].returnCode, 2);
   const version5 = await harness.connect('', 5);
   t.match(version5.take()[0], { reasonCode: 0, properties: { assignedClientIdentifier: 'certificate' } });
@@ -148,4 +149,12 @@ t.test('the server closes', async (t) => {
   await closed;
   t.ok(version4.isDestroyed);
   t.equal(harness.client().connection, undefined);
+});
+
+t.test('PUBLISH and DISCONNECT in one read', async (t) => {
+  const harness = new Harness();
+  const client = await harness.connected('c1');
+  client.send(publish('a', 'x', 1, 1), { cmd: 'disconnect' });
+  t.equal(harness.link('c1').reads, 1, 'the application is told that the read has ended, before the link closes');
+  t.equal(harness.link('c1').closedWith, true);
 });

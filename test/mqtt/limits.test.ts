@@ -74,7 +74,7 @@ t.test('over the rate messages wait; over the queue the client goes', async (t) 
 t.test('a client that does not read', async (t) => {
   const harness = new Harness({ writeBytes: 1_000, writeStallSeconds: 30 });
   const message = { topic: 'a', payload: Buffer.alloc(300), qos: 0 as const };
-  const open = async (clientId: string, change: object) => {
+  const open = async (clientId: string, change: Record<string, unknown>) => {
     const client = await harness.connected(clientId, 4, change);
     client.send(subscribe(1, ['a', 1]));
     while (client.packets.length === 0) await new Promise((resolve) => { setImmediate(resolve); });

@@ -20,7 +20,7 @@ t.test('a will is published before the link closes, unless DISCONNECT came', asy
   asked.send({ cmd: 'disconnect', reasonCode: 4 });
   t.same(harness.events, ['open', 'publish s/us 400,gone', 'closed false']);
   harness.events.length = 0;
-  (await harness.connected('c1', 4, will())).raw([0xff, 0xff]);
+  (await harness.connected('c1', 4, will())).raw([0xff, 0]);
   t.same(harness.events, ['open', 'publish s/us 400,gone', 'closed false'], 'after a protocol error');
   harness.events.length = 0;
   await harness.connected('c1', 4, will());

@@ -1,0 +1,194 @@
+/** The whole server as a process of its own, in its own data directory, and a plain HTTP client for what tests look up. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { cleanEnvironment, scratchDirectory, until } from './setup-command.ts';
+
+/** Where the build is: that of the repository, or another that a run names. */
+export const DIST = resolve(process.env['MILLRACE_TEST_DIST'] ?? join(import.meta.dirname, '../../dist'));
+const MAIN = join(DIST, 'src', 'main.js');
+
+export const TENANT = 't1';
+export const PASSWORD = 'mill-Race-7';
+export const MANAGEMENT_PASSWORD = 'mill-Race-8';
+
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 15_000;
+
+interface Teardown { teardown(action: () => unknown): void }
+
+/** One answer, with its text as it came. */
+export class Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+
+  constructor(status: number, headers: Headers, text: string) {
+    this.status = status;
+    this.headers = headers;
+    this.text = text;
+  }
+
+  /** The body as JSON; tests look into it freely. */
+  get json(): any { return JSON.parse(this.text); }
+}
+
+export interface RequestOptions {
+  /** An object is sent as JSON, a text as it is. */
+  readonly body?: object | string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** HTTP requests of one user. */
+export class Rest {
+  readonly url: string;
+  readonly #authorization: string;
+
+  /** @param user `<tenant>/<user>` or the user alone. */
+  constructor(url: string, user: string, password: string) {
+    this.url = url;
+    this.#authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+  }
+
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<Reply> {
+    const { body } = options;
+    const response = await fetch(path.startsWith('http') ? path : this.url + path, {
+      method, headers: { authorization: this.#authorization, accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    return new Reply(response.status, response.headers, await response.text());
+  }
+
+  get(path: string): Promise<Reply> { return this.request('GET', path); }
+  post(path: string, body: object | string): Promise<Reply> { return this.request('POST', path, { body }); }
+  put(path: string, body: object | string): Promise<Reply> { return this.request('PUT', path, { body }); }
+  delete(path: string): Promise<Reply> { return this.request('DELETE', path); }
+
+  /** JSON of a GET. @throws when the status is not 200. */
+  async read(path: string): Promise<any> {
+    const reply = await this.get(path);
+    if (reply.status !== 200) throw new Error(`GET ${path}: ${reply.status} ${reply.text}`);
+    return reply.json;
+  }
+
+  /** JSON of a POST. @throws when the status is not 201. */
+  async create(path: string, body: object | string): Promise<any> {
+    const reply = await this.post(path, body);
+    if (reply.status !== 201) throw new Error(`POST ${path}: ${reply.status} ${reply.text}`);
+    return reply.json;
+  }
+
+  /** Id of the managed object of a serial; undefined when there is none. */
+  async idOf(serial: string): Promise<string | undefined> {
+    const reply = await this.get(`/identity/externalIds/c8y_Serial/${encodeURIComponent(serial)}`);
+    return reply.status === 200 ? reply.json.managedObject.id as string : undefined;
+  }
+
+  /** The managed object of a serial. @throws when there is none. */
+  async deviceOf(serial: string): Promise<any> {
+    const id = await this.idOf(serial);
+    if (id === undefined) throw new Error(`no device ${serial}`);
+    return this.read(`/inventory/managedObjects/${id}`);
+  }
+
+  /** A new object with agent and device markers. @returns its id. */
+  async createDevice(name: string, fragments: object = {}): Promise<string> {
+    return (await this.create('/inventory/managedObjects', { name, c8y_IsDevice: {}, com_cumulocity_model_Agent: {}, ...fragments })).id as string;
+  }
+}
+
+export class RunningServer {
+  readonly data: string;
+  readonly url: string;
+  readonly httpPort: number;
+  readonly mqttPort: number;
+  readonly mqttTlsPort: number | undefined;
+  readonly child: ChildProcess;
+  readonly rest: Rest;
+  readonly management: Rest;
+  readonly #ended: Promise<number | null>;
+  readonly #errors: () => string;
+
+  constructor(data: string, started: Started) {
+    const ports = /URL\s+http:\/\/[^:]+:(\d+)[\s\S]*MQTT port\s+(\d+)(?:, with TLS (\d+))?/.exec(started.output());
+    if (!ports) throw new Error(`no ports in ${started.output()}`);
+    this.data = data;
+    this.httpPort = Number(ports[1]);
+    this.mqttPort = Number(ports[2]);
+    this.mqttTlsPort = ports[3] === undefined ? undefined : Number(ports[3]);
+    this.url = `http://127.0.0.1:${this.httpPort}`;
+    this.child = started.child;
+    this.rest = new Rest(this.url, `${TENANT}/admin`, PASSWORD);
+    this.management = new Rest(this.url, 'management/admin', MANAGEMENT_PASSWORD);
+    this.#ended = started.ended;
+    this.#errors = started.errors;
+  }
+
+  /** Lines of the log from level `warn` on. */
+  get complaints(): string[] {
+    return this.#errors().split('\n').filter((line) => line !== '' && !/"level":(10|20|30),/.test(line));
+  }
+
+  /** @returns the exit code. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    const code = await this.#ended;
+    clearTimeout(timer);
+    return code;
+  }
+}
+
+interface Started { readonly child: ChildProcess; readonly ended: Promise<number | null>; output(): string; errors(): string }
+
+function spawnServer(data: string, flags: readonly string[]): Started {
+  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: npm run build`);
+  const child = spawn(process.execPath, [MAIN, 'serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0', '--mqtt-tls-port', '0',
+    '--data', data, '--log-format', 'json', ...flags], {
+    env: cleanEnvironment({ MILLRACE_ADMIN_PASSWORD: PASSWORD, MILLRACE_MANAGEMENT_PASSWORD: MANAGEMENT_PASSWORD }), stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  let errors = '';
+  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
+  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString(); });
+  const ended = new Promise<number | null>((done) => { child.on('close', (code) => done(code)); });
+  return { child, ended, output: () => output, errors: () => errors };
+}
+
+/** Starts the server and ends it with the test. @param options.data an existing data directory, for a second start. */
+export async function startServer(t: Teardown, options: { readonly data?: string; readonly flags?: readonly string[] } = {}): Promise<RunningServer> {
+  const data = options.data ?? scratchDirectory(t);
+  const started = spawnServer(data, options.flags ?? []);
+  // Registered before anything can fail: the process never outlives the test.
+  t.teardown(async () => {
+    if (started.child.exitCode !== null || started.child.signalCode !== null) return;
+    started.child.kill('SIGTERM');
+    const timer = setTimeout(() => started.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    await started.ended;
+    clearTimeout(timer);
+  });
+  await until('the server has started', () => {
+    if (started.child.exitCode !== null) throw new Error(`the server ended: ${started.errors()}`);
+    return started.output().includes('curl -u');
+  }, START_TIMEOUT_MS);
+  return new RunningServer(data, started);
+}
+
+/** Polls until `read` gives something. @throws after the deadline, with the last value or error. */
+export async function eventually<Value>(what: string, read: () => Value | undefined | false | Promise<Value | undefined | false>, timeoutMs = 10_000): Promise<Value> {
+  let found: Value | undefined | false;
+  let failure: unknown;
+  await until(what, async () => {
+    try {
+      found = await read();
+      failure = undefined;
+    } catch (error) {
+      failure = error;
+      return false;
+    }
+    return found !== undefined && found !== false;
+  }, timeoutMs).catch((error: Error) => { throw failure === undefined ? error : new Error(`${error.message}: ${(failure as Error).message}`); });
+  return found as Value;
+}
