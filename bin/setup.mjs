@@ -46,8 +46,11 @@ function isInstallStale() {
   if (!existsSync(installedPath)) return true;
   const installed = JSON.parse(readFileSync(installedPath, 'utf8')).packages;
   const wanted = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-  return Object.entries(wanted).some(([path, entry]) => path !== ''
-    && installed[path]?.version !== entry.version && !(installed[path] === undefined && (entry.optional || entry.devOptional || entry.peer)));
+  const isMissing = ([path, { version, optional, devOptional, peer }]) => {
+    const mayBeAbsent = installed[path] === undefined && (optional || devOptional || peer);
+    return path !== '' && installed[path]?.version !== version && !mayBeAbsent;
+  };
+  return Object.entries(wanted).some(isMissing);
 }
 
 /** Installs the packages of the lock when they are missing or stale. Ends the process when that fails. */
@@ -122,7 +125,8 @@ export async function ensurePrograms(programs) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
   const stdio = ['ignore', 'ignore', 2];
   await run('apt-get', ['-qq', 'update'], { env, stdio });
-  await run('apt-get', ['-qq', 'install', '-y', '--no-install-recommends', ...new Set(missing.map((name) => programs[name]))], { env, stdio });
+  const packages = new Set(missing.map((name) => programs[name]));
+  await run('apt-get', ['-qq', 'install', '-y', '--no-install-recommends', ...packages], { env, stdio });
   const left = missing.filter((name) => !hasProgram(name));
   if (left.length > 0) say(`still missing after apt-get: ${left.join(', ')}`);
   return left;

@@ -136,7 +136,9 @@ function relationMistakes(config: Config): string[] {
   if (tlsKey !== undefined && mqttTlsPort !== 0 && (mqttTlsPort === httpPort || mqttTlsPort === mqttPort)) {
     mistakes.push(`--mqtt-tls-port is ${mqttTlsPort}, which another listener has; it takes a port of its own`);
   }
-  if (config.tenant === 'management') mistakes.push('--tenant is "management"; that is the tenant which manages the others: take another id');
+  if (config.tenant === 'management') {
+    mistakes.push('--tenant is "management"; that is the tenant which manages the others: take another id');
+  }
   return mistakes;
 }
 

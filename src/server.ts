@@ -70,7 +70,7 @@ class Core {
   readonly config: Config;
   readonly log: Log;
   readonly data: string;
-  readonly metrics = new Metrics();
+  readonly metrics: Metrics;
   readonly environment;
   readonly journal;
   readonly documents;
@@ -97,6 +97,7 @@ class Core {
   private constructor(config: Config, log: Log, data: string, engine: EmbeddedClickHouse, clickHouse: ClickHouse) {
     this.config = config;
     this.log = log;
+    this.metrics = new Metrics(log);
     this.data = data;
     this.engine = engine;
     this.clickHouse = clickHouse;

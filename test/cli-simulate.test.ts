@@ -116,7 +116,8 @@ t.test('connections that break are opened again and nothing is forgotten', { ski
   const isUp = async (): Promise<boolean> => (await millrace(['simulate', '--mqtt-port', String(port), '--password', 'x',
     '--host', '127.0.0.1', '--duration', '1', '--devices', '1'])).code === 0;
   await until('the broker answers', isUp);
-  const fleet = start(COMMAND, ['simulate', '--mqtt-port', String(port), '--password', 'x', '--host', '127.0.0.1', '--devices', '20', '--rate', '200']);
+  const fleet = start(COMMAND, ['simulate', '--mqtt-port', String(port), '--password', 'x', '--host', '127.0.0.1',
+    '--devices', '20', '--rate', '200']);
   await until('all connected', () => fleet.output().stderr.includes('connected 20/20'));
   broker.kill('SIGKILL');
   await until('the loss shows', () => fleet.output().stderr.includes('connected 0/20'));

@@ -103,7 +103,8 @@ t.test('the file', async (t) => {
   t.match(mistakes({ config: join(directory, 'absent') }), [/cannot be read: ENOENT/]);
   t.match(mistakes({ config: file('{') }), [/cannot be read: /]);
   t.match(mistakes({ config: file('[]') }), [/holds an array; it takes a JSON object/]);
-  t.match(mistakes({ config: file('{"htpp-port": 1, "http-port": "x"}') }), [/"http-port" in .* is "x"/, /"htpp-port" in .*did you mean "http-port"/]);
+  t.match(mistakes({ config: file('{"htpp-port": 1, "http-port": "x"}') }),
+    [/"http-port" in .* is "x"/, /"htpp-port" in .*did you mean "http-port"/]);
   t.match(mistakes({ config: file('{"config": "other"}') }), [/"config" in .* is no setting/]);
 });
 

@@ -31,6 +31,8 @@ interface Reply { resolve: (answer: unknown) => void; reject: (error: Error) => 
 /** One journal group on its way through the actors. */
 interface Group {
   readonly lastSeq: number;
+  /** Handled again after a restart: its follow-ups wait for `resumeFollowUps`, as their numbers come behind what is still to be replayed. */
+  readonly isReplay: boolean;
   outstanding: number;
   readonly contexts: ActorContext[];
   readonly outcomes: { seq: number; answer: unknown; error: PlatformError | undefined; pendingId: string | undefined }[];
@@ -51,7 +53,7 @@ export interface ActorSystemOptions {
 }
 
 export class ActorSystem {
-  /** State is committed up to here. */
+  /** State contains every command up to here, on disk: what is at or below it is not needed for recovery. */
   committedSeq = 0;
   commandsCount = 0;
   readonly #options: ActorSystemOptions;
@@ -64,6 +66,9 @@ export class ActorSystem {
   #current: Group | undefined;
   #passedCount = 0;
   #commits: Promise<void> = Promise.resolve();
+  #commitsUnderWay = 0;
+  /** Last sequence of the newest group without commands. */
+  #emptySeq = 0;
 
   constructor(options: ActorSystemOptions) {
     this.#options = options;
@@ -82,16 +87,17 @@ export class ActorSystem {
 
   /**
    * Handles a durable group. JSON commands go to their actors, measurements to their subscribers.
+   * @param replayThrough only in recovery, before anything new is appended: commands up to here are in the state already.
    * @returns rows that were decided at once (all of them, on a store that answers at once).
    */
-  handleGroup(firstSeq: number, records: Buffer, replayThrough = 0): { lastSeq: number; rows: readonly HistoryRow[] } {
+  handleGroup(firstSeq: number, records: Buffer, replayThrough?: number): { lastSeq: number; rows: readonly HistoryRow[] } {
     const commands: JournalCommand[] = [];
     let seq = firstSeq;
     for (let at = 0; at < records.length; seq += 1) {
       const kind = records[at + 5];
       if (kind === COMMAND.MEASUREMENT) {
-        if (replayThrough === 0) this.#notifyMeasurement(records, at);
-      } else if (seq > replayThrough) {
+        if (replayThrough === undefined) this.#notifyMeasurement(records, at);
+      } else if (replayThrough === undefined || seq > replayThrough) {
         commands.push(decodeCommand(records, at, seq));
       }
       at += records.readUInt32LE(at);
@@ -101,7 +107,7 @@ export class ActorSystem {
       this.#passedGroup(lastSeq);
       return { lastSeq, rows: [] };
     }
-    const group: Group = { lastSeq, outstanding: commands.length, contexts: [], outcomes: [], rows: [] };
+    const group: Group = { lastSeq, isReplay: replayThrough !== undefined, outstanding: commands.length, contexts: [], outcomes: [], rows: [] };
     this.#groups.push(group);
     this.#current = group;
     for (const command of commands) this.#deliver(command, group);
@@ -112,16 +118,21 @@ export class ActorSystem {
 
   /** A group without commands changes no state; the position is saved now and then, so that a restart need not read them all. */
   #passedGroup(lastSeq: number): void {
+    // The state contains it as soon as what is under way is on disk: the journal may be trimmed.
+    this.#emptySeq = lastSeq;
+    if (this.#commitsUnderWay === 0) this.committedSeq = lastSeq;
     this.#passedCount += 1;
     if (this.#passedCount < PASSED_GROUPS_MAX) return;
     this.#passedCount = 0;
     this.#options.documents.commit([], lastSeq).catch((error: Error) => { this.#options.onCommitFailed(error); });
   }
 
-  /** Rows of groups with a last sequence in (after, through] whose outbox entry may not be on disk yet. */
+  /** Rows of commands with a sequence in (after, through] whose outbox entry may not be on disk yet. */
   uncommittedRows(after: number, through: number): HistoryRow[] {
     const rows: HistoryRow[] = [];
-    for (const [lastSeq, group] of this.#uncommittedRows) if (lastSeq > after && lastSeq <= through) rows.push(...group);
+    for (const [lastSeq, group] of this.#uncommittedRows) {
+      if (lastSeq > after) rows.push(...group.filter(({ seq }) => seq > after && seq <= through));
+    }
     return rows;
   }
 
@@ -196,6 +207,7 @@ export class ActorSystem {
         this.#uncommittedRows.set(group.lastSeq, group.rows);
         changes.push({ collection: 'meta', tenant: 0, id: outboxKey(group.lastSeq), value: JSON.stringify(group.rows) });
       }
+      this.#commitsUnderWay += 1;
       const commit = this.#options.documents.commit(changes, group.lastSeq).then(
         () => { this.#committed(group, changes); },
         (error: Error) => { this.#options.onCommitFailed(error); },
@@ -205,11 +217,12 @@ export class ActorSystem {
   }
 
   #committed(group: Group, changes: readonly DocumentChange[]): void {
-    this.committedSeq = group.lastSeq;
+    this.#commitsUnderWay -= 1;
+    this.committedSeq = this.#commitsUnderWay === 0 && this.#groups.length === 0 ? Math.max(group.lastSeq, this.#emptySeq) : group.lastSeq;
     this.#state.committed(changes, group.lastSeq);
     this.#uncommittedRows.delete(group.lastSeq);
     for (const context of group.contexts) {
-      this.#followUps.send(context);
+      if (!group.isReplay) this.#followUps.send(context);
       const { kind, tenant, body } = context.command;
       if (kind === COMMAND.USER_PUT || kind === COMMAND.USER_DELETE) this.#options.onUserChanged(tenant, (body as { userName: string }).userName);
       if (!isNotified(context.command.mode)) continue;

@@ -40,17 +40,22 @@ export class ProjectorMemory implements ProjectorProgress {
   async outbox(after: number, through: number): Promise<HistoryRow[]> {
     // First what is not on disk yet: whatever is committed in between is then found twice, not missed.
     const uncommitted = this.#actors.uncommittedRows(after, through);
-    const entries = await this.#entries(after, through);
-    return [...entries.flatMap(({ value }) => JSON.parse(value) as HistoryRow[]), ...uncommitted];
+    const entries = await this.#entries(after, through, true);
+    const rows = entries.flatMap(({ value }) => JSON.parse(value) as HistoryRow[]).filter(({ seq }) => seq > after && seq <= through);
+    return [...rows, ...uncommitted];
   }
 
-  async #entries(after: number, through: number): Promise<{ id: string; value: string }[]> {
+  /** Entries of groups whose last sequence is in (after, through]. @param withNext also the next one: its group may begin in this range. */
+  async #entries(after: number, through: number, withNext = false): Promise<{ id: string; value: string }[]> {
     const found: { id: string; value: string }[] = [];
     const last = outboxKey(through);
     for (let from = outboxKey(after); ;) {
       const page = await this.#documents.list('meta', 0, OUTBOX_PREFIX, { after: from, limit: PAGE });
-      for (const entry of page) if (entry.id <= last) found.push(entry);
-      if (page.length < PAGE || page[page.length - 1].id > last) return found;
+      for (const entry of page) {
+        if (entry.id <= last || withNext) found.push(entry);
+        if (entry.id >= last) return found;
+      }
+      if (page.length < PAGE) return found;
       from = page[page.length - 1].id;
     }
   }

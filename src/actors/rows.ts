@@ -13,7 +13,7 @@ const NOT_FRAGMENTS: ReadonlySet<string> = new Set(['id', 'self', 'type', 'name'
 const fragmentNames = (members: Members): string[] => [...members.keys()].filter((name) => !NOT_FRAGMENTS.has(name));
 
 function columns(command: JournalCommand, table: string, values: object): HistoryRow {
-  return { table, text: JSON.stringify({ tenant: command.tenant, ...values, version: command.seq, shard: command.shard, seq: command.seq }) };
+  return { table, seq: command.seq, text: JSON.stringify({ tenant: command.tenant, ...values, version: command.seq, shard: command.shard, seq: command.seq }) };
 }
 
 /** DateTime64(3) as ClickHouse reads it from text. */

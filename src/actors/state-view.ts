@@ -15,11 +15,16 @@ export class NotLoaded extends Error {
 interface Entry { value: string | undefined; group: number; collection: Collection; tenant: number; id: string }
 
 const LIST_PAGE = 1_000;
+/** Fetched results kept at most. */
+const FETCHED_MAX = 20_000;
 
 export class StateView {
   readonly #documents: Documents;
   readonly #overlay = new Map<string, Entry>();
-  /** Results that a store answered asynchronously, for the handler's next run; emptied with each group. */
+  /**
+   * Results that a store answered asynchronously, for the handler's next run. A commit drops only what it changed: a handler that needs many
+   * documents would not get ahead under a steady load otherwise.
+   */
   readonly #fetched = new Map<string, unknown>();
 
   constructor(documents: Documents) {
@@ -64,7 +69,17 @@ export class StateView {
       const key = `${collection}/${tenant}/${id}`;
       if (this.#overlay.get(key)?.group === group) this.#overlay.delete(key);
     }
-    this.#fetched.clear();
+    if (this.#fetched.size > FETCHED_MAX) this.#fetched.clear();
+    if (this.#fetched.size === 0) return;
+    const lists = new Set<string>();
+    for (const { collection, tenant, id } of changes) {
+      this.#fetched.delete(`${collection}/${tenant}/${id}`);
+      lists.add(`list ${collection}/${tenant}/`);
+    }
+    for (const key of this.#fetched.keys()) {
+      if (!key.startsWith('list ')) continue;
+      for (const list of lists) if (key.startsWith(list)) this.#fetched.delete(key);
+    }
   }
 
   get overlaySize(): number { return this.#overlay.size; }

@@ -24,20 +24,45 @@ import * as schemas from './schemas.ts';
 
 const READ = ['ROLE_ALARM_READ'];
 const ADMIN = ['ROLE_ALARM_ADMIN'];
-const FIXED = ['id', 'source', 'type', 'time', 'creationTime', 'lastUpdated', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history'];
-const FILTERS = { ...SOURCE, ...HIERARCHY, status: listParameter(Type.Enum([...ALARM_STATUSES]), 'Statuses, comma separated'),
-  severity: listParameter(Type.Enum([...ALARM_SEVERITIES]), 'Severities, comma separated'), type: listParameter(Type.String(), 'Types, comma separated'),
-  resolved: flag('true: CLEARED; false: ACTIVE and ACKNOWLEDGED; wins over status'), ...RANGE, ...CREATED, ...LAST_UPDATED };
+const FIXED = [
+  'id',
+  'source',
+  'type',
+  'time',
+  'creationTime',
+  'lastUpdated',
+  'count',
+  'firstOccurrenceTime',
+  'firstOccurenceTime',
+  'history',
+];
+const FILTERS = {
+  ...SOURCE,
+  ...HIERARCHY,
+  status: listParameter(Type.Enum([...ALARM_STATUSES]), 'Statuses, comma separated'),
+  severity: listParameter(Type.Enum([...ALARM_SEVERITIES]), 'Severities, comma separated'),
+  type: listParameter(Type.String(), 'Types, comma separated'),
+  resolved: flag('true: CLEARED; false: ACTIVE and ACKNOWLEDGED; wins over status'),
+  ...RANGE,
+  ...CREATED,
+  ...LAST_UPDATED,
+};
 const FILTER_NAMES = Object.keys(FILTERS);
 /** Updates of a bulk change that are under way at once. */
 const BULK_CONCURRENCY = 64;
 
 const alarmUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/alarm/alarms/${segment(id)}`;
 
-async function alarmTexts(request: ApiRequest, documents: readonly { readonly entityId: string; readonly doc: string }[],
-  withHistory = false): Promise<string[]> {
+async function alarmTexts(
+  request: ApiRequest,
+  documents: readonly { readonly entityId: string; readonly doc: string }[],
+  withHistory = false,
+): Promise<string[]> {
   const alarms = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
-  const sources = await namedSources(request, alarms.map(({ members }) => sourceIdOf(members)));
+  const sources = await namedSources(
+    request,
+    alarms.map(({ members }) => sourceIdOf(members)),
+  );
   return alarms.map(({ entityId, members }) => {
     const source = sourceIdOf(members);
     const replaced = new Map([['source', sources.get(source) ?? '{}']]);
@@ -62,9 +87,15 @@ async function post(request: ApiRequest): Promise<Answer> {
   const source = sentSource(members);
   if (!isEntityId(source)) throw new PlatformError('source/not-found', { area: 'alarm', id: source });
   await requireOwner(request, source);
-  const body: AlarmCreate = { id: String(request.platform.ids.next()), type: stringMember(members, 'type') ?? '', time,
-    severity: stringMember(members, 'severity') ?? '', status: stringMember(members, 'status') ?? 'ACTIVE',
-    doc: newDocument(members, 'alarm', ['count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history']), user: request.principal.userName };
+  const body: AlarmCreate = {
+    id: String(request.platform.ids.next()),
+    type: stringMember(members, 'type') ?? '',
+    time,
+    severity: stringMember(members, 'severity') ?? '',
+    status: stringMember(members, 'status') ?? 'ACTIVE',
+    doc: newDocument(members, 'alarm', ['count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history']),
+    user: request.principal.userName,
+  };
   const { doc } = await request.command<{ doc: string }>(COMMAND.ALARM_CREATE, Number(source), body);
   // A repeat answers with the alarm that is open already.
   const id = stringMember(splitMembers(doc), 'id') ?? 'null';
@@ -78,7 +109,10 @@ async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
   const sources = await sourcesOf(request);
   if (sources !== undefined) filter.idIn('source', sources);
   const statuses = query.isTrue('resolved') ? ['CLEARED'] : query.isFalse('resolved') ? ['ACTIVE', 'ACKNOWLEDGED'] : query.list('status');
-  return filter.textIn('status', statuses).textIn('severity', query.list('severity')).textIn('type', query.list('type'))
+  return filter
+    .textIn('status', statuses)
+    .textIn('severity', query.list('severity'))
+    .textIn('type', query.list('type'))
     .time('time', query.time('dateFrom'), query.time('dateTo'))
     .time('creation_time', query.time('createdFrom'), query.time('createdTo'))
     .time('last_updated', query.time('lastUpdatedFrom'), query.time('lastUpdatedTo'))
@@ -100,7 +134,7 @@ async function count(request: ApiRequest): Promise<Answer> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
-  if (!request.isPrivileged && await isOwner(request, sourceIdOf(members)) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members))) !== true) throw new PlatformError('security/forbidden');
   const [answer] = await alarmTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }], true);
   return found('alarm', answer);
 }
@@ -123,16 +157,18 @@ async function putAll(request: ApiRequest): Promise<Answer> {
   }
   const doc = `{"status":${request.members().get('status') ?? ''}}`;
   const user = request.principal.userName;
-  for (let after = 0; ;) {
-    const filter = (await filterOf(request));
+  for (let after = 0; ; ) {
+    const filter = await filterOf(request);
     filter.add(`id > ${filter.bind('UInt64', after)}`);
     const page: Page = { size: PAGE_SIZE_MAX, current: 1, offset: 0, wantsTotal: false };
     const rows = await queryDocuments(request, 'alarms', filter, 'id', page);
     for (let start = 0; start < rows.length; start += BULK_CONCURRENCY) {
-      await Promise.all(rows.slice(start, start + BULK_CONCURRENCY).map((row) => {
-        const body: AlarmUpdate = { id: row.entityId, doc, user };
-        return request.command(COMMAND.ALARM_UPDATE, Number(sourceIdOf(splitMembers(row.doc))), body).catch(ignoreMissing);
-      }));
+      await Promise.all(
+        rows.slice(start, start + BULK_CONCURRENCY).map((row) => {
+          const body: AlarmUpdate = { id: row.entityId, doc, user };
+          return request.command(COMMAND.ALARM_UPDATE, Number(sourceIdOf(splitMembers(row.doc))), body).catch(ignoreMissing);
+        }),
+      );
     }
     if (rows.length < PAGE_SIZE_MAX) return { status: 200, text: '' };
     after = Number(rows[rows.length - 1].entityId);
@@ -148,24 +184,87 @@ export function alarmRoutes(): Route[] {
   const area = 'alarm';
   const one = [{ status: 200, description: 'The alarm', mediaType: 'alarm' }];
   return [
-    { method: 'POST', path: '/alarm/alarms', area, access: 'owner', roles: ADMIN, summary: 'Create an alarm, or count a repeat of an open one',
-      body: { schema: schemas.Alarm, mediaTypes: ['alarm'], example: { source: { id: '251' }, type: 'c8y_Overheat',
-        time: '2024-05-02T10:00:00.000Z', text: 'Too hot', severity: 'MAJOR' } },
-      answers: [{ status: 201, description: 'Created or counted', mediaType: 'alarm' }], handle: post },
-    { method: 'GET', path: '/alarm/alarms', area, access: 'owner', roles: READ, summary: 'List alarms, newest first',
+    {
+      method: 'POST',
+      path: '/alarm/alarms',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Create an alarm, or count a repeat of an open one',
+      body: {
+        schema: schemas.Alarm,
+        mediaTypes: ['alarm'],
+        example: { source: { id: '251' }, type: 'c8y_Overheat', time: '2024-05-02T10:00:00.000Z', text: 'Too hot', severity: 'MAJOR' },
+      },
+      answers: [{ status: 201, description: 'Created or counted', mediaType: 'alarm' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: '/alarm/alarms',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'List alarms, newest first',
       query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of alarms', mediaType: 'alarmCollection' }], handle: list },
-    { method: 'PUT', path: '/alarm/alarms', area, access: 'roles', roles: ADMIN, summary: 'Change the status of all alarms that match',
-      query: FILTERS, body: { schema: schemas.AlarmStatusChange, mediaTypes: ['alarm'], example: { status: 'CLEARED' } },
-      answers: [{ status: 200, description: 'Changed' }], handle: putAll },
-    { method: 'DELETE', path: '/alarm/alarms', area, access: 'roles', roles: ADMIN, summary: 'Delete alarms by filters', query: FILTERS,
+      answers: [{ status: 200, description: 'A page of alarms', mediaType: 'alarmCollection' }],
+      handle: list,
+    },
+    {
+      method: 'PUT',
+      path: '/alarm/alarms',
+      area,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Change the status of all alarms that match',
+      query: FILTERS,
+      body: { schema: schemas.AlarmStatusChange, mediaTypes: ['alarm'], example: { status: 'CLEARED' } },
+      answers: [{ status: 200, description: 'Changed' }],
+      handle: putAll,
+    },
+    {
+      method: 'DELETE',
+      path: '/alarm/alarms',
+      area,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Delete alarms by filters',
+      query: FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'alarms', FILTER_NAMES, 'ROLE_ALARM_ADMIN') },
-    { method: 'GET', path: '/alarm/alarms/count', area, access: 'owner', roles: READ, summary: 'Count alarms', query: FILTERS,
-      produces: ['vendor', 'json', 'text'], answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }], handle: count },
-    { method: 'GET', path: '/alarm/alarms/{id}', area, access: 'owner', roles: READ, summary: 'Read an alarm with its history', answers: one,
-      handle: get },
-    { method: 'PUT', path: '/alarm/alarms/{id}', area, access: 'owner', roles: ADMIN, summary: 'Change status, severity, text or fragments',
-      body: { schema: schemas.AlarmUpdate, mediaTypes: ['alarm'], example: { status: 'ACKNOWLEDGED' } }, answers: one, handle: put },
+      handle: (request) => deleteData(request, 'alarms', FILTER_NAMES, 'ROLE_ALARM_ADMIN'),
+    },
+    {
+      method: 'GET',
+      path: '/alarm/alarms/count',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Count alarms',
+      query: FILTERS,
+      produces: ['vendor', 'json', 'text'],
+      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }],
+      handle: count,
+    },
+    {
+      method: 'GET',
+      path: '/alarm/alarms/{id}',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Read an alarm with its history',
+      answers: one,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path: '/alarm/alarms/{id}',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Change status, severity, text or fragments',
+      body: { schema: schemas.AlarmUpdate, mediaTypes: ['alarm'], example: { status: 'ACKNOWLEDGED' } },
+      answers: one,
+      handle: put,
+    },
   ];
 }

@@ -79,7 +79,9 @@ export class ApiServer implements RequestOwner {
     request.origin = exchange.header('origin');
     if (this.platform.config.baseUrl === undefined) {
       request.called = {
-        host: exchange.header('host'), forwardedHost: exchange.header('x-forwarded-host'), forwardedProto: exchange.header('x-forwarded-proto'),
+        host: exchange.header('host'),
+        forwardedHost: exchange.header('x-forwarded-host'),
+        forwardedProto: exchange.header('x-forwarded-proto'),
       };
     }
     return request;
@@ -120,15 +122,17 @@ export class ApiServer implements RequestOwner {
   private awaitPrincipal(request: ApiRequest, principal: Promise<ApiRequest['principal'] | undefined>): void {
     request.wantsXBasic = request.exchange.header('usexbasic').toLowerCase() === 'true';
     if (request.compiled?.route.body !== undefined) this.readBody(request);
-    principal.then((found) => {
-      if (request.exchange.isOver) return;
-      if (found === undefined) {
-        this.challenge(request, new PlatformError('security/unauthorized'));
-        return;
-      }
-      request.principal = found;
-      this.authorise(request);
-    }).catch((error: unknown) => this.fail(request, error));
+    principal
+      .then((found) => {
+        if (request.exchange.isOver) return;
+        if (found === undefined) {
+          this.challenge(request, new PlatformError('security/unauthorized'));
+          return;
+        }
+        request.principal = found;
+        this.authorise(request);
+      })
+      .catch((error: unknown) => this.fail(request, error));
   }
 
   private overrideMethod(request: ApiRequest): void {
@@ -206,7 +210,11 @@ export class ApiServer implements RequestOwner {
       const answer = route.handle(request);
       if (answer === ANSWERED) return;
       if (answer instanceof Promise) {
-        answer.then((later) => { if (later !== ANSWERED) this.answer(request, later); }).catch((error: unknown) => this.fail(request, error));
+        answer
+          .then((later) => {
+            if (later !== ANSWERED) this.answer(request, later);
+          })
+          .catch((error: unknown) => this.fail(request, error));
         return;
       }
       this.answer(request, answer);
@@ -220,7 +228,8 @@ export class ApiServer implements RequestOwner {
     let { text } = answer;
     if (text !== '' && !request.wantsBody && answer.status < 300) text = '';
     if (text !== '') {
-      const type = answer.contentType ?? (request.kind === 'json' ? JSON_TYPE : vendorType(answer.mediaType ?? 'entity', request.accept.isBranded));
+      const type =
+        answer.contentType ?? (request.kind === 'json' ? JSON_TYPE : vendorType(answer.mediaType ?? 'entity', request.accept.isBranded));
       headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff');
     }
     if (answer.location !== undefined) headers.push('Location', answer.location);
@@ -265,10 +274,14 @@ export class ApiServer implements RequestOwner {
 
 function checkContentType(request: ApiRequest, route: Route): void {
   const { contentType } = request;
-  const isWrong = route.body?.form === 'bytes' && route.body.schema === undefined ? false
-    : contentType.kind !== 'none' && contentType.kind !== 'vendor' && contentType.kind !== 'json';
+  const isWrong =
+    route.body?.form === 'bytes' && route.body.schema === undefined
+      ? false
+      : contentType.kind !== 'none' && contentType.kind !== 'vendor' && contentType.kind !== 'json';
   if (isWrong || !contentType.isUtf8) {
-    throw new PlatformError('general/unsupported-media-type', { type: contentType.isUtf8 ? contentType.kind : 'with a charset other than UTF-8' });
+    throw new PlatformError('general/unsupported-media-type', {
+      type: contentType.isUtf8 ? contentType.kind : 'with a charset other than UTF-8',
+    });
   }
 }
 
@@ -282,8 +295,11 @@ function chooseMediaType(request: ApiRequest, route: Route): void {
 function readMode(request: ApiRequest): void {
   const mode = processingModeOf(request.modeName.trim());
   if (mode === undefined) {
-    throw new PlatformError('general/invalid-parameter', { name: 'X-Platform-Processing-Mode', value: request.modeName,
-      limit: 'one of PERSISTENT, TRANSIENT, QUIESCENT, CEP' });
+    throw new PlatformError('general/invalid-parameter', {
+      name: 'X-Platform-Processing-Mode',
+      value: request.modeName,
+      limit: 'one of PERSISTENT, TRANSIENT, QUIESCENT, CEP',
+    });
   }
   request.mode = mode;
 }

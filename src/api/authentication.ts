@@ -12,7 +12,10 @@ const HEADER_LENGTH_MAX = 8192;
 /** Of a request without credentials on a public route. It has no role and no tenant has its number. */
 export const ANONYMOUS: Principal = { tenant: '', tenantNumber: 0, userName: '', roles: new Set() };
 
-interface Remembered { readonly principal: Principal; readonly expiresAt: number }
+interface Remembered {
+  readonly principal: Principal;
+  readonly expiresAt: number;
+}
 
 export class HeaderAuthentication {
   private readonly authenticator: CachedAuthenticator;

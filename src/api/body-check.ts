@@ -30,7 +30,8 @@ export function compileBodyCheck(schema: TSchema, area: string): BodyCheck {
 
 /** A mandatory member that is null is as good as missing; optional ones may be null, which removes them. */
 function missingNames(error: SchemaError, value: unknown): string[] {
-  if (error.keyword !== 'required') return valueAt(value, error.instancePath) === null ? [error.instancePath.slice(1).replaceAll('/', '.')] : [];
+  if (error.keyword !== 'required')
+    return valueAt(value, error.instancePath) === null ? [error.instancePath.slice(1).replaceAll('/', '.')] : [];
   const prefix = error.instancePath.slice(1).replaceAll('/', '.');
   const names = (error.params['requiredProperties'] ?? []) as string[];
   return names.map((name) => (prefix === '' ? name : `${prefix}.${name}`));

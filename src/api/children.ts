@@ -82,8 +82,8 @@ async function list(request: ApiRequest, direction: 'children' | 'parents', kind
 async function linkOf(request: ApiRequest, kind: ChildKind): Promise<ChildLink> {
   const { id, childId } = request.params;
   await loadManagedObject(request, id);
-  const isLinked = isEntityId(childId)
-    && await request.platform.documents.get('children', request.tenant, `${id}\n${kind}\n${childId}`) !== undefined;
+  const isLinked =
+    isEntityId(childId) && (await request.platform.documents.get('children', request.tenant, `${id}\n${kind}\n${childId}`)) !== undefined;
   if (!isLinked) throw new PlatformError('inventory/not-a-child', { child: childId, parent: id });
   return { kind, child: childId, parent: id };
 }
@@ -126,20 +126,71 @@ function routesOf(kind: ChildKind): Route[] {
   const body = { schema: schemas.ChildReference, mediaTypes, example: { managedObject: { id: '251' } } };
   const page = [{ status: 200, description: 'A page of references', mediaType: 'managedObjectReferenceCollection' }];
   return [
-    { method: 'GET', path: collection, area, access: 'owner', roles: INVENTORY_READ, summary: `List ${kind}`,
-      query: { ...CHILD_PARAMETERS, ...PAGE_PARAMETERS }, answers: page, handle: (request) => list(request, 'children', kind) },
-    { method: 'POST', path: collection, area, access: 'owner', roles: INVENTORY_ADMIN, summary: `Add to ${kind}, or create an object there`, body,
-      answers: [{ status: 201, description: 'Linked', mediaType: 'managedObjectReference' }], handle: (request) => post(request, kind) },
-    { method: 'DELETE', path: collection, area, access: 'owner', roles: INVENTORY_ADMIN, summary: `Unlink ${kind}`,
-      body: { ...body, isOptional: true }, answers: [{ status: 204, description: 'Unlinked' }], handle: (request) => removeAll(request, kind) },
-    { method: 'GET', path: `${collection}/{childId}`, area, access: 'owner', roles: INVENTORY_READ, summary: `Read one of ${kind}`,
-      query: CHILD_PARAMETERS, answers: [{ status: 200, description: 'The reference', mediaType: 'managedObjectReference' }],
-      handle: (request) => get(request, kind) },
-    { method: 'DELETE', path: `${collection}/{childId}`, area, access: 'owner', roles: INVENTORY_ADMIN, summary: `Unlink one of ${kind}`,
-      answers: [{ status: 204, description: 'Unlinked' }], handle: (request) => remove(request, kind) },
-    { method: 'GET', path: `/inventory/managedObjects/{id}/${PARENTS_OF_KIND[kind]}`, area, access: 'owner', roles: INVENTORY_READ,
-      summary: `Parents by ${kind}`, query: { ...CHILD_PARAMETERS, ...PAGE_PARAMETERS }, answers: page,
-      handle: (request) => list(request, 'parents', kind) },
+    {
+      method: 'GET',
+      path: collection,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: `List ${kind}`,
+      query: { ...CHILD_PARAMETERS, ...PAGE_PARAMETERS },
+      answers: page,
+      handle: (request) => list(request, 'children', kind),
+    },
+    {
+      method: 'POST',
+      path: collection,
+      area,
+      access: 'owner',
+      roles: INVENTORY_ADMIN,
+      summary: `Add to ${kind}, or create an object there`,
+      body,
+      answers: [{ status: 201, description: 'Linked', mediaType: 'managedObjectReference' }],
+      handle: (request) => post(request, kind),
+    },
+    {
+      method: 'DELETE',
+      path: collection,
+      area,
+      access: 'owner',
+      roles: INVENTORY_ADMIN,
+      summary: `Unlink ${kind}`,
+      body: { ...body, isOptional: true },
+      answers: [{ status: 204, description: 'Unlinked' }],
+      handle: (request) => removeAll(request, kind),
+    },
+    {
+      method: 'GET',
+      path: `${collection}/{childId}`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: `Read one of ${kind}`,
+      query: CHILD_PARAMETERS,
+      answers: [{ status: 200, description: 'The reference', mediaType: 'managedObjectReference' }],
+      handle: (request) => get(request, kind),
+    },
+    {
+      method: 'DELETE',
+      path: `${collection}/{childId}`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_ADMIN,
+      summary: `Unlink one of ${kind}`,
+      answers: [{ status: 204, description: 'Unlinked' }],
+      handle: (request) => remove(request, kind),
+    },
+    {
+      method: 'GET',
+      path: `/inventory/managedObjects/{id}/${PARENTS_OF_KIND[kind]}`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: `Parents by ${kind}`,
+      query: { ...CHILD_PARAMETERS, ...PAGE_PARAMETERS },
+      answers: page,
+      handle: (request) => list(request, 'parents', kind),
+    },
   ];
 }
 

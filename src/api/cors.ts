@@ -1,8 +1,22 @@
 /** Cross-origin requests of browsers (document 4 section 0.7). */
 
-const ALLOWED_HEADERS = ['Authorization', 'Content-Type', 'Accept', 'UseXBasic', 'X-XSRF-TOKEN', 'X-Id', 'X-HTTP-METHOD', 'X-Platform-Processing-Mode',
-  'X-Platform-Application-Key', 'X-Platform-System-Of-Units', 'X-Cumulocity-Processing-Mode', 'X-Cumulocity-Application-Key',
-  'X-Cumulocity-System-Of-Units', 'Range', 'Content-Range'].join(', ');
+const ALLOWED_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'Accept',
+  'UseXBasic',
+  'X-XSRF-TOKEN',
+  'X-Id',
+  'X-HTTP-METHOD',
+  'X-Platform-Processing-Mode',
+  'X-Platform-Application-Key',
+  'X-Platform-System-Of-Units',
+  'X-Cumulocity-Processing-Mode',
+  'X-Cumulocity-Application-Key',
+  'X-Cumulocity-System-Of-Units',
+  'Range',
+  'Content-Range',
+].join(', ');
 
 /** How long a browser may keep the answer to its preflight. */
 const PREFLIGHT_AGE_SECONDS = 86_400;
@@ -14,21 +28,48 @@ export class Cors {
   private readonly patterns: readonly RegExp[];
 
   constructor(allowOrigin: string) {
-    this.patterns = allowOrigin.split(',').map((text) => text.trim()).filter((text) => text !== '').map((text) =>
-      new RegExp(`^${text.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[^\\s]*')}$`, 'i'));
+    this.patterns = allowOrigin
+      .split(',')
+      .map((text) => text.trim())
+      .filter((text) => text !== '')
+      .map(
+        (text) =>
+          new RegExp(
+            `^${text
+              .split('*')
+              .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+              .join('[^\\s]*')}$`,
+            'i',
+          ),
+      );
   }
 
   /** @returns names and values in turn for an answer to this origin; empty when it is not allowed. */
   headers(origin: string): readonly string[] {
     if (!this.isAllowed(origin)) return ['Vary', 'Origin'];
-    return ['Access-Control-Allow-Origin', origin, 'Access-Control-Allow-Credentials', 'true',
-      'Access-Control-Expose-Headers', 'Location, Content-Disposition, Content-Range', 'Vary', 'Origin'];
+    return [
+      'Access-Control-Allow-Origin',
+      origin,
+      'Access-Control-Allow-Credentials',
+      'true',
+      'Access-Control-Expose-Headers',
+      'Location, Content-Disposition, Content-Range',
+      'Vary',
+      'Origin',
+    ];
   }
 
   preflightHeaders(origin: string): readonly string[] {
     if (origin === '' || !this.isAllowed(origin)) return ['Vary', 'Origin'];
-    return [...this.headers(origin), 'Access-Control-Allow-Methods', 'GET, POST, PUT, DELETE, OPTIONS, HEAD',
-      'Access-Control-Allow-Headers', ALLOWED_HEADERS, 'Access-Control-Max-Age', String(PREFLIGHT_AGE_SECONDS)];
+    return [
+      ...this.headers(origin),
+      'Access-Control-Allow-Methods',
+      'GET, POST, PUT, DELETE, OPTIONS, HEAD',
+      'Access-Control-Allow-Headers',
+      ALLOWED_HEADERS,
+      'Access-Control-Max-Age',
+      String(PREFLIGHT_AGE_SECONDS),
+    ];
   }
 
   private isAllowed(origin: string): boolean {

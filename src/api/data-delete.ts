@@ -21,7 +21,12 @@ const LISTS: ReadonlySet<string> = new Set(['status', 'severity']);
 const HIERARCHY: ReadonlySet<string> = new Set(['withSourceAssets', 'withSourceDevices']);
 
 /** @param names filters that are taken over when they are in the query. @param adminRole who may delete without any filter. */
-export async function deleteData(request: ApiRequest, table: DataDelete['table'], names: readonly string[], adminRole: string): Promise<Answer> {
+export async function deleteData(
+  request: ApiRequest,
+  table: DataDelete['table'],
+  names: readonly string[],
+  adminRole: string,
+): Promise<Answer> {
   const filter = filterOf(request, names);
   // Without filters everything of this kind goes: only who administrates all of it may ask for that.
   if (Object.keys(filter).length === 0 && !request.hasRole(adminRole)) throw new PlatformError('security/forbidden');

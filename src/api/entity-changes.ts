@@ -13,7 +13,12 @@ export function requiredTime(members: Members, area: string): number {
   const text = stringMember(members, 'time') ?? '';
   const time = parseEntityTime(text);
   if (time === undefined) {
-    throw new PlatformError('validation/invalid-field', { area, name: 'time', value: text, limit: 'an ISO 8601 timestamp from 1900 to 2299' });
+    throw new PlatformError('validation/invalid-field', {
+      area,
+      name: 'time',
+      value: text,
+      limit: 'an ISO 8601 timestamp from 1900 to 2299',
+    });
   }
   return time;
 }
@@ -23,7 +28,7 @@ export function sentSource(members: Members): string {
   return idText(splitMembers(members.get('source') ?? '{}').get('id'));
 }
 
-/** Document of a new entity: what was sent but for `removed` and what the server keeps. @throws PlatformError for names that are refused. */
+/** Document of a new entity: what was sent but for `removed` and what the server keeps. @throws PlatformError for a refused name. */
 export function newDocument(members: Members, area: string, removed: readonly string[] = []): string {
   requireNames(members, area);
   const kept = [...members].filter(([name]) => !SERVER_KEPT.includes(name) && !removed.includes(name));
@@ -34,8 +39,12 @@ export function newDocument(members: Members, area: string, removed: readonly st
 export function requireNames(members: Members, area: string): void {
   for (const name of members.keys()) {
     if (name === '' || name.includes('.') || name.startsWith('$')) {
-      throw new PlatformError('validation/invalid-field', { area, name: 'name of a fragment', value: name,
-        limit: 'a name that is not empty, has no dot and does not start with $' });
+      throw new PlatformError('validation/invalid-field', {
+        area,
+        name: 'name of a fragment',
+        value: name,
+        limit: 'a name that is not empty, has no dot and does not start with $',
+      });
     }
   }
 }
@@ -53,7 +62,12 @@ export function changedMembers(sent: Members, stored: Members, area: string, fix
     const value = changes.get(name);
     if (value === undefined) continue;
     if (!isSame(name, value, stored.get(name))) {
-      throw new PlatformError('validation/invalid-field', { area, name, value, limit: `no change (it is ${stored.get(name) ?? 'absent'})` });
+      throw new PlatformError('validation/invalid-field', {
+        area,
+        name,
+        value,
+        limit: `no change (it is ${stored.get(name) ?? 'absent'})`,
+      });
     }
     changes.delete(name);
   }

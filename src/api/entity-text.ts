@@ -16,7 +16,10 @@ export const segment = (text: string): string => encodeURIComponent(text);
  * @returns `{"self":…,"id":…,` and the other members in their own order.
  */
 export function entityText(self: string, id: string, members: Members, replaced: ReadonlyMap<string, string> = new Map()): string {
-  const parts: [string, string][] = [['self', quote(self)], ['id', quote(id)]];
+  const parts: [string, string][] = [
+    ['self', quote(self)],
+    ['id', quote(id)],
+  ];
   for (const [name, value] of members) {
     if (!HEAD.has(name)) parts.push([name, replaced.get(name) ?? value]);
   }
@@ -41,19 +44,21 @@ export function sourceIdOf(members: Members): string {
 /** An id as JSON text, as string or as number. */
 export function idText(value: string | undefined): string {
   if (value === undefined) return '';
-  return value.startsWith('"') ? JSON.parse(value) as string : value;
+  return value.startsWith('"') ? (JSON.parse(value) as string) : value;
 }
 
 /** Name and type of managed objects for the `source` of their data; one read for a page. */
 export async function namedSources(request: ApiRequest, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const distinct = [...new Set(ids)];
   const documents = await request.platform.documents.getMany('managedObject', request.tenant, distinct);
-  return new Map(distinct.map((id, index) => {
-    const text = documents[index];
-    const members: Members = text === undefined ? new Map() : splitMembers(text);
-    const name = stringMember(members, 'name');
-    const type = stringMember(members, 'type');
-    const tail = `${name === undefined ? '' : `,"name":${quote(name)}`}${type === undefined ? '' : `,"type":${quote(type)}`}`;
-    return [id, `${sourceText(request, id).slice(0, -1)}${tail}}`];
-  }));
+  return new Map(
+    distinct.map((id, index) => {
+      const text = documents[index];
+      const members: Members = text === undefined ? new Map() : splitMembers(text);
+      const name = stringMember(members, 'name');
+      const type = stringMember(members, 'type');
+      const tail = `${name === undefined ? '' : `,"name":${quote(name)}`}${type === undefined ? '' : `,"type":${quote(type)}`}`;
+      return [id, `${sourceText(request, id).slice(0, -1)}${tail}}`];
+    }),
+  );
 }

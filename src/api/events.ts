@@ -22,18 +22,33 @@ import { JSON_TYPE } from './media-types.ts';
 const READ = ['ROLE_EVENT_READ'];
 const ADMIN = ['ROLE_EVENT_ADMIN'];
 const FIXED = ['id', 'source', 'type', 'time', 'creationTime', 'lastUpdated'];
-const FILTERS = { ...SOURCE, ...HIERARCHY, type: text('Exact type'), fragmentType: text('Has this top-level property'),
-  fragmentValue: text('With fragmentType: its value is this text'), ...RANGE, ...CREATED, ...LAST_UPDATED };
+const FILTERS = {
+  ...SOURCE,
+  ...HIERARCHY,
+  type: text('Exact type'),
+  fragmentType: text('Has this top-level property'),
+  fragmentValue: text('With fragmentType: its value is this text'),
+  ...RANGE,
+  ...CREATED,
+  ...LAST_UPDATED,
+};
 const DELETE_FILTERS = ['source', 'type', 'fragmentType', 'dateFrom', 'dateTo', 'createdFrom', 'createdTo'];
 
 const eventUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/event/events/${segment(id)}`;
 
 /** JSON texts of stored events, with links and the names of their sources. */
-async function eventTexts(request: ApiRequest, documents: readonly { readonly entityId: string; readonly doc: string }[]): Promise<string[]> {
+async function eventTexts(
+  request: ApiRequest,
+  documents: readonly { readonly entityId: string; readonly doc: string }[],
+): Promise<string[]> {
   const events = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
-  const sources = await namedSources(request, events.map(({ members }) => sourceIdOf(members)));
+  const sources = await namedSources(
+    request,
+    events.map(({ members }) => sourceIdOf(members)),
+  );
   return events.map(({ entityId, members }) =>
-    entityText(eventUrl(request, entityId), entityId, members, new Map([['source', sources.get(sourceIdOf(members)) ?? '{}']])));
+    entityText(eventUrl(request, entityId), entityId, members, new Map([['source', sources.get(sourceIdOf(members)) ?? '{}']])),
+  );
 }
 
 async function load(request: ApiRequest): Promise<Members> {
@@ -49,8 +64,12 @@ async function post(request: ApiRequest): Promise<Answer> {
   const source = sentSource(members);
   if (!isEntityId(source)) throw new PlatformError('source/not-found', { area: 'event', id: source });
   await requireOwner(request, source);
-  const body: EventCreate = { id: String(request.platform.ids.next()), type: stringMember(members, 'type') ?? '', time,
-    doc: newDocument(members, 'event') };
+  const body: EventCreate = {
+    id: String(request.platform.ids.next()),
+    type: stringMember(members, 'type') ?? '',
+    time,
+    doc: newDocument(members, 'event'),
+  };
   const { doc } = await request.command<{ doc: string }>(COMMAND.EVENT_CREATE, Number(source), body);
   const [answer] = await eventTexts(request, [{ entityId: body.id, doc }]);
   return created('event', answer, eventUrl(request, body.id));
@@ -61,7 +80,9 @@ async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
   const filter = new HistoryFilter(request.tenant);
   const sources = await sourcesOf(request);
   if (sources !== undefined) filter.idIn('source', sources);
-  filter.text('type', query.text('type')).fragment(query.text('fragmentType'))
+  filter
+    .text('type', query.text('type'))
+    .fragment(query.text('fragmentType'))
     .time('time', query.time('dateFrom'), query.time('dateTo'))
     .time('creation_time', query.time('createdFrom'), query.time('createdTo'))
     .time('last_updated', query.time('lastUpdatedFrom'), query.time('lastUpdatedTo'))
@@ -90,7 +111,7 @@ async function count(request: ApiRequest): Promise<Answer> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
-  if (!request.isPrivileged && await isOwner(request, sourceIdOf(members)) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members))) !== true) throw new PlatformError('security/forbidden');
   const [answer] = await eventTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
   return found('event', answer);
 }
@@ -118,22 +139,76 @@ export function eventRoutes(): Route[] {
   const area = 'event';
   const one = [{ status: 200, description: 'The event', mediaType: 'event' }];
   return [
-    { method: 'POST', path: '/event/events', area, access: 'owner', roles: ADMIN, summary: 'Create an event',
-      body: { schema: schemas.Event, mediaTypes: ['event'],
-        example: { source: { id: '251' }, type: 'c8y_DoorOpen', time: '2024-05-02T10:00:00.000Z', text: 'Door open' } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'event' }], handle: post },
-    { method: 'GET', path: '/event/events', area, access: 'owner', roles: READ, summary: 'List events, newest first',
+    {
+      method: 'POST',
+      path: '/event/events',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Create an event',
+      body: {
+        schema: schemas.Event,
+        mediaTypes: ['event'],
+        example: { source: { id: '251' }, type: 'c8y_DoorOpen', time: '2024-05-02T10:00:00.000Z', text: 'Door open' },
+      },
+      answers: [{ status: 201, description: 'Created', mediaType: 'event' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: '/event/events',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'List events, newest first',
       query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of events', mediaType: 'eventCollection' }], handle: list },
-    { method: 'DELETE', path: '/event/events', area, access: 'roles', roles: ADMIN, summary: 'Delete events by filters', query: FILTERS,
+      answers: [{ status: 200, description: 'A page of events', mediaType: 'eventCollection' }],
+      handle: list,
+    },
+    {
+      method: 'DELETE',
+      path: '/event/events',
+      area,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Delete events by filters',
+      query: FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'events', DELETE_FILTERS, 'ROLE_EVENT_ADMIN') },
-    { method: 'GET', path: '/event/events/count', area, access: 'owner', roles: READ, summary: 'Count events', query: FILTERS,
-      produces: ['vendor', 'json', 'text'], answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }], handle: count },
+      handle: (request) => deleteData(request, 'events', DELETE_FILTERS, 'ROLE_EVENT_ADMIN'),
+    },
+    {
+      method: 'GET',
+      path: '/event/events/count',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Count events',
+      query: FILTERS,
+      produces: ['vendor', 'json', 'text'],
+      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }],
+      handle: count,
+    },
     { method: 'GET', path: '/event/events/{id}', area, access: 'owner', roles: READ, summary: 'Read an event', answers: one, handle: get },
-    { method: 'PUT', path: '/event/events/{id}', area, access: 'owner', roles: ADMIN, summary: 'Change text and fragments of an event',
-      body: { schema: schemas.EventUpdate, mediaTypes: ['event'], example: { text: 'Door closed' } }, answers: one, handle: put },
-    { method: 'DELETE', path: '/event/events/{id}', area, access: 'owner', roles: ADMIN, summary: 'Delete an event',
-      answers: [{ status: 204, description: 'Deleted' }], handle: remove },
+    {
+      method: 'PUT',
+      path: '/event/events/{id}',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Change text and fragments of an event',
+      body: { schema: schemas.EventUpdate, mediaTypes: ['event'], example: { text: 'Door closed' } },
+      answers: one,
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path: '/event/events/{id}',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Delete an event',
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
+    },
   ];
 }

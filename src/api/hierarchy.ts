@@ -9,8 +9,13 @@ const DESCENDANTS_MAX = 10_000;
  * Ids at the other end of links, ascending.
  * @param direction `children`: of the parent `id`; `parents`: of the child `id`.
  */
-export async function linkedIds(request: ApiRequest, direction: 'children' | 'parents', id: string, kind: ChildKind,
-  limit: number): Promise<string[]> {
+export async function linkedIds(
+  request: ApiRequest,
+  direction: 'children' | 'parents',
+  id: string,
+  kind: ChildKind,
+  limit: number,
+): Promise<string[]> {
   const prefix = `${id}\n${kind}\n`;
   const entries = await request.platform.documents.list(direction, request.tenant, prefix, { limit });
   return entries.map((entry) => entry.id.slice(prefix.length)).sort((left, right) => Number(left) - Number(right));

@@ -86,9 +86,16 @@ export class HistoryFilter {
 }
 
 /** @param order SQL of the ORDER BY clause, from the code only. */
-export function queryDocuments(request: ApiRequest, table: MutableTable, filter: HistoryFilter, order: string, page: Page): Promise<DocumentRow[]> {
-  const sql = `SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where} ORDER BY ${order} `
-    + `LIMIT ${filter.bind('UInt32', page.size)} OFFSET ${filter.bind('UInt64', page.offset)}`;
+export function queryDocuments(
+  request: ApiRequest,
+  table: MutableTable,
+  filter: HistoryFilter,
+  order: string,
+  page: Page,
+): Promise<DocumentRow[]> {
+  const sql =
+    `SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where} ORDER BY ${order} ` +
+    `LIMIT ${filter.bind('UInt32', page.size)} OFFSET ${filter.bind('UInt64', page.offset)}`;
   return request.platform.history.query<DocumentRow>(sql, filter.params);
 }
 

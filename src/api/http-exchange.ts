@@ -199,7 +199,9 @@ export class HttpExchange {
   write(piece: string | Uint8Array): boolean {
     if (this.isOver || !this.isStreaming || piece.length === 0) return true;
     let isWritten = true;
-    this.response.cork(() => { isWritten = this.response.write(piece); });
+    this.response.cork(() => {
+      isWritten = this.response.write(piece);
+    });
     return isWritten;
   }
 
@@ -213,7 +215,9 @@ export class HttpExchange {
     if (this.isOver || !this.isStreaming) return;
     this.write(piece);
     this.isAnswered = true;
-    this.response.cork(() => { this.response.end(); });
+    this.response.cork(() => {
+      this.response.end();
+    });
     this.server.ended(this);
   }
 
@@ -239,7 +243,10 @@ export class HttpExchange {
       }
       this.writableCallback = resolve;
       const before = this.abortCallback;
-      this.abortCallback = () => { resolve(); before?.(); };
+      this.abortCallback = () => {
+        resolve();
+        before?.();
+      };
     });
   }
 

@@ -25,8 +25,10 @@ const externalIdUrl = (request: ApiRequest, type: string, externalId: string): s
 
 function externalIdText(request: ApiRequest, body: ExternalIdBind): string {
   const self = externalIdUrl(request, body.type, body.externalId);
-  return `{"self":${quote(self)},"externalId":${quote(body.externalId)},"type":${quote(body.type)},"managedObject":${
-    sourceText(request, body.managedObject)}}`;
+  return `{"self":${quote(self)},"externalId":${quote(body.externalId)},"type":${quote(body.type)},"managedObject":${sourceText(
+    request,
+    body.managedObject,
+  )}}`;
 }
 
 /** Separators inside of a part would make two pairs out of one. */
@@ -45,7 +47,7 @@ async function load(request: ApiRequest): Promise<ExternalIdBind> {
 }
 
 async function requireManagedObject(request: ApiRequest, id: string): Promise<void> {
-  const exists = isEntityId(id) && await request.platform.documents.get('managedObject', request.tenant, id) !== undefined;
+  const exists = isEntityId(id) && (await request.platform.documents.get('managedObject', request.tenant, id)) !== undefined;
   if (!exists) throw new PlatformError('inventory/not-found', { id });
 }
 
@@ -69,16 +71,29 @@ async function post(request: ApiRequest): Promise<Answer> {
   await requireManagedObject(request, id);
   await requireOwner(request, id);
   const members = request.members();
-  const body: ExternalIdBind = { type: stringMember(members, 'type') ?? '', externalId: stringMember(members, 'externalId') ?? '', managedObject: id };
+  const body: ExternalIdBind = {
+    type: stringMember(members, 'type') ?? '',
+    externalId: stringMember(members, 'externalId') ?? '',
+    managedObject: id,
+  };
   for (const name of ['type', 'externalId'] as const) {
     if (!isKeyPart(body[name])) {
-      throw new PlatformError('validation/invalid-field', { area: 'identity', name, value: body[name], limit: 'a text without line feeds' });
+      throw new PlatformError('validation/invalid-field', {
+        area: 'identity',
+        name,
+        value: body[name],
+        limit: 'a text without line feeds',
+      });
     }
   }
   const key = documentKey(body.type, body.externalId);
   if (Buffer.byteLength(key) > KEY_BYTES_MAX) {
-    throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: body.externalId,
-      limit: `at most ${KEY_BYTES_MAX} bytes together with type` });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'identity',
+      name: 'externalId',
+      value: body.externalId,
+      limit: `at most ${KEY_BYTES_MAX} bytes together with type`,
+    });
   }
   await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${key}`, body);
   return created('externalId', externalIdText(request, body), externalIdUrl(request, body.type, body.externalId));
@@ -87,7 +102,7 @@ async function post(request: ApiRequest): Promise<Answer> {
 async function list(request: ApiRequest): Promise<Answer> {
   const { id } = request.params;
   await requireManagedObject(request, id);
-  if (!request.isPrivileged && await isOwner(request, id) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, id)) !== true) throw new PlatformError('security/forbidden');
   const items = (await boundTo(request, id)).map((bound) => externalIdText(request, bound));
   const self = `${request.baseUrl}/identity/globalIds/${segment(id)}/externalIds`;
   return found('externalIdCollection', `{"self":${quote(self)},"externalIds":[${items.join(',')}]}`);
@@ -95,7 +110,7 @@ async function list(request: ApiRequest): Promise<Answer> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const bound = await load(request);
-  if (!request.isPrivileged && await isOwner(request, bound.managedObject) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, bound.managedObject)) !== true) throw new PlatformError('security/forbidden');
   return found('externalId', externalIdText(request, bound));
 }
 
@@ -109,16 +124,46 @@ async function remove(request: ApiRequest): Promise<Answer> {
 export function identityRoutes(): Route[] {
   const area = 'identity';
   return [
-    { method: 'POST', path: '/identity/globalIds/{id}/externalIds', area, access: 'owner', roles: ADMIN,
+    {
+      method: 'POST',
+      path: '/identity/globalIds/{id}/externalIds',
+      area,
+      access: 'owner',
+      roles: ADMIN,
       summary: 'Bind an external ID to a managed object',
       body: { schema: schemas.ExternalId, mediaTypes: ['externalId'], example: { type: 'c8y_Serial', externalId: 'pump-0815' } },
-      answers: [{ status: 201, description: 'Bound', mediaType: 'externalId' }], handle: post },
-    { method: 'GET', path: '/identity/globalIds/{id}/externalIds', area, access: 'owner', roles: READ, summary: 'External IDs of a managed object',
-      answers: [{ status: 200, description: 'The external IDs', mediaType: 'externalIdCollection' }], handle: list },
-    { method: 'GET', path: '/identity/externalIds/{type}/{externalId}', area, access: 'owner', roles: READ,
+      answers: [{ status: 201, description: 'Bound', mediaType: 'externalId' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: '/identity/globalIds/{id}/externalIds',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'External IDs of a managed object',
+      answers: [{ status: 200, description: 'The external IDs', mediaType: 'externalIdCollection' }],
+      handle: list,
+    },
+    {
+      method: 'GET',
+      path: '/identity/externalIds/{type}/{externalId}',
+      area,
+      access: 'owner',
+      roles: READ,
       summary: 'The managed object of an external ID',
-      answers: [{ status: 200, description: 'The external ID', mediaType: 'externalId' }], handle: get },
-    { method: 'DELETE', path: '/identity/externalIds/{type}/{externalId}', area, access: 'owner', roles: ADMIN, summary: 'Unbind an external ID',
-      answers: [{ status: 204, description: 'Unbound' }], handle: remove },
+      answers: [{ status: 200, description: 'The external ID', mediaType: 'externalId' }],
+      handle: get,
+    },
+    {
+      method: 'DELETE',
+      path: '/identity/externalIds/{type}/{externalId}',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Unbind an external ID',
+      answers: [{ status: 204, description: 'Unbound' }],
+      handle: remove,
+    },
   ];
 }

@@ -17,19 +17,29 @@ import type { Answer, Route } from './route.ts';
 const PARENTS_MAX = 2000;
 
 const CHILD_FILTERS: Readonly<Record<string, ChildKind>> = {
-  childAssetId: 'childAssets', childDeviceId: 'childDevices', childAdditionId: 'childAdditions',
+  childAssetId: 'childAssets',
+  childDeviceId: 'childDevices',
+  childAdditionId: 'childAdditions',
 };
 
 const FILTERS = {
-  ids: text('Ids, comma separated; unknown ones are left out'), type: text('Exact type'), fragmentType: text('Has this top-level property'),
-  owner: text('Exact owner'), text: text('Some property is equal to or starts with this text'), query: text('Query language'),
-  q: text('Query language, devices only'), childAssetId: text('Parents of this asset'), childDeviceId: text('Parents of this device'),
-  childAdditionId: text('Parents of this addition'), onlyRoots: flag('Only objects without parents'),
+  ids: text('Ids, comma separated; unknown ones are left out'),
+  type: text('Exact type'),
+  fragmentType: text('Has this top-level property'),
+  owner: text('Exact owner'),
+  text: text('Some property is equal to or starts with this text'),
+  query: text('Query language'),
+  q: text('Query language, devices only'),
+  childAssetId: text('Parents of this asset'),
+  childDeviceId: text('Parents of this device'),
+  childAdditionId: text('Parents of this addition'),
+  onlyRoots: flag('Only objects without parents'),
 };
 
 async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
   const { query } = request;
-  if (query.has('query') || query.has('q')) throw new PlatformError('inventory/invalid-query', { reason: 'the query language is not available yet' });
+  if (query.has('query') || query.has('q'))
+    throw new PlatformError('inventory/invalid-query', { reason: 'the query language is not available yet' });
   const filter = new HistoryFilter(request.tenant);
   if (query.has('ids')) filter.idIn('id', query.list('ids'));
   filter.text('type', query.text('type')).fragment(query.text('fragmentType')).text('owner', query.text('owner'));
@@ -37,7 +47,9 @@ async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
   if (wanted !== undefined) {
     // A value in the document's text begins behind a colon, a bracket or a comma.
     const value = JSON.stringify(wanted).slice(0, -1);
-    filter.add(`multiSearchAny(doc, ${filter.bind('Array(String)', [`:${value}`, `[${value}`, `,${value}`, `:${wanted},`, `:${wanted}}`])})`);
+    filter.add(
+      `multiSearchAny(doc, ${filter.bind('Array(String)', [`:${value}`, `[${value}`, `,${value}`, `:${wanted},`, `:${wanted}}`])})`,
+    );
   }
   for (const [name, kind] of Object.entries(CHILD_FILTERS)) {
     const child = query.text(name);
@@ -67,11 +79,28 @@ async function count(request: ApiRequest): Promise<Answer> {
 export function managedObjectListRoutes(): Route[] {
   const area = 'inventory';
   return [
-    { method: 'GET', path: '/inventory/managedObjects', area, access: 'owner', roles: INVENTORY_READ, summary: 'List managed objects by id',
+    {
+      method: 'GET',
+      path: '/inventory/managedObjects',
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'List managed objects by id',
       query: { ...FILTERS, ...CHILD_PARAMETERS, ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of managed objects', mediaType: 'managedObjectCollection' }], handle: list },
-    { method: 'GET', path: '/inventory/managedObjects/count', area, access: 'owner', roles: INVENTORY_READ, summary: 'Count managed objects',
-      query: FILTERS, produces: ['vendor', 'json', 'text'], answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }],
-      handle: count },
+      answers: [{ status: 200, description: 'A page of managed objects', mediaType: 'managedObjectCollection' }],
+      handle: list,
+    },
+    {
+      method: 'GET',
+      path: '/inventory/managedObjects/count',
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'Count managed objects',
+      query: FILTERS,
+      produces: ['vendor', 'json', 'text'],
+      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }],
+      handle: count,
+    },
   ];
 }

@@ -10,7 +10,9 @@ import { flag } from './query-parameters.ts';
 export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
 /** Kind of child -> the collection of its parents. */
 export const PARENTS_OF_KIND: Readonly<Record<ChildKind, string>> = {
-  childDevices: 'deviceParents', childAssets: 'assetParents', childAdditions: 'additionParents',
+  childDevices: 'deviceParents',
+  childAssets: 'assetParents',
+  childAdditions: 'additionParents',
 };
 /** References in one collection inside of an object; all of them are in the collection's own resource. */
 const REFERENCES_MAX = 2000;
@@ -18,8 +20,10 @@ const REFERENCES_MAX = 2000;
 const COUNT_MAX = 100_000;
 
 export const CHILD_PARAMETERS: QueryParameters = {
-  withChildren: flag('false: references to children are left out'), withChildrenCount: flag('Adds the number of children to their collections'),
-  withParents: flag('Fills the references to parents'), skipChildrenNames: flag('References without names'),
+  withChildren: flag('false: references to children are left out'),
+  withChildrenCount: flag('Adds the number of children to their collections'),
+  withParents: flag('Fills the references to parents'),
+  skipChildrenNames: flag('References without names'),
   withGroups: flag('Fills the references to parents that are groups'),
 };
 
@@ -34,18 +38,31 @@ interface LinkOptions {
 
 function optionsOf(request: ApiRequest): LinkOptions {
   const { query } = request;
-  return { children: !query.isFalse('withChildren'), counts: query.isTrue('withChildrenCount'), parents: query.isTrue('withParents'),
-    groups: query.isTrue('withGroups'), names: !query.isTrue('skipChildrenNames') };
+  return {
+    children: !query.isFalse('withChildren'),
+    counts: query.isTrue('withChildrenCount'),
+    parents: query.isTrue('withParents'),
+    groups: query.isTrue('withGroups'),
+    names: !query.isTrue('skipChildrenNames'),
+  };
 }
 
 /** One reference: `{"managedObject":{"id","name","self"},"self"}`. */
 export function referenceText(request: ApiRequest, collection: string, id: string, name: string | undefined): string {
   const named = name === undefined ? '' : `,"name":${quote(name)}`;
-  return `{"managedObject":{"id":${quote(id)}${named},"self":${quote(managedObjectUrl(request, id))}},"self":${quote(`${collection}/${segment(id)}`)}}`;
+  const object = `{"id":${quote(id)}${named},"self":${quote(managedObjectUrl(request, id))}}`;
+  return `{"managedObject":${object},"self":${quote(`${collection}/${segment(id)}`)}}`;
 }
 
-async function references(request: ApiRequest, collection: string, ids: readonly string[], options: LinkOptions, groupsOnly: boolean): Promise<string> {
-  if (ids.length === 0 || (!options.names && !groupsOnly)) return ids.map((id) => referenceText(request, collection, id, undefined)).join(',');
+async function references(
+  request: ApiRequest,
+  collection: string,
+  ids: readonly string[],
+  options: LinkOptions,
+  groupsOnly: boolean,
+): Promise<string> {
+  if (ids.length === 0 || (!options.names && !groupsOnly))
+    return ids.map((id) => referenceText(request, collection, id, undefined)).join(',');
   const documents = await request.platform.documents.getMany('managedObject', request.tenant, ids);
   const texts: string[] = [];
   ids.forEach((id, index) => {
@@ -63,8 +80,8 @@ async function collections(request: ApiRequest, id: string): Promise<Map<string,
   const result = new Map<string, string>();
   for (const kind of CHILD_KINDS) {
     const url = `${self}/${kind}`;
-    const linked = options.children || options.counts
-      ? await linkedIds(request, 'children', id, kind, options.counts ? COUNT_MAX : REFERENCES_MAX) : [];
+    const linked =
+      options.children || options.counts ? await linkedIds(request, 'children', id, kind, options.counts ? COUNT_MAX : REFERENCES_MAX) : [];
     const shown = options.children ? await references(request, url, linked.slice(0, REFERENCES_MAX), options, false) : '';
     const count = options.counts ? `"count":${linked.length},` : '';
     result.set(kind, `{${count}"references":[${shown}],"self":${quote(url)}}`);

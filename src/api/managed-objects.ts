@@ -1,4 +1,7 @@
-/** The inventory: managed objects one by one (document 1 Managed object; document 4 sections 2.1 and 2.4). Lists: managed-object-list.ts. */
+/**
+ * The inventory: managed objects one by one (document 1 Managed object; document 4 sections 2.1 and 2.4).
+ * Lists: managed-object-list.ts.
+ */
 import { COMMAND } from '../model/command.ts';
 import type { ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -35,12 +38,19 @@ export async function requireReadable(request: ApiRequest, doc: string): Promise
 }
 
 /** Creates an object from the body. @param parent links it below as part of its creation. */
-export async function createManagedObject(request: ApiRequest, parent?: ManagedObjectCreate['parent']): Promise<{ id: string; doc: string }> {
+export async function createManagedObject(
+  request: ApiRequest,
+  parent?: ManagedObjectCreate['parent'],
+): Promise<{ id: string; doc: string }> {
   const members = request.members();
   const sentOwner = stringMember(members, 'owner');
   const owner = sentOwner !== undefined && request.hasRole(...INVENTORY_ADMIN) ? sentOwner : request.principal.userName;
-  const body: ManagedObjectCreate = { id: String(request.platform.ids.next()), owner, doc: newDocument(members, 'inventory', [...LINKS, 'owner']),
-    ...(parent === undefined ? {} : { parent }) };
+  const body: ManagedObjectCreate = {
+    id: String(request.platform.ids.next()),
+    owner,
+    doc: newDocument(members, 'inventory', [...LINKS, 'owner']),
+    ...(parent === undefined ? {} : { parent }),
+  };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_CREATE, Number(body.id), body);
   return { id: body.id, doc };
 }
@@ -74,8 +84,11 @@ async function remove(request: ApiRequest): Promise<Answer> {
   await loadManagedObject(request, id);
   await requireOwner(request, id);
   const { query } = request;
-  const body = { cascade: query.isTrue('cascade') || query.isTrue('forceCascade'), forceCascade: query.isTrue('forceCascade'),
-    withDeviceUser: query.isTrue('withDeviceUser') };
+  const body = {
+    cascade: query.isTrue('cascade') || query.isTrue('forceCascade'),
+    forceCascade: query.isTrue('forceCascade'),
+    withDeviceUser: query.isTrue('withDeviceUser'),
+  };
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
   return NO_CONTENT;
 }
@@ -84,8 +97,9 @@ async function remove(request: ApiRequest): Promise<Answer> {
 async function supported(request: ApiRequest, column: string, member: string): Promise<Answer> {
   const { id } = request.params;
   await requireReadable(request, await loadManagedObject(request, id));
-  const sql = `SELECT DISTINCT ${column} AS name FROM measurements WHERE tenant = {tenant:UInt32} AND source = {source:UInt64} `
-    + 'AND fragment != \'\' ORDER BY name LIMIT 10000';
+  const sql =
+    `SELECT DISTINCT ${column} AS name FROM measurements WHERE tenant = {tenant:UInt32} AND source = {source:UInt64} ` +
+    "AND fragment != '' ORDER BY name LIMIT 10000";
   const rows = await request.platform.history.query<{ name: string }>(sql, { tenant: request.tenant, source: Number(id) });
   return found('managedObject', JSON.stringify({ [member]: rows.map((row) => row.name) }));
 }
@@ -95,23 +109,78 @@ export function managedObjectRoutes(): Route[] {
   const path = '/inventory/managedObjects/{id}';
   const one = [{ status: 200, description: 'The managed object', mediaType: 'managedObject' }];
   return [
-    { method: 'POST', path: '/inventory/managedObjects', area, access: 'roles', roles: INVENTORY_CREATE, summary: 'Create a managed object',
-      body: { schema: schemas.ManagedObject, mediaTypes: ['managedObject'], example: { name: 'Pump 1', type: 'acme_Pump', c8y_IsDevice: {} } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'managedObject' }], handle: post },
-    { method: 'GET', path, area, access: 'owner', roles: INVENTORY_READ, summary: 'Read a managed object', query: CHILD_PARAMETERS, answers: one,
-      handle: get },
-    { method: 'PUT', path, area, access: 'owner', roles: INVENTORY_ADMIN, summary: 'Merge fragments into a managed object; null removes one',
-      query: CHILD_PARAMETERS, body: { schema: schemas.ManagedObject, mediaTypes: ['managedObject'], example: { name: 'Pump 2' } }, answers: one,
-      handle: put },
-    { method: 'DELETE', path, area, access: 'owner', roles: INVENTORY_ADMIN, summary: 'Delete a managed object with its data',
-      query: { cascade: flag('Delete the hierarchy below'), forceCascade: flag('As cascade, also objects with other parents'),
-        withDeviceUser: flag('Delete the device user too') },
-      answers: [{ status: 204, description: 'Deleted' }], handle: remove },
-    { method: 'GET', path: `${path}/supportedMeasurements`, area, access: 'owner', roles: INVENTORY_READ,
-      summary: 'Fragments that measurements of the object have', answers: one,
-      handle: (request) => supported(request, 'fragment', 'c8y_SupportedMeasurements') },
-    { method: 'GET', path: `${path}/supportedSeries`, area, access: 'owner', roles: INVENTORY_READ,
-      summary: 'Series that measurements of the object have', answers: one,
-      handle: (request) => supported(request, 'concat(fragment, \'.\', series)', 'c8y_SupportedSeries') },
+    {
+      method: 'POST',
+      path: '/inventory/managedObjects',
+      area,
+      access: 'roles',
+      roles: INVENTORY_CREATE,
+      summary: 'Create a managed object',
+      body: {
+        schema: schemas.ManagedObject,
+        mediaTypes: ['managedObject'],
+        example: { name: 'Pump 1', type: 'acme_Pump', c8y_IsDevice: {} },
+      },
+      answers: [{ status: 201, description: 'Created', mediaType: 'managedObject' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'Read a managed object',
+      query: CHILD_PARAMETERS,
+      answers: one,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path,
+      area,
+      access: 'owner',
+      roles: INVENTORY_ADMIN,
+      summary: 'Merge fragments into a managed object; null removes one',
+      query: CHILD_PARAMETERS,
+      body: { schema: schemas.ManagedObject, mediaTypes: ['managedObject'], example: { name: 'Pump 2' } },
+      answers: one,
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path,
+      area,
+      access: 'owner',
+      roles: INVENTORY_ADMIN,
+      summary: 'Delete a managed object with its data',
+      query: {
+        cascade: flag('Delete the hierarchy below'),
+        forceCascade: flag('As cascade, also objects with other parents'),
+        withDeviceUser: flag('Delete the device user too'),
+      },
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
+    },
+    {
+      method: 'GET',
+      path: `${path}/supportedMeasurements`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'Fragments that measurements of the object have',
+      answers: one,
+      handle: (request) => supported(request, 'fragment', 'c8y_SupportedMeasurements'),
+    },
+    {
+      method: 'GET',
+      path: `${path}/supportedSeries`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'Series that measurements of the object have',
+      answers: one,
+      handle: (request) => supported(request, "concat(fragment, '.', series)", 'c8y_SupportedSeries'),
+    },
   ];
 }

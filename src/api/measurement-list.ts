@@ -33,8 +33,11 @@ interface Selection {
 function selectionOf(request: ApiRequest): Selection {
   const { query } = request;
   const filter = new HistoryFilter(request.tenant);
-  filter.id('source', query.text('source')).text('type', query.text('type'))
-    .time('time', query.time('dateFrom'), query.time('dateTo')).ownedSources(request, 'source');
+  filter
+    .id('source', query.text('source'))
+    .text('type', query.text('type'))
+    .time('time', query.time('dateFrom'), query.time('dateTo'))
+    .ownedSources(request, 'source');
   const valueFragment = query.text('valueFragmentType');
   const valueSeries = query.text('valueFragmentSeries');
   const fragment = query.text('fragmentType');
@@ -71,7 +74,10 @@ class OuterConditions {
     const conditions = ['tenant = {tenant:UInt32}'];
     const source = query.text('source');
     if (source !== undefined && isEntityId(source)) conditions.push(`source = ${filter.bind('UInt64', Number(source))}`);
-    for (const [name, operator] of [['dateFrom', '>='], ['dateTo', '<=']] as const) {
+    for (const [name, operator] of [
+      ['dateFrom', '>='],
+      ['dateTo', '<='],
+    ] as const) {
       const time = query.time(name);
       if (time !== undefined) conditions.push(`time ${operator} fromUnixTimestamp64Milli(${filter.bind('Int64', time)}, 'UTC')`);
     }
@@ -115,13 +121,23 @@ async function* jsonPieces(request: ApiRequest, rows: readonly MeasurementRow[])
 
 async function* csvPieces(request: ApiRequest, rows: readonly MeasurementRow[]): AsyncGenerator<string> {
   const units = unitsOf(request);
-  const sources = await namedSources(request, rows.map((row) => row.sourceId));
+  const sources = await namedSources(
+    request,
+    rows.map((row) => row.sourceId),
+  );
   const names = new Map([...sources].map(([id, text]) => [id, stringMember(splitMembers(text), 'name') ?? '']));
   const lines: string[] = [CSV_HEADER];
   for (const row of rows) {
     if (row.fragment === '') continue;
     const { value, unit } = convertUnit(row, units);
-    const fields = [formatTime(Number(row.timeMs)), row.sourceId, names.get(row.sourceId) ?? '', `${row.fragment}.${row.series}`, String(value), unit];
+    const fields = [
+      formatTime(Number(row.timeMs)),
+      row.sourceId,
+      names.get(row.sourceId) ?? '',
+      `${row.fragment}.${row.series}`,
+      String(value),
+      unit,
+    ];
     lines.push(`${fields.map(csvField).join(',')}\r\n`);
     if (lines.length >= PIECE_ROWS) yield lines.splice(0).join('');
   }
@@ -133,14 +149,35 @@ function csvField(text: string): string {
 }
 
 export function measurementListRoutes(): Route[] {
-  return [{
-    method: 'GET', path: '/measurement/measurements', area: 'measurement', access: 'owner', roles: MEASUREMENT_READ,
-    summary: 'List measurements, oldest first', headers: UNIT_HEADERS, produces: ['vendor', 'json', 'json-stream', 'csv'],
-    query: { ...SOURCE, type: text('Exact type'), valueFragmentType: text('Has values in this fragment'),
-      valueFragmentSeries: text('With valueFragmentType: has this series'), fragmentType: text('Has this top-level property'), ...RANGE, ...REVERT,
-      ...PAGE_PARAMETERS },
-    answers: [{ status: 200, description: 'A page of measurements', mediaType: 'measurementCollection',
-      contentTypes: ['application/json-stream', 'text/csv'] }],
-    handle: list,
-  }];
+  return [
+    {
+      method: 'GET',
+      path: '/measurement/measurements',
+      area: 'measurement',
+      access: 'owner',
+      roles: MEASUREMENT_READ,
+      summary: 'List measurements, oldest first',
+      headers: UNIT_HEADERS,
+      produces: ['vendor', 'json', 'json-stream', 'csv'],
+      query: {
+        ...SOURCE,
+        type: text('Exact type'),
+        valueFragmentType: text('Has values in this fragment'),
+        valueFragmentSeries: text('With valueFragmentType: has this series'),
+        fragmentType: text('Has this top-level property'),
+        ...RANGE,
+        ...REVERT,
+        ...PAGE_PARAMETERS,
+      },
+      answers: [
+        {
+          status: 200,
+          description: 'A page of measurements',
+          mediaType: 'measurementCollection',
+          contentTypes: ['application/json-stream', 'text/csv'],
+        },
+      ],
+      handle: list,
+    },
+  ];
 }

@@ -18,9 +18,9 @@ const SERIES_MAX = 100;
 
 /** Start of the bucket as milliseconds. */
 const BUCKETS: Readonly<Record<string, string>> = {
-  MINUTELY: 'toUnixTimestamp64Milli(toDateTime64(toStartOfMinute(time), 3, \'UTC\'))',
-  HOURLY: 'toUnixTimestamp64Milli(toDateTime64(toStartOfHour(time), 3, \'UTC\'))',
-  DAILY: 'toUnixTimestamp64Milli(toDateTime64(toStartOfDay(time), 3, \'UTC\'))',
+  MINUTELY: "toUnixTimestamp64Milli(toDateTime64(toStartOfMinute(time), 3, 'UTC'))",
+  HOURLY: "toUnixTimestamp64Milli(toDateTime64(toStartOfHour(time), 3, 'UTC'))",
+  DAILY: "toUnixTimestamp64Milli(toDateTime64(toStartOfDay(time), 3, 'UTC'))",
   '': 'toUnixTimestamp64Milli(time)',
 };
 
@@ -36,24 +36,30 @@ interface SeriesRow {
 async function read(request: ApiRequest): Promise<SeriesRow[]> {
   const { query } = request;
   const filter = new HistoryFilter(request.tenant);
-  filter.id('source', query.text('source')).time('time', query.time('dateFrom'), query.time('dateTo')).add('fragment != \'\'');
+  filter.id('source', query.text('source')).time('time', query.time('dateFrom'), query.time('dateTo')).add("fragment != ''");
   const names = query.list('series');
   if (names.length > SERIES_MAX) {
-    throw new PlatformError('general/invalid-parameter', { name: 'series', value: String(names.length), limit: `at most ${SERIES_MAX} names` });
+    throw new PlatformError('general/invalid-parameter', {
+      name: 'series',
+      value: String(names.length),
+      limit: `at most ${SERIES_MAX} names`,
+    });
   }
   if (names.length > 0) filter.add(`concat(fragment, '.', series) IN ${filter.bind('Array(String)', names)}`);
   const bucket = BUCKETS[query.text('aggregationType') ?? ''];
   const direction = query.isTrue('revert') ? 'DESC' : 'ASC';
   // One more than allowed shows that there are more.
-  const sql = `SELECT toString(${bucket}) AS bucket, fragment, series, any(unit) AS unitName, min(value) AS low, max(value) AS high FROM measurements `
-    + `WHERE ${filter.where} GROUP BY ${bucket}, fragment, series ORDER BY ${bucket} ${direction}, fragment, series LIMIT ${VALUES_MAX + 1}`;
+  const sql =
+    `SELECT toString(${bucket}) AS bucket, fragment, series, any(unit) AS unitName, min(value) AS low, max(value) AS high ` +
+    'FROM measurements ' +
+    `WHERE ${filter.where} GROUP BY ${bucket}, fragment, series ORDER BY ${bucket} ${direction}, fragment, series LIMIT ${VALUES_MAX + 1}`;
   return request.platform.history.query<SeriesRow>(sql, filter.params);
 }
 
 async function series(request: ApiRequest): Promise<Answer> {
   const { query } = request;
   const source = query.text('source') as string;
-  if (!request.isPrivileged && await isOwner(request, source) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, source)) !== true) throw new PlatformError('security/forbidden');
   const rows = await read(request);
   const isTruncated = rows.length > VALUES_MAX;
   return found('measurementSeries', seriesText(request, isTruncated ? rows.slice(0, VALUES_MAX) : rows, isTruncated));
@@ -78,23 +84,35 @@ function seriesText(request: ApiRequest, rows: readonly SeriesRow[], isTruncated
     const [low, high] = [row.low, row.high].map((value) => convertUnit({ value, unit: row.unitName }, units).value);
     values[places.get(`${row.fragment}.${row.series}`) as number] = `{"min":${low},"max":${high}}`;
   }
-  const values = [...times].map(([time, entries]) =>
-    `"${time}":[${Array.from({ length: heads.length }, (_, index) => entries[index] ?? 'null').join(',')}]`);
+  const values = [...times].map(
+    ([time, entries]) => `"${time}":[${Array.from({ length: heads.length }, (_, index) => entries[index] ?? 'null').join(',')}]`,
+  );
   return `{"series":[${heads.join(',')}],"values":{${values.join(',')}},"truncated":${isTruncated}}`;
 }
 
 export function measurementSeriesRoutes(): Route[] {
-  return [{
-    method: 'GET', path: '/measurement/measurements/series', area: 'measurement', access: 'owner', roles: MEASUREMENT_READ,
-    summary: 'Values of series over time', headers: UNIT_HEADERS,
-    query: {
-      source: { schema: Type.String(), description: 'Id of the managed object', isRequired: true },
-      dateFrom: { ...RANGE['dateFrom'], isRequired: true }, dateTo: { ...RANGE['dateTo'], isRequired: true },
-      series: list(Type.String(), '<fragment>.<series>, repeated or comma separated; all without it'),
-      aggregationType: { schema: Type.Enum(['DAILY', 'HOURLY', 'MINUTELY']), description: 'Lowest and highest value of each minute, hour or day' },
-      ...REVERT,
+  return [
+    {
+      method: 'GET',
+      path: '/measurement/measurements/series',
+      area: 'measurement',
+      access: 'owner',
+      roles: MEASUREMENT_READ,
+      summary: 'Values of series over time',
+      headers: UNIT_HEADERS,
+      query: {
+        source: { schema: Type.String(), description: 'Id of the managed object', isRequired: true },
+        dateFrom: { ...RANGE['dateFrom'], isRequired: true },
+        dateTo: { ...RANGE['dateTo'], isRequired: true },
+        series: list(Type.String(), '<fragment>.<series>, repeated or comma separated; all without it'),
+        aggregationType: {
+          schema: Type.Enum(['DAILY', 'HOURLY', 'MINUTELY']),
+          description: 'Lowest and highest value of each minute, hour or day',
+        },
+        ...REVERT,
+      },
+      answers: [{ status: 200, description: 'Series and their values by time', mediaType: 'measurementSeries' }],
+      handle: series,
     },
-    answers: [{ status: 200, description: 'Series and their values by time', mediaType: 'measurementSeries' }],
-    handle: series,
-  }];
+  ];
 }

@@ -21,8 +21,9 @@ export interface MeasurementRow {
 }
 
 /** 64-bit numbers as text: they survive every form of result. */
-export const MEASUREMENT_COLUMNS = 'toString(id) AS entityId, toString(source) AS sourceId, toString(toUnixTimestamp64Milli(time)) AS timeMs, '
-  + 'type, fragment, series, value, unit, doc';
+export const MEASUREMENT_COLUMNS =
+  'toString(id) AS entityId, toString(source) AS sourceId, toString(toUnixTimestamp64Milli(time)) AS timeMs, ' +
+  'type, fragment, series, value, unit, doc';
 
 export const measurementUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/measurement/measurements/${segment(id)}`;
 
@@ -39,7 +40,7 @@ export function linkedMeasurement(request: ApiRequest, id: string, text: string)
 /** Texts of measurements from rows in their order; rows of one measurement stand together. */
 export function measurementTexts(request: ApiRequest, rows: readonly MeasurementRow[], units: UnitSystem | undefined): string[] {
   const texts: string[] = [];
-  for (let start = 0; start < rows.length;) {
+  for (let start = 0; start < rows.length; ) {
     let end = start + 1;
     while (end < rows.length && rows[end].entityId === rows[start].entityId) end += 1;
     texts.push(measurementOf(request, rows.slice(start, end), units));
@@ -50,8 +51,9 @@ export function measurementTexts(request: ApiRequest, rows: readonly Measurement
 
 function measurementOf(request: ApiRequest, rows: readonly MeasurementRow[], units: UnitSystem | undefined): string {
   const first = rows[0];
-  const values: SeriesValue[] = rows.filter((row) => row.fragment !== '').map((row) =>
-    ({ fragment: row.fragment, series: row.series, ...convertUnit({ value: row.value, unit: row.unit }, units) }));
+  const values: SeriesValue[] = rows
+    .filter((row) => row.fragment !== '')
+    .map((row) => ({ fragment: row.fragment, series: row.series, ...convertUnit({ value: row.value, unit: row.unit }, units) }));
   const doc = rows.find((row) => row.doc !== '')?.doc;
   const isConverted = units !== undefined && rows.some((row) => convertUnit(row, units).unit !== row.unit);
   const canonical = (): string => measurementText({ time: Number(first.timeMs), sourceId: first.sourceId, type: first.type, values });
@@ -60,5 +62,9 @@ function measurementOf(request: ApiRequest, rows: readonly MeasurementRow[], uni
   // Converted values take the place of the stored fragments; everything else stays.
   const members = splitMembers(doc);
   for (const [name, value] of splitMembers(canonical())) if (values.some((entry) => entry.fragment === name)) members.set(name, value);
-  return linkedMeasurement(request, first.entityId, `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`);
+  return linkedMeasurement(
+    request,
+    first.entityId,
+    `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`,
+  );
 }

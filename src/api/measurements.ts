@@ -60,7 +60,7 @@ async function load(request: ApiRequest): Promise<MeasurementRow[]> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const rows = await load(request);
-  if (!request.isPrivileged && await isOwner(request, rows[0].sourceId) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, rows[0].sourceId)) !== true) throw new PlatformError('security/forbidden');
   return found('measurement', measurementTexts(request, rows, unitsOf(request))[0]);
 }
 
@@ -77,16 +77,54 @@ export function measurementRoutes(): Route[] {
   const area = 'measurement';
   const path = '/measurement/measurements';
   return [
-    { method: 'POST', path, area, access: 'owner', roles: ADMIN, summary: 'Create one measurement or a collection, all or none',
-      body: { schema: schemas.MeasurementPost, mediaTypes: ['measurement', 'measurementCollection'], form: 'bytes', limit: 'large',
-        example: { source: { id: '251' }, time: '2024-05-02T10:00:00.000Z', type: 'c8y_Env', c8y_Env: { T: { value: 21.5, unit: 'C' } } } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'measurement' }], handle: post },
-    { method: 'DELETE', path, area, access: 'roles', roles: ADMIN, summary: 'Delete measurements by filters', query: DELETE_FILTERS,
+    {
+      method: 'POST',
+      path,
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Create one measurement or a collection, all or none',
+      body: {
+        schema: schemas.MeasurementPost,
+        mediaTypes: ['measurement', 'measurementCollection'],
+        form: 'bytes',
+        limit: 'large',
+        example: { source: { id: '251' }, time: '2024-05-02T10:00:00.000Z', type: 'c8y_Env', c8y_Env: { T: { value: 21.5, unit: 'C' } } },
+      },
+      answers: [{ status: 201, description: 'Created', mediaType: 'measurement' }],
+      handle: post,
+    },
+    {
+      method: 'DELETE',
+      path,
+      area,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Delete measurements by filters',
+      query: DELETE_FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'measurements', Object.keys(DELETE_FILTERS), 'ROLE_MEASUREMENT_ADMIN') },
-    { method: 'GET', path: `${path}/{id}`, area, access: 'owner', roles: MEASUREMENT_READ, summary: 'Read a measurement', headers: UNIT_HEADERS,
-      answers: [{ status: 200, description: 'The measurement', mediaType: 'measurement' }], handle: get },
-    { method: 'DELETE', path: `${path}/{id}`, area, access: 'owner', roles: ADMIN, summary: 'Delete a measurement',
-      answers: [{ status: 204, description: 'Deleted' }], handle: remove },
+      handle: (request) => deleteData(request, 'measurements', Object.keys(DELETE_FILTERS), 'ROLE_MEASUREMENT_ADMIN'),
+    },
+    {
+      method: 'GET',
+      path: `${path}/{id}`,
+      area,
+      access: 'owner',
+      roles: MEASUREMENT_READ,
+      summary: 'Read a measurement',
+      headers: UNIT_HEADERS,
+      answers: [{ status: 200, description: 'The measurement', mediaType: 'measurement' }],
+      handle: get,
+    },
+    {
+      method: 'DELETE',
+      path: `${path}/{id}`,
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Delete a measurement',
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
+    },
   ];
 }

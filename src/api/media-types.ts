@@ -94,19 +94,34 @@ function qualityOf(parameters: readonly string[]): number {
 
 function kindOf(type: string): MediaKind {
   switch (type) {
-    case '*/*': case '*': case 'application/*': return 'any';
-    case 'application/json': case 'text/json': return 'json';
-    case 'application/json-stream': case 'application/x-ndjson': return 'json-stream';
-    case 'text/csv': return 'csv';
-    case 'text/plain': case 'text/*': return 'text';
-    case 'text/html': return 'html';
-    default: return VENDOR.test(type) ? 'vendor' : type.endsWith('+json') ? 'json' : 'other';
+    case '*/*':
+    case '*':
+    case 'application/*':
+      return 'any';
+    case 'application/json':
+    case 'text/json':
+      return 'json';
+    case 'application/json-stream':
+    case 'application/x-ndjson':
+      return 'json-stream';
+    case 'text/csv':
+      return 'csv';
+    case 'text/plain':
+    case 'text/*':
+      return 'text';
+    case 'text/html':
+      return 'html';
+    default:
+      return VENDOR.test(type) ? 'vendor' : type.endsWith('+json') ? 'json' : 'other';
   }
 }
 
 function readContentType(header: string): ContentType {
   const [type, ...parameters] = header.split(';').map((part) => part.trim().toLowerCase());
-  const charset = parameters.find((text) => text.startsWith('charset='))?.slice(8).replaceAll('"', '');
+  const charset = parameters
+    .find((text) => text.startsWith('charset='))
+    ?.slice(8)
+    .replaceAll('"', '');
   const isUtf8 = charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii' || charset === '';
   if (type === '') return { kind: 'none', name: '', isUtf8 };
   const vendor = VENDOR.exec(type);

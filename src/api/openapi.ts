@@ -8,9 +8,18 @@ import { ANSWER_SCHEMAS } from './schemas.ts';
 const VENDOR_PREFIX = 'application/vnd.com.nsn.platform.';
 
 const AREAS: Readonly<Record<string, string>> = {
-  platform: 'The root of all links', inventory: 'Managed objects, their children and parents', identity: 'External IDs of managed objects',
-  measurement: 'Measurements and series', event: 'Events', alarm: 'Alarms', devicecontrol: 'Operations of devices', users: 'Users and roles',
-  user: 'Root resource of users', tenant: 'Tenants and options', audit: 'Audit records', system: 'Health, metrics and this description',
+  platform: 'The root of all links',
+  inventory: 'Managed objects, their children and parents',
+  identity: 'External IDs of managed objects',
+  measurement: 'Measurements and series',
+  event: 'Events',
+  alarm: 'Alarms',
+  devicecontrol: 'Operations of devices',
+  users: 'Users and roles',
+  user: 'Root resource of users',
+  tenant: 'Tenants and options',
+  audit: 'Audit records',
+  system: 'Health, metrics and this description',
   realtime: 'Notifications',
 };
 
@@ -24,13 +33,20 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string, versi
   const areas = [...new Set(routes.map((route) => route.area))];
   return {
     openapi: '3.1.0',
-    info: { title: 'Millrace', version, description: 'Open, self-hosted IoT platform server.', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: {
+      title: 'Millrace',
+      version,
+      description: 'Open, self-hosted IoT platform server.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: baseUrl }],
     tags: areas.map((name) => ({ name, description: AREAS[name] ?? name })),
     paths,
     components: {
       schemas: ANSWER_SCHEMAS,
-      securitySchemes: { basic: { type: 'http', scheme: 'basic', description: '`<tenant>/<user>` and password; the default tenant without prefix' } },
+      securitySchemes: {
+        basic: { type: 'http', scheme: 'basic', description: '`<tenant>/<user>` and password; the default tenant without prefix' },
+      },
       responses: {
         error: { description: 'An error', content: { [`${VENDOR_PREFIX}error+json`]: { schema: { $ref: '#/components/schemas/error' } } } },
       },
@@ -42,17 +58,33 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string, versi
 function pathItem(path: string): Record<string, unknown> {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
   if (names.length === 0) return {};
-  return { parameters: names.map((name) => ({ name, in: 'path', required: true, description: PATH_PARAMETERS[name] ?? name, schema: { type: 'string' } })) };
+  return {
+    parameters: names.map((name) => ({
+      name,
+      in: 'path',
+      required: true,
+      description: PATH_PARAMETERS[name] ?? name,
+      schema: { type: 'string' },
+    })),
+  };
 }
 
 function operation(route: Route): Record<string, unknown> {
   const { access, roles = [] } = route;
   const parameters = Object.entries(route.query ?? {}).map(([name, parameter]) => queryParameter(name, parameter));
-  const who = access === 'roles' ? `Needs one of ${roles.join(', ')}.`
-    : access === 'owner' ? `Needs one of ${roles.join(', ')}, or the owner of the managed object.`
-      : access === 'user' ? 'Any user.' : 'No credentials needed.';
+  const who =
+    access === 'roles'
+      ? `Needs one of ${roles.join(', ')}.`
+      : access === 'owner'
+        ? `Needs one of ${roles.join(', ')}, or the owner of the managed object.`
+        : access === 'user'
+          ? 'Any user.'
+          : 'No credentials needed.';
   return {
-    operationId: operationId(route), tags: [route.area], summary: route.summary, description: who,
+    operationId: operationId(route),
+    tags: [route.area],
+    summary: route.summary,
+    description: who,
     ...(roles.length === 0 ? {} : { 'x-roles': roles }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: requestBody(route) }),
@@ -63,17 +95,29 @@ function operation(route: Route): Record<string, unknown> {
 
 /** `GET /event/events/{id}` -> `getEventEventsById` */
 function operationId(route: Route): string {
-  const words = route.path.split('/').filter((segment) => segment !== '').map((segment) => {
-    const name = segment.replace(/[{}]/g, '').split(/[^A-Za-z0-9]+/).map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('');
-    return segment.startsWith('{') ? `By${name}` : name;
-  });
+  const words = route.path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map((segment) => {
+      const name = segment
+        .replace(/[{}]/g, '')
+        .split(/[^A-Za-z0-9]+/)
+        .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
+        .join('');
+      return segment.startsWith('{') ? `By${name}` : name;
+    });
   return `${route.method.toLowerCase()}${words.join('')}`;
 }
 
 function queryParameter(name: string, parameter: QueryParameter): object {
   const { schema, description, isRequired = false, isList = false } = parameter;
-  return { name, in: 'query', required: isRequired, description, ...(isList
-    ? { schema: { type: 'array', items: schema }, style: 'form', explode: false } : { schema }) };
+  return {
+    name,
+    in: 'query',
+    required: isRequired,
+    description,
+    ...(isList ? { schema: { type: 'array', items: schema }, style: 'form', explode: false } : { schema }),
+  };
 }
 
 function requestBody(route: Route): object {

@@ -26,22 +26,32 @@ const AREA = 'devicecontrol';
 const FIXED = ['id', 'deviceId', 'deviceName', 'deviceExternalIDs', 'bulkOperationId', 'creationTime'];
 /** Kept by the server: not taken from a POST. */
 const NOT_SENT = ['status', 'deviceName', 'deviceExternalIDs', 'bulkOperationId', 'failureReason'];
-const FILTERS = { agentId: text('Operations of the agent and its child devices'), deviceId: text('Exact device'),
-  status: { schema: Type.Enum([...OPERATION_STATUSES]), description: 'Status' }, fragmentType: text('Has this fragment'),
-  bulkOperationId: text('Created by this bulk operation'), ...RANGE };
+const FILTERS = {
+  agentId: text('Operations of the agent and its child devices'),
+  deviceId: text('Exact device'),
+  status: { schema: Type.Enum([...OPERATION_STATUSES]), description: 'Status' },
+  fragmentType: text('Has this fragment'),
+  bulkOperationId: text('Created by this bulk operation'),
+  ...RANGE,
+};
 const DELETE_FILTERS = ['agentId', 'deviceId', 'status', 'dateFrom', 'dateTo'];
 
 const operationUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
 const deviceOf = (members: Members): string => idText(members.get('deviceId'));
 
-async function operationTexts(request: ApiRequest, documents: readonly { readonly entityId: string; readonly doc: string }[]): Promise<string[]> {
+async function operationTexts(
+  request: ApiRequest,
+  documents: readonly { readonly entityId: string; readonly doc: string }[],
+): Promise<string[]> {
   const operations = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
   const devices = [...new Set(operations.map(({ members }) => deviceOf(members)))];
   const objects = await request.platform.documents.getMany('managedObject', request.tenant, devices);
-  const names = new Map(devices.map((device, index) => {
-    const object = objects[index];
-    return [device, object === undefined ? undefined : stringMember(splitMembers(object), 'name')];
-  }));
+  const names = new Map(
+    devices.map((device, index) => {
+      const object = objects[index];
+      return [device, object === undefined ? undefined : stringMember(splitMembers(object), 'name')];
+    }),
+  );
   const externalIds = new Map<string, string>();
   if (request.query.has('agentId')) {
     for (const device of devices) externalIds.set(device, await externalIdsOf(request, device));
@@ -69,7 +79,11 @@ async function post(request: ApiRequest): Promise<Answer> {
   const device = deviceOf(members);
   if (!isEntityId(device)) throw new PlatformError('source/not-found', { area: AREA, id: device });
   await requireOwner(request, device);
-  const body: OperationCreate = { id: String(request.platform.ids.next()), doc: newDocument(members, AREA, NOT_SENT), user: request.principal.userName };
+  const body: OperationCreate = {
+    id: String(request.platform.ids.next()),
+    doc: newDocument(members, AREA, NOT_SENT),
+    user: request.principal.userName,
+  };
   const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_CREATE, Number(device), body);
   const [answer] = await operationTexts(request, [{ entityId: body.id, doc }]);
   return created('operation', answer, operationUrl(request, body.id));
@@ -78,8 +92,12 @@ async function post(request: ApiRequest): Promise<Answer> {
 function filterOf(request: ApiRequest): HistoryFilter {
   const { query } = request;
   const filter = new HistoryFilter(request.tenant);
-  filter.id('source', query.text('deviceId')).text('status', query.text('status')).fragment(query.text('fragmentType'))
-    .id('bulk', query.text('bulkOperationId')).time('creation_time', query.time('dateFrom'), query.time('dateTo'))
+  filter
+    .id('source', query.text('deviceId'))
+    .text('status', query.text('status'))
+    .fragment(query.text('fragmentType'))
+    .id('bulk', query.text('bulkOperationId'))
+    .time('creation_time', query.time('dateFrom'), query.time('dateTo'))
     .ownedSources(request, 'source');
   const agent = query.text('agentId');
   if (agent !== undefined) {
@@ -100,7 +118,7 @@ async function list(request: ApiRequest): Promise<Answer> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
-  if (!request.isPrivileged && await isOwner(request, deviceOf(members)) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, deviceOf(members))) !== true) throw new PlatformError('security/forbidden');
   const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
   return found('operation', answer);
 }
@@ -121,18 +139,59 @@ async function put(request: ApiRequest): Promise<Answer> {
 export function operationRoutes(): Route[] {
   const one = [{ status: 200, description: 'The operation', mediaType: 'operation' }];
   return [
-    { method: 'POST', path: '/devicecontrol/operations', area: AREA, access: 'owner', roles: ADMIN, summary: 'Create an operation for a device',
+    {
+      method: 'POST',
+      path: '/devicecontrol/operations',
+      area: AREA,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Create an operation for a device',
       body: { schema: schemas.Operation, mediaTypes: ['operation'], example: { deviceId: '251', description: 'Restart', c8y_Restart: {} } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'operation' }], handle: post },
-    { method: 'GET', path: '/devicecontrol/operations', area: AREA, access: 'owner', roles: READ, summary: 'List operations, oldest first',
+      answers: [{ status: 201, description: 'Created', mediaType: 'operation' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: '/devicecontrol/operations',
+      area: AREA,
+      access: 'owner',
+      roles: READ,
+      summary: 'List operations, oldest first',
       query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of operations', mediaType: 'operationCollection' }], handle: list },
-    { method: 'DELETE', path: '/devicecontrol/operations', area: AREA, access: 'roles', roles: ADMIN, summary: 'Delete operations by filters',
-      query: FILTERS, answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'operations', DELETE_FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN') },
-    { method: 'GET', path: '/devicecontrol/operations/{id}', area: AREA, access: 'owner', roles: READ, summary: 'Read an operation', answers: one,
-      handle: get },
-    { method: 'PUT', path: '/devicecontrol/operations/{id}', area: AREA, access: 'owner', roles: ADMIN, summary: 'Change the status of an operation',
-      body: { schema: schemas.OperationUpdate, mediaTypes: ['operation'], example: { status: 'SUCCESSFUL' } }, answers: one, handle: put },
+      answers: [{ status: 200, description: 'A page of operations', mediaType: 'operationCollection' }],
+      handle: list,
+    },
+    {
+      method: 'DELETE',
+      path: '/devicecontrol/operations',
+      area: AREA,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Delete operations by filters',
+      query: FILTERS,
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: (request) => deleteData(request, 'operations', DELETE_FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN'),
+    },
+    {
+      method: 'GET',
+      path: '/devicecontrol/operations/{id}',
+      area: AREA,
+      access: 'owner',
+      roles: READ,
+      summary: 'Read an operation',
+      answers: one,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path: '/devicecontrol/operations/{id}',
+      area: AREA,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Change the status of an operation',
+      body: { schema: schemas.OperationUpdate, mediaTypes: ['operation'], example: { status: 'SUCCESSFUL' } },
+      answers: one,
+      handle: put,
+    },
   ];
 }

@@ -11,8 +11,11 @@ export async function isOwner(request: ApiRequest, managedObject: string): Promi
   return text === undefined ? undefined : stringMember(splitMembers(text), 'owner') === request.principal.userName;
 }
 
-/** Lets through who has one of the route's roles or owns the object; what does not exist is left to the caller. @throws PlatformError 403. */
+/**
+ * Lets through who has one of the route's roles or owns the object; what does not exist is left to the caller.
+ * @throws PlatformError 403.
+ */
 export async function requireOwner(request: ApiRequest, managedObject: string): Promise<void> {
   if (request.isPrivileged) return;
-  if (await isOwner(request, managedObject) === false) throw new PlatformError('security/forbidden');
+  if ((await isOwner(request, managedObject)) === false) throw new PlatformError('security/forbidden');
 }

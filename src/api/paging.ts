@@ -10,7 +10,10 @@ export const PAGE_SIZE_MAX = 2000;
 const CURRENT_PAGE_MAX = 0x7fffffff;
 
 export const PAGE_PARAMETERS: QueryParameters = {
-  pageSize: { schema: Type.Integer({ minimum: 1, default: PAGE_SIZE_DEFAULT }), description: `Entities of a page, at most ${PAGE_SIZE_MAX}` },
+  pageSize: {
+    schema: Type.Integer({ minimum: 1, default: PAGE_SIZE_DEFAULT }),
+    description: `Entities of a page, at most ${PAGE_SIZE_MAX}`,
+  },
   currentPage: { schema: Type.Integer({ minimum: 1, maximum: CURRENT_PAGE_MAX, default: 1 }), description: 'Number of the page, from 1' },
   withTotalPages: { schema: Type.Boolean({ default: false }), description: 'Adds statistics.totalPages' },
   withTotalElements: { schema: Type.Boolean({ default: false }), description: 'Adds statistics.totalElements' },
@@ -54,7 +57,8 @@ export function collectionText(request: ApiRequest, page: Page, collection: Coll
   const next = isFull ? `"next":${link(page.current + 1)},` : '';
   const prev = page.current > 1 ? `"prev":${link(page.current - 1)},` : '';
   const items = collection.items.join(',');
-  return `{"self":${link(page.current)},${next}${prev}"statistics":${JSON.stringify(statistics)},${JSON.stringify(collection.name)}:[${items}]}`;
+  const head = `{"self":${link(page.current)},${next}${prev}"statistics":${JSON.stringify(statistics)}`;
+  return `${head},${JSON.stringify(collection.name)}:[${items}]}`;
 }
 
 /** Absolute URL with all parameters as they were sent, but for the page. */

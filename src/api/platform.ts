@@ -39,8 +39,13 @@ export interface MeasurementIntake {
    * @param body JSON of one measurement or of `{"measurements": [...]}`; the intake may alias it until `done`.
    * @param done called exactly once, synchronously or later.
    */
-  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean,
-    done: (error: PlatformError | undefined, answer?: MeasurementAnswer) => void): void;
+  post(
+    body: Buffer,
+    principal: Principal,
+    mode: ProcessingMode,
+    wantsBody: boolean,
+    done: (error: PlatformError | undefined, answer?: MeasurementAnswer) => void,
+  ): void;
 }
 
 /** An authenticator whose answers may be cached by its callers. */

@@ -34,7 +34,9 @@ export class QueryValues {
   }
 
   list(name: string): string[] {
-    return (this.values.get(name) ?? EMPTY).flatMap((value) => value.split(',')).map((value) => value.trim())
+    return (this.values.get(name) ?? EMPTY)
+      .flatMap((value) => value.split(','))
+      .map((value) => value.trim())
       .filter((value) => value !== '');
   }
 

@@ -77,6 +77,13 @@ export interface Route {
 
 /** Descriptions of the parameters in braces, by name. */
 export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
-  id: 'Identifier of the entity', childId: 'Identifier of the child', tenant: 'Tenant id', userId: 'User name', type: 'Type of the external ID',
-  externalId: 'External ID, percent-encoded', category: 'Category', key: 'Key', name: 'Name',
+  id: 'Identifier of the entity',
+  childId: 'Identifier of the child',
+  tenant: 'Tenant id',
+  userId: 'User name',
+  type: 'Type of the external ID',
+  externalId: 'External ID, percent-encoded',
+  category: 'Category',
+  key: 'Key',
+  name: 'Name',
 };

@@ -20,24 +20,57 @@ import { userRoutes } from './users.ts';
 
 const HTML_TYPE = 'text/html;charset=UTF-8';
 /** Nothing but the page itself may be loaded or run. */
-const PAGE_POLICY = 'default-src \'none\'; style-src \'unsafe-inline\'; frame-ancestors \'none\'';
+const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
 /** @param further routes of other parts of the server, for instance Bayeux. */
 export function apiRoutes(further: readonly Route[] = []): Route[] {
   const routes: Route[] = [
-    ...rootRoutes(), ...measurementRoutes(), ...measurementSeriesRoutes(), ...measurementListRoutes(), ...managedObjectRoutes(),
-    ...managedObjectListRoutes(), ...childRoutes(), ...identityRoutes(), ...eventRoutes(), ...alarmRoutes(), ...operationRoutes(), ...userRoutes(),
-    ...tenantRoutes(), ...systemRoutes(), ...further,
+    ...rootRoutes(),
+    ...measurementRoutes(),
+    ...measurementSeriesRoutes(),
+    ...measurementListRoutes(),
+    ...managedObjectRoutes(),
+    ...managedObjectListRoutes(),
+    ...childRoutes(),
+    ...identityRoutes(),
+    ...eventRoutes(),
+    ...alarmRoutes(),
+    ...operationRoutes(),
+    ...userRoutes(),
+    ...tenantRoutes(),
+    ...systemRoutes(),
+    ...further,
   ];
   routes.push(
-    { method: 'GET', path: '/openapi.json', area: 'system', access: 'public', summary: 'This API as OpenAPI 3.1', produces: ['json', 'vendor', 'html'],
+    {
+      method: 'GET',
+      path: '/openapi.json',
+      area: 'system',
+      access: 'public',
+      summary: 'This API as OpenAPI 3.1',
+      produces: ['json', 'vendor', 'html'],
       answers: [{ status: 200, description: 'OpenAPI document', contentTypes: ['application/json'] }],
-      handle: (request) => ({ status: 200, contentType: JSON_TYPE,
-        text: JSON.stringify(openApiDocument(routes, request.baseUrl, request.platform.config.version ?? '0.0.0')) }) },
-    { method: 'GET', path: '/openapi', area: 'system', access: 'public', summary: 'This API as a page', produces: ['html', 'vendor', 'json', 'text'],
+      handle: (request) => ({
+        status: 200,
+        contentType: JSON_TYPE,
+        text: JSON.stringify(openApiDocument(routes, request.baseUrl, request.platform.config.version ?? '0.0.0')),
+      }),
+    },
+    {
+      method: 'GET',
+      path: '/openapi',
+      area: 'system',
+      access: 'public',
+      summary: 'This API as a page',
+      produces: ['html', 'vendor', 'json', 'text'],
       answers: [{ status: 200, description: 'A page', contentTypes: ['text/html'] }],
-      handle: (request) => ({ status: 200, contentType: HTML_TYPE, text: openApiPage(routes, request.platform.config.version ?? '0.0.0'),
-        headers: ['Content-Security-Policy', PAGE_POLICY] }) },
+      handle: (request) => ({
+        status: 200,
+        contentType: HTML_TYPE,
+        text: openApiPage(routes, request.platform.config.version ?? '0.0.0'),
+        headers: ['Content-Security-Policy', PAGE_POLICY],
+      }),
+    },
   );
   return routes;
 }

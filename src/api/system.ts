@@ -7,7 +7,11 @@ const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 async function ready(request: ApiRequest): Promise<Answer> {
   const report = await request.platform.health();
-  return { status: report.ready ? 200 : 503, contentType: JSON_TYPE, text: JSON.stringify({ status: report.ready ? 'UP' : 'DOWN', ...report }) };
+  return {
+    status: report.ready ? 200 : 503,
+    contentType: JSON_TYPE,
+    text: JSON.stringify({ status: report.ready ? 'UP' : 'DOWN', ...report }),
+  };
 }
 
 async function metrics(request: ApiRequest): Promise<Answer> {
@@ -16,18 +20,38 @@ async function metrics(request: ApiRequest): Promise<Answer> {
 
 export function systemRoutes(): Route[] {
   return [
-    { method: 'GET', path: '/health', area: 'system', access: 'public', summary: 'Whether the process is alive',
+    {
+      method: 'GET',
+      path: '/health',
+      area: 'system',
+      access: 'public',
+      summary: 'Whether the process is alive',
       produces: ['json', 'vendor', 'text', 'html', 'other'],
       answers: [{ status: 200, description: 'Alive', contentTypes: ['application/json'] }],
-      handle: () => ({ status: 200, contentType: JSON_TYPE, text: '{"status":"UP"}' }) },
-    { method: 'GET', path: '/health/ready', area: 'system', access: 'public', summary: 'Whether requests can be served, with the lag of each stage',
+      handle: () => ({ status: 200, contentType: JSON_TYPE, text: '{"status":"UP"}' }),
+    },
+    {
+      method: 'GET',
+      path: '/health/ready',
+      area: 'system',
+      access: 'public',
+      summary: 'Whether requests can be served, with the lag of each stage',
       produces: ['json', 'vendor', 'text', 'html', 'other'],
-      answers: [{ status: 200, description: 'Ready', contentTypes: ['application/json'] },
-        { status: 503, description: 'Not ready', contentTypes: ['application/json'] }],
-      handle: ready },
-    { method: 'GET', path: '/metrics', area: 'system', access: 'public', summary: 'Metrics in Prometheus text form',
+      answers: [
+        { status: 200, description: 'Ready', contentTypes: ['application/json'] },
+        { status: 503, description: 'Not ready', contentTypes: ['application/json'] },
+      ],
+      handle: ready,
+    },
+    {
+      method: 'GET',
+      path: '/metrics',
+      area: 'system',
+      access: 'public',
+      summary: 'Metrics in Prometheus text form',
       produces: ['text', 'json', 'vendor', 'html', 'other'],
       answers: [{ status: 200, description: 'Metrics', contentTypes: ['text/plain'] }],
-      handle: metrics },
+      handle: metrics,
+    },
   ];
 }

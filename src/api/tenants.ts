@@ -26,9 +26,12 @@ function currentTenant(request: ApiRequest): Answer {
   const parent = request.query.isTrue('withParent') && tenant.parent !== undefined ? `,"parent":${quote(tenant.parent)}` : '';
   const self = quote(`${request.baseUrl}/tenant/currentTenant`);
   const references = quote(`${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/applications`);
-  return found('currentTenant', `{"self":${self},"name":${quote(tenant.id)},"domainName":${quote(tenant.domain ?? '')},"allowCreateTenants":${
-    tenant.allowCreateTenants === true},"customProperties":${tenant.customProperties ?? '{}'}${parent},"applications":{"self":${
-    references},"references":[]}}`);
+  return found(
+    'currentTenant',
+    `{"self":${self},"name":${quote(tenant.id)},"domainName":${quote(tenant.domain ?? '')},"allowCreateTenants":${
+      tenant.allowCreateTenants === true
+    },"customProperties":${tenant.customProperties ?? '{}'}${parent},"applications":{"self":${references},"references":[]}}`,
+  );
 }
 
 /** What a login page may offer; tokens come with later work, so only Basic is there. */
@@ -37,9 +40,16 @@ function loginOptions(request: ApiRequest): Answer {
   const asked = request.query.text('tenantId');
   const tenant: TenantInfo = (asked === undefined ? undefined : tenants.byId(asked)) ?? tenants.default;
   const self = `${request.baseUrl}/tenant/loginOptions`;
-  const basic = { id: 'BASIC', self: `${self}/BASIC`, type: 'BASIC', _type: 'BASIC', visibleOnLoginPage: true, userManagementSource: 'INTERNAL',
+  const basic = {
+    id: 'BASIC',
+    self: `${self}/BASIC`,
+    type: 'BASIC',
+    _type: 'BASIC',
+    visibleOnLoginPage: true,
+    userManagementSource: 'INTERNAL',
     initRequest: `${request.baseUrl}/tenant/oauth?tenant_id=${segment(tenant.id)}`,
-    authenticationRestrictions: { forbiddenClients: [], forbiddenUserAgents: [], trustedUserAgents: [] } };
+    authenticationRestrictions: { forbiddenClients: [], forbiddenUserAgents: [], trustedUserAgents: [] },
+  };
   return found('loginOptionCollection', JSON.stringify({ loginOptions: [basic], self }));
 }
 
@@ -49,7 +59,9 @@ function optionOf(request: ApiRequest, category: string, key: string): object {
 }
 
 function systemOptions(request: ApiRequest): Answer {
-  const options = Object.entries(SYSTEM_OPTIONS).flatMap(([category, keys]) => Object.keys(keys).map((key) => optionOf(request, category, key)));
+  const options = Object.entries(SYSTEM_OPTIONS).flatMap(([category, keys]) =>
+    Object.keys(keys).map((key) => optionOf(request, category, key)),
+  );
   return found('optionCollection', JSON.stringify({ self: `${request.baseUrl}/tenant/system/options`, options }));
 }
 
@@ -63,15 +75,43 @@ function systemOption(request: ApiRequest): Answer {
 export function tenantRoutes(): Route[] {
   const area = 'tenant';
   return [
-    { method: 'GET', path: '/tenant/currentTenant', area, access: 'user', summary: 'The tenant of the request',
+    {
+      method: 'GET',
+      path: '/tenant/currentTenant',
+      area,
+      access: 'user',
+      summary: 'The tenant of the request',
       query: { withParent: flag('Adds the parent tenant') },
-      answers: [{ status: 200, description: 'The tenant', mediaType: 'currentTenant' }], handle: currentTenant },
-    { method: 'GET', path: '/tenant/loginOptions', area, access: 'public', summary: 'Ways to log in',
+      answers: [{ status: 200, description: 'The tenant', mediaType: 'currentTenant' }],
+      handle: currentTenant,
+    },
+    {
+      method: 'GET',
+      path: '/tenant/loginOptions',
+      area,
+      access: 'public',
+      summary: 'Ways to log in',
       query: { tenantId: text('Tenant id; the default tenant without it'), management: flag('For the management tenant') },
-      answers: [{ status: 200, description: 'The login options', mediaType: 'loginOptionCollection' }], handle: loginOptions },
-    { method: 'GET', path: '/tenant/system/options', area, access: 'user', summary: 'System options',
-      answers: [{ status: 200, description: 'The options', mediaType: 'optionCollection' }], handle: systemOptions },
-    { method: 'GET', path: '/tenant/system/options/{category}/{key}', area, access: 'user', summary: 'One system option',
-      answers: [{ status: 200, description: 'The option', mediaType: 'option' }], handle: systemOption },
+      answers: [{ status: 200, description: 'The login options', mediaType: 'loginOptionCollection' }],
+      handle: loginOptions,
+    },
+    {
+      method: 'GET',
+      path: '/tenant/system/options',
+      area,
+      access: 'user',
+      summary: 'System options',
+      answers: [{ status: 200, description: 'The options', mediaType: 'optionCollection' }],
+      handle: systemOptions,
+    },
+    {
+      method: 'GET',
+      path: '/tenant/system/options/{category}/{key}',
+      area,
+      access: 'user',
+      summary: 'One system option',
+      answers: [{ status: 200, description: 'The option', mediaType: 'option' }],
+      handle: systemOption,
+    },
   ];
 }

@@ -2,8 +2,15 @@
 
 export type UnitSystem = 'metric' | 'imperial';
 
-interface Quantity { readonly value: number; readonly unit: string }
-interface Conversion { readonly unit: string; readonly factor: number; readonly offset: number }
+interface Quantity {
+  readonly value: number;
+  readonly unit: string;
+}
+interface Conversion {
+  readonly unit: string;
+  readonly factor: number;
+  readonly offset: number;
+}
 
 /** value × factor + offset */
 const TO_IMPERIAL: Readonly<Record<string, Conversion>> = {
@@ -15,8 +22,12 @@ const TO_IMPERIAL: Readonly<Record<string, Conversion>> = {
   g: { unit: 'oz', factor: 1 / 28.349523125, offset: 0 },
   kg: { unit: 'lb', factor: 1 / 0.45359237, offset: 0 },
 };
-const TO_METRIC: Readonly<Record<string, Conversion>> = Object.fromEntries(Object.entries(TO_IMPERIAL).map(([unit, conversion]) =>
-  [conversion.unit, { unit, factor: 1 / conversion.factor, offset: -conversion.offset / conversion.factor }]));
+const TO_METRIC: Readonly<Record<string, Conversion>> = Object.fromEntries(
+  Object.entries(TO_IMPERIAL).map(([unit, conversion]) => [
+    conversion.unit,
+    { unit, factor: 1 / conversion.factor, offset: -conversion.offset / conversion.factor },
+  ]),
+);
 
 /** @returns undefined for other header values: nothing is converted. */
 export function unitSystemOf(header: string): UnitSystem | undefined {

@@ -19,8 +19,22 @@ const READ = ['ROLE_USER_MANAGEMENT_READ'];
 const ADMIN = ['ROLE_USER_MANAGEMENT_ADMIN'];
 const CREATE = [...ADMIN, 'ROLE_USER_MANAGEMENT_CREATE'];
 /** Members with a meaning of their own; all others are kept as they are sent. */
-const OWN_MEMBERS = ['id', 'self', 'userName', 'password', 'roles', 'enabled', 'groups', 'devicePermissions', 'applications', 'effectiveRoles',
-  'sendPasswordResetEmail', 'lastPasswordChange', 'twoFactorAuthenticationEnabled', 'passwordStrength'];
+const OWN_MEMBERS = [
+  'id',
+  'self',
+  'userName',
+  'password',
+  'roles',
+  'enabled',
+  'groups',
+  'devicePermissions',
+  'applications',
+  'effectiveRoles',
+  'sendPasswordResetEmail',
+  'lastPasswordChange',
+  'twoFactorAuthenticationEnabled',
+  'passwordStrength',
+];
 /** Users of one list that are looked at; the store has them by name. */
 const USERS_MAX = 100_000;
 const DEVICE_USER_PREFIX = 'device_';
@@ -34,13 +48,18 @@ interface StoredUser {
   readonly doc?: string;
 }
 
-const userUrl = (request: ApiRequest, name: string): string => `${request.baseUrl}/user/${segment(request.principal.tenant)}/users/${segment(name)}`;
+const userUrl = (request: ApiRequest, name: string): string =>
+  `${request.baseUrl}/user/${segment(request.principal.tenant)}/users/${segment(name)}`;
 const roleText = (request: ApiRequest, role: string): string =>
   `{"id":${quote(role)},"name":${quote(role)},"self":${quote(`${request.baseUrl}/user/roles/${segment(role)}`)}}`;
 
 function userMembers(request: ApiRequest, user: StoredUser): Members {
   const self = userUrl(request, user.userName);
-  const members: Members = new Map([['self', quote(self)], ['id', quote(user.userName)], ['userName', quote(user.userName)]]);
+  const members: Members = new Map([
+    ['self', quote(self)],
+    ['id', quote(user.userName)],
+    ['userName', quote(user.userName)],
+  ]);
   for (const [name, value] of splitMembers(user.doc ?? '{}')) if (!OWN_MEMBERS.includes(name)) members.set(name, value);
   members.set('enabled', String(user.enabled));
   return members;
@@ -67,14 +86,18 @@ async function load(request: ApiRequest, name: string): Promise<StoredUser> {
   return JSON.parse(stored) as StoredUser;
 }
 
-/** Roles as names or as references. @throws PlatformError `validation/invalid-field` for a role that does not exist or that the caller lacks. */
+/**
+ * Roles as names or as references.
+ * @throws PlatformError `validation/invalid-field` for a role that does not exist, 403 for one that the caller lacks.
+ */
 function sentRoles(request: ApiRequest, members: Members): string[] | undefined {
   const sent = members.get('roles');
   if (sent === undefined) return undefined;
   const value = JSON.parse(sent) as string[] | { references: { role: { id?: string; self?: string } }[] };
   const names = Array.isArray(value) ? value : value.references.map(({ role }) => role.id ?? role.self?.split('/').pop() ?? '');
   for (const name of names) {
-    if (!ROLES.includes(name)) throw new PlatformError('validation/invalid-field', { area: 'users', name: 'roles', value: name, limit: 'known roles' });
+    if (!ROLES.includes(name))
+      throw new PlatformError('validation/invalid-field', { area: 'users', name: 'roles', value: name, limit: 'known roles' });
     // Nobody gives more than he has.
     if (!request.hasRole(name)) throw new PlatformError('security/forbidden');
   }
@@ -87,7 +110,9 @@ async function changeOf(request: ApiRequest, userName: string, mustBeNew: boolea
   const password = members.get('password');
   const enabled = members.get('enabled');
   return {
-    userName, doc: joinMembers([...members].filter(([name]) => !OWN_MEMBERS.includes(name))), mustBeNew,
+    userName,
+    doc: joinMembers([...members].filter(([name]) => !OWN_MEMBERS.includes(name))),
+    mustBeNew,
     ...(password === undefined ? {} : { password: await hashPassword(JSON.parse(password) as string) }),
     ...(roles === undefined ? {} : { roles }),
     ...(enabled === undefined ? {} : { enabled: enabled === 'true' }),
@@ -99,7 +124,12 @@ async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const userName = JSON.parse(members.get('userName') as string) as string;
   if (Buffer.byteLength(userName) > USER_NAME_BYTES_MAX) {
-    throw new PlatformError('validation/invalid-field', { area: 'users', name: 'userName', value: userName, limit: `at most ${USER_NAME_BYTES_MAX} bytes` });
+    throw new PlatformError('validation/invalid-field', {
+      area: 'users',
+      name: 'userName',
+      value: userName,
+      limit: `at most ${USER_NAME_BYTES_MAX} bytes`,
+    });
   }
   if (!members.has('password')) throw new PlatformError('validation/mandatory-fields', { names: 'password' });
   await request.command(COMMAND.USER_PUT, TENANT_KEY, await changeOf(request, userName, true));
@@ -143,7 +173,13 @@ async function remove(request: ApiRequest): Promise<Answer> {
 async function current(request: ApiRequest): Promise<Answer> {
   const { principal } = request;
   const members = userMembers(request, await load(request, principal.userName));
-  members.set('effectiveRoles', `[${[...principal.roles].sort().map((role) => roleText(request, role)).join(',')}]`);
+  members.set(
+    'effectiveRoles',
+    `[${[...principal.roles]
+      .sort()
+      .map((role) => roleText(request, role))
+      .join(',')}]`,
+  );
   return found('currentUser', joinMembers(members));
 }
 
@@ -162,22 +198,87 @@ export function userRoutes(): Route[] {
   const own = [{ status: 200, description: 'The current user with effectiveRoles', mediaType: 'currentUser' }];
   return [
     { method: 'GET', path: '/user/currentUser', area, access: 'user', summary: 'The user of the request', answers: own, handle: current },
-    { method: 'PUT', path: '/user/currentUser', area, access: 'roles', roles: ['ROLE_USER_MANAGEMENT_OWN_ADMIN'], summary: 'Change the own profile',
-      body: { ...body, mediaTypes: ['currentUser', 'user'] }, answers: own, handle: putCurrent },
-    { method: 'GET', path: '/user/{tenant}/users', area, access: 'roles', roles: READ, summary: 'List users by name',
-      query: { username: text('Start of the user name'), onlyDevices: flag('Only device users; otherwise they are left out'), ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of users', mediaType: 'userCollection' }], handle: list },
-    { method: 'POST', path: '/user/{tenant}/users', area, access: 'roles', roles: CREATE, summary: 'Create a user',
-      body: { schema: schemas.User, mediaTypes: ['user'],
-        example: { userName: 'ada', password: 'Analytical-1', roles: { references: [{ role: { id: 'ROLE_INVENTORY_READ' } }] } } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'user' }], handle: post },
-    { method: 'GET', path: '/user/{tenant}/users/{userId}', area, access: 'roles', roles: READ, summary: 'Read a user', answers: one,
-      handle: (request) => get(request, request.params['userId']) },
-    { method: 'GET', path: '/user/{tenant}/userByName/{name}', area, access: 'roles', roles: READ, summary: 'Read a user by name', answers: one,
-      handle: (request) => get(request, request.params['name']) },
-    { method: 'PUT', path: '/user/{tenant}/users/{userId}', area, access: 'roles', roles: ADMIN, summary: 'Change a user', body, answers: one,
-      handle: put },
-    { method: 'DELETE', path: '/user/{tenant}/users/{userId}', area, access: 'roles', roles: ADMIN, summary: 'Delete a user',
-      answers: [{ status: 204, description: 'Deleted' }], handle: remove },
+    {
+      method: 'PUT',
+      path: '/user/currentUser',
+      area,
+      access: 'roles',
+      roles: ['ROLE_USER_MANAGEMENT_OWN_ADMIN'],
+      summary: 'Change the own profile',
+      body: { ...body, mediaTypes: ['currentUser', 'user'] },
+      answers: own,
+      handle: putCurrent,
+    },
+    {
+      method: 'GET',
+      path: '/user/{tenant}/users',
+      area,
+      access: 'roles',
+      roles: READ,
+      summary: 'List users by name',
+      query: {
+        username: text('Start of the user name'),
+        onlyDevices: flag('Only device users; otherwise they are left out'),
+        ...PAGE_PARAMETERS,
+      },
+      answers: [{ status: 200, description: 'A page of users', mediaType: 'userCollection' }],
+      handle: list,
+    },
+    {
+      method: 'POST',
+      path: '/user/{tenant}/users',
+      area,
+      access: 'roles',
+      roles: CREATE,
+      summary: 'Create a user',
+      body: {
+        schema: schemas.User,
+        mediaTypes: ['user'],
+        example: { userName: 'ada', password: 'Analytical-1', roles: { references: [{ role: { id: 'ROLE_INVENTORY_READ' } }] } },
+      },
+      answers: [{ status: 201, description: 'Created', mediaType: 'user' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: '/user/{tenant}/users/{userId}',
+      area,
+      access: 'roles',
+      roles: READ,
+      summary: 'Read a user',
+      answers: one,
+      handle: (request) => get(request, request.params['userId']),
+    },
+    {
+      method: 'GET',
+      path: '/user/{tenant}/userByName/{name}',
+      area,
+      access: 'roles',
+      roles: READ,
+      summary: 'Read a user by name',
+      answers: one,
+      handle: (request) => get(request, request.params['name']),
+    },
+    {
+      method: 'PUT',
+      path: '/user/{tenant}/users/{userId}',
+      area,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Change a user',
+      body,
+      answers: one,
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path: '/user/{tenant}/users/{userId}',
+      area,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Delete a user',
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
+    },
   ];
 }

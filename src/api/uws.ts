@@ -8,7 +8,12 @@ import type { Log } from '../model/log.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { ExchangeOwner, RawResponse } from './http-exchange.ts';
 import {
-  BUFFERED_BYTES_MAX, BUFFERED_HARD_FACTOR, IDLE_TIMEOUT_SECONDS, MAX_PAYLOAD_BYTES, agreeProtocol, checkHandlers,
+  BUFFERED_BYTES_MAX,
+  BUFFERED_HARD_FACTOR,
+  IDLE_TIMEOUT_SECONDS,
+  MAX_PAYLOAD_BYTES,
+  agreeProtocol,
+  checkHandlers,
 } from './web-socket.ts';
 import type { UpgradeHead, WebSocketChannel, WebSocketHandlers } from './web-socket.ts';
 
@@ -175,7 +180,10 @@ export class UwsServer implements ExchangeOwner {
     this.stopListening();
     for (const channel of [...this.channels]) channel.end(GOING_AWAY, 'the server is stopping');
     const deadline = Date.now() + drainMs;
-    while (this.openExchangeCount > 0 && Date.now() < deadline) await new Promise((resolve) => { setTimeout(resolve, CLOSE_POLL_MS); });
+    while (this.openExchangeCount > 0 && Date.now() < deadline)
+      await new Promise((resolve) => {
+        setTimeout(resolve, CLOSE_POLL_MS);
+      });
     this.app.close();
   }
 }
@@ -224,7 +232,9 @@ function upgradeHead(request: HttpRequest, handlers: WebSocketHandlers): Upgrade
   const headers = new Map<string, string>();
   request.forEach((name, value) => headers.set(name, value));
   return {
-    path: request.getUrl(), queryText: request.getQuery() ?? '', headers,
+    path: request.getUrl(),
+    queryText: request.getQuery() ?? '',
+    headers,
     protocol: agreeProtocol(headers.get('sec-websocket-protocol') ?? '', handlers.protocols),
   };
 }

@@ -68,5 +68,10 @@ export function checkHandlers(path: string, handlers: WebSocketHandlers): void {
 /** @returns the first offered protocol that is taken, '' when there is none. */
 export function agreeProtocol(offered: string, taken: readonly string[] | undefined): string {
   if (taken === undefined || offered === '') return '';
-  return offered.split(',').map((name) => name.trim()).find((name) => taken.includes(name)) ?? '';
+  return (
+    offered
+      .split(',')
+      .map((name) => name.trim())
+      .find((name) => taken.includes(name)) ?? ''
+  );
 }

@@ -3,11 +3,10 @@
  * one. Used by `millrace backup` and `restore`, and by the server when it backs itself up.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { copyFile, mkdir, open, readdir, readFile, rename, stat } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { constants } from 'node:fs';
 
 export const MANIFEST_NAME = 'backup.json';
 
@@ -106,7 +105,9 @@ export async function verifyManifest(directory: string): Promise<{ manifest: Man
     if (!present.delete(file.path)) problems.push(`${file.path} is missing`);
     else if ((await stat(path)).size !== file.sizeBytes) {
       problems.push(`${file.path} has ${(await stat(path)).size} bytes instead of ${file.sizeBytes}`);
-    } else if (file.sha256 !== undefined && await sha256(path) !== file.sha256) problems.push(`${file.path} has other content than it was saved with`);
+    } else if (file.sha256 !== undefined && await sha256(path) !== file.sha256) {
+      problems.push(`${file.path} has other content than it was saved with`);
+    }
   }
   for (const path of present) problems.push(`${path} is not in the manifest`);
   return { manifest, problems };

@@ -18,7 +18,9 @@ const LMDB_FILE_NAME = 'data.mdb';
 export async function backup(options: BackupOptions, target: string, version: string): Promise<number> {
   const data = resolve(options.data);
   const to = resolve(target);
-  if (`${to}${sep}`.startsWith(`${data}${sep}`)) throw new CommandError(`the backup ${to} lies inside the data directory ${data}; take a place outside`);
+  if (`${to}${sep}`.startsWith(`${data}${sep}`)) {
+    throw new CommandError(`the backup ${to} lies inside the data directory ${data}; take a place outside`);
+  }
   if (!await isEmptyOrAbsent(to)) throw new CommandError(`${to} is not empty; a backup takes an empty or absent directory`);
   if (!existsSync(data)) throw new CommandError(`there is no data directory ${data}; --data says where it is`);
   const answer = await askServer(data, { command: 'backup', to });

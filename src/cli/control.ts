@@ -1,7 +1,7 @@
 /** Talks to a running server over the Unix socket in its data directory: one JSON line asked, one JSON line answered. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { CommandError } from './exit-codes.ts';
 
 export const CONTROL_SOCKET_NAME = 'control.sock';
@@ -76,6 +76,6 @@ export function lockHolder(data: string): number | undefined {
   }
   try {
     // After a restart of the machine or container another program may have the number.
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('node') ? pid : undefined;
-  } catch { return pid; /* no /proc here: the live process counts as the holder */ }
+    return basename(readlinkSync(`/proc/${pid}/exe`)).startsWith('node') ? pid : undefined;
+  } catch { return pid; /* no /proc or another user's process: a live process counts as the holder */ }
 }

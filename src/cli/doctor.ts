@@ -21,14 +21,15 @@ const DISK_COMFORTABLE_BYTES = 5 * 1024 ** 3;
 const MEMORY_COMFORTABLE_BYTES = 1024 ** 3;
 const LOAD_TIMEOUT_MS = 30_000;
 
-const LOADS: readonly { name: string; code: string; packageName: string }[] = [
-  { name: 'engine', packageName: 'chdb', code: 'const { Session } = await import("chdb"); const s = new Session(process.argv[1]);'
-    + ' const r = s.query("SELECT version()", "TabSeparated"); console.log(String(r?.text?.() ?? r).trim()); process.exit(0);' },
-  { name: 'document store', packageName: 'lmdb', code: 'const { open } = await import("lmdb"); const d = open({ path: process.argv[1] });'
-    + ' await d.put("a", 1); if (d.get("a") !== 1) throw new Error("a value did not come back"); await d.close(); console.log("reads and writes");' },
-  { name: 'HTTP server', packageName: 'uWebSockets.js',
-    code: 'const m = await import("uWebSockets.js"); m.default.App(); console.log("loads"); process.exit(0);' },
+/** Run in a process of its own with the package's name and a scratch directory as arguments. */
+const LOADS: readonly { name: string; packageName: string; code: string }[] = [
+  { name: 'engine', packageName: 'chdb', code: 'const s = new m.Session(scratch); const r = s.query("SELECT version()", "TabSeparated");'
+    + ' console.log(String(r?.text?.() ?? r).trim()); process.exit(0);' },
+  { name: 'document store', packageName: 'lmdb', code: 'const d = m.open({ path: scratch }); await d.put("a", 1);'
+    + ' if (d.get("a") !== 1) throw new Error("a value did not come back"); await d.close(); console.log("reads and writes");' },
+  { name: 'HTTP server', packageName: 'uWebSockets.js', code: 'm.default.App(); console.log("loads"); process.exit(0);' },
 ];
+const LOAD_PREFIX = 'const [name, scratch] = process.argv.slice(1); const m = await import(name); ';
 
 /** Runs every check; prints to standard output; exit code 1 when one failed. */
 export async function doctor(config: Config): Promise<number> {
@@ -56,14 +57,18 @@ function atLeast(version: string, minimum: readonly number[]): boolean {
 
 function checkNode(): Finding {
   const version = process.versions.node;
-  return { state: atLeast(version, NODE_MIN) ? 'ok' : 'fail', name: 'Node', fact: version, remedy: `install Node ${NODE_MIN.join('.')} or newer` };
+  const state = atLeast(version, NODE_MIN) ? 'ok' : 'fail';
+  return { state, name: 'Node', fact: version, remedy: `install Node ${NODE_MIN.join('.')} or newer` };
 }
 
 function checkGlibc(): Finding {
   const header = (process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined)?.header;
   const version = header?.glibcVersionRuntime;
-  if (version === undefined) return { state: 'fail', name: 'glibc', fact: 'not found', remedy: 'the engine needs a Linux with glibc, not musl' };
-  return { state: atLeast(version, GLIBC_MIN) ? 'ok' : 'fail', name: 'glibc', fact: version,
+  if (version === undefined) {
+    return { state: 'fail', name: 'glibc', fact: 'not found', remedy: 'the engine needs a Linux with glibc, not musl' };
+  }
+  const state = atLeast(version, GLIBC_MIN) ? 'ok' : 'fail';
+  return { state, name: 'glibc', fact: version,
     remedy: `the prebuilt engine needs ${GLIBC_MIN.join('.')}: take a newer distribution or the container` };
 }
 
@@ -142,7 +147,7 @@ function checkPort(host: string, port: number, name: string, isRunning: boolean)
 function checkLoad(load: { name: string; code: string; packageName: string }): Promise<Finding> {
   const scratch = mkdtempSync(join(tmpdir(), 'millrace-doctor-'));
   return new Promise((resolveLoad) => {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', load.code, scratch], {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', LOAD_PREFIX + load.code, load.packageName, scratch], {
       cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'pipe'], timeout: LOAD_TIMEOUT_MS, killSignal: 'SIGKILL',
     });
     let output = '';

@@ -1,22 +1,11 @@
 /** `millrace serve`: starts the server, shows where it is, stops it on a signal. */
 import { maskedConfig, type Config, type LoadedConfig } from '../config.ts';
 import type { Log } from '../model/log.ts';
+import type { RunningServer } from '../server.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit-codes.ts';
 import { createLog, type ProcessLog } from './log.ts';
 
-/** What startServer of src/server.ts resolves to. */
-export interface RunningServer {
-  readonly httpPort: number;
-  readonly mqttPort: number;
-  readonly mqttTlsPort?: number;
-  /** True when the data directory was empty. */
-  readonly firstStart: boolean;
-  /** The administrator's password when the first start generated it. */
-  readonly generatedPassword?: string;
-  /** Stops accepting, drains, flushes; everything acknowledged is stored when it resolves. */
-  stop(): Promise<void>;
-}
-
+/** `startServer` of src/server.ts; tests pass a stand-in. */
 export type StartServer = (config: Config, log: Log) => Promise<RunningServer>;
 
 /**

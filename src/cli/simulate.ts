@@ -16,7 +16,9 @@ const DRAIN_CHECK_MS = 20;
 /** Runs until the duration is over or Ctrl-C; exit code 1 when nothing could connect or nothing was acknowledged. */
 export async function simulate(options: SimulateOptions): Promise<number> {
   const { password } = options;
-  if (password === undefined) throw new SettingsError(['--password is missing; it takes the password of the user (or MILLRACE_ADMIN_PASSWORD)']);
+  if (password === undefined) {
+    throw new SettingsError(['--password is missing; it takes the password of the user (or MILLRACE_ADMIN_PASSWORD)']);
+  }
   const settings = { ...options, password };
   await tryOne(settings);
   const fleet = new Fleet(settings);

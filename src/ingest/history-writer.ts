@@ -5,6 +5,8 @@ import type { MeasurementColumns } from './measurement-columns.ts';
 /** A row of a mutable table as JSON text (JSONEachRow). Rows of the same version replace each other without effect. */
 export interface HistoryRow {
   readonly table: string;
+  /** Of the command that decided it: a deletion behind it must see it, one before it must not. */
+  readonly seq: number;
   readonly text: string;
 }
 

@@ -8,7 +8,8 @@ import { isStored } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { GROUP_BYTES_MAX } from './group-commit.ts';
 import type { AcknowledgementSink, GroupCommit } from './group-commit.ts';
-import { ScannedMeasurement, scanMeasurement, skipSpace } from './measurement-json.ts';
+import { skipSpace } from './json-bytes.ts';
+import { ScannedMeasurement, scanMeasurement } from './measurement-json.ts';
 import { parseMeasurement, splitBody } from './measurement-parse.ts';
 import {
   OFFSET_TEXTS, VALUE_HEADER_BYTES, decodeMeasurement, documentText, encodeMeasurement, newMeasurementHead, writeMeasurementHead,

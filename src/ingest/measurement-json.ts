@@ -3,7 +3,8 @@
  * members, mistakes) is left to measurement-parse.ts, which also words the errors.
  */
 import { parseTimeBytes } from '../model/iso-time.ts';
-import { numberScan, scanNumber } from '../model/number-scan.ts';
+import { plainName, plainString, scanSeriesNumber, skipSpace } from './json-bytes.ts';
+import { MeasurementShape } from './measurement-shape.ts';
 
 /** Most values of one measurement that are scanned here. */
 const VALUES_SCANNED_MAX = 64;
@@ -23,6 +24,15 @@ export class ScannedMeasurement {
   /** The whole object. */
   start = 0;
   end = 0;
+  /** Where the parts are that differ from measurement to measurement: the source's digits, the time, the numbers. */
+  sourceStart = 0;
+  sourceEnd = 0;
+  timeStart = 0;
+  timeEnd = 0;
+  readonly numberStarts = new Int32Array(VALUES_SCANNED_MAX);
+  readonly numberEnds = new Int32Array(VALUES_SCANNED_MAX);
+  /** The form of the last one: the next is most often of the same. */
+  readonly shape = new MeasurementShape();
 }
 
 const QUOTE = 0x22;
@@ -30,38 +40,6 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
-
-/** 1: ends a plain string or makes it unusual (quote, backslash, control). 2: not allowed in names of series (document 4 section 1.1). */
-const classes = new Uint8Array(256);
-classes.fill(1, 0, 0x20);
-classes[QUOTE] = 1;
-classes[0x5c] = 1;
-for (const name of ' .,*[]()@$') classes[name.charCodeAt(0)] = 2;
-classes.fill(2, 0x80);
-
-/** Index behind insignificant white space: space, tab, line feed, carriage return. */
-export function skipSpace(body: Uint8Array, at: number): number {
-  let next = at;
-  while (body[next] === 0x20 || body[next] === 0x0a || body[next] === 0x0d || body[next] === 0x09) next += 1;
-  return next;
-}
-
-/** Index of the closing quote of a plain string that begins (behind its quote) at `at`; -1 when it is not plain. */
-function plainString(body: Uint8Array, at: number): number {
-  let end = at;
-  while (classes[body[end]] !== 1) {
-    end += 1;
-    if (end >= body.length) return -1;
-  }
-  return body[end] === QUOTE ? end : -1;
-}
-
-/** As plainString, for names of fragments and series. */
-function plainName(body: Uint8Array, at: number): number {
-  let end = at;
-  while (classes[body[end]] === 0 && end < body.length) end += 1;
-  return end > at && body[end] === QUOTE ? end : -1;
-}
 
 /** The names that are not fragments, by first byte and length. */
 const TIME = Buffer.from('time');
@@ -90,6 +68,14 @@ function is(body: Uint8Array, start: number, end: number, name: Buffer): boolean
  * @returns the index behind it, or -1 when it is not of the ordinary form.
  */
 export function scanMeasurement(body: Uint8Array, start: number, out: ScannedMeasurement): number {
+  const end = out.shape.match(body, start, out);
+  if (end >= 0) return end;
+  const scanned = scanAny(body, start, out);
+  if (scanned >= 0) out.shape.learn(body, out);
+  return scanned;
+}
+
+function scanAny(body: Uint8Array, start: number, out: ScannedMeasurement): number {
   out.start = start;
   out.valueCount = 0;
   out.source = 0;
@@ -141,8 +127,10 @@ function scanSource(body: Uint8Array, start: number, out: ScannedMeasurement): n
   if (body[at + 1] === 0x30) return -1;
   let id = 0;
   let digits = 0;
+  out.sourceStart = at + 1;
   for (at += 1; body[at] >= 0x30 && body[at] <= 0x39; at += 1, digits += 1) id = id * 10 + body[at] - 0x30;
   if (digits === 0 || digits > 15 || body[at] !== QUOTE) return -1;
+  out.sourceEnd = at;
   at = skipSpace(body, at + 1);
   if (body[at] !== CLOSE) return -1;
   out.source = id;
@@ -153,6 +141,8 @@ function scanTime(body: Uint8Array, start: number, out: ScannedMeasurement): num
   if (body[start] !== QUOTE || out.time === out.time) return -1;
   const end = plainString(body, start + 1);
   if (end < 0) return -1;
+  out.timeStart = start + 1;
+  out.timeEnd = end;
   out.time = parseTimeBytes(body, start + 1, end);
   return end + 1;
 }
@@ -205,14 +195,10 @@ function scanSeries(body: Uint8Array, start: number, out: ScannedMeasurement, te
   at = skipSpace(body, at + 7);
   if (body[at] !== COLON) return -1;
   at = skipSpace(body, at + 1);
-  // A plus sign or a leading zero is not JSON, integers beyond 2^53 need their text: both are for the general path.
-  if (body[at] === 0x2b || (body[at] === 0x30 && body[at + 1] >= 0x30 && body[at + 1] <= 0x39)) return -1;
-  if (body[at] === 0x2d && body[at + 1] === 0x30 && body[at + 2] >= 0x30 && body[at + 2] <= 0x39) return -1;
-  const numberStart = at;
-  at = scanNumber(body, at, body.length);
-  if (at < 0 || Math.abs(numberScan.value) > Number.MAX_SAFE_INTEGER) return -1;
-  out.values[out.valueCount] = numberScan.value;
-  if (!isShortest(body, numberStart, at)) out.needsDocument = true;
+  out.numberStarts[out.valueCount] = at;
+  at = scanSeriesNumber(body, at, out, out.valueCount);
+  if (at < 0) return -1;
+  out.numberEnds[out.valueCount] = at;
   at = skipSpace(body, at);
   out.texts[texts + 4] = 0;
   out.texts[texts + 5] = 0;
@@ -231,22 +217,4 @@ function scanSeries(body: Uint8Array, start: number, out: ScannedMeasurement, te
   out.texts[texts + 5] = end;
   at = skipSpace(body, end + 1);
   return body[at] === CLOSE ? at + 1 : -1;
-}
-
-/** Digits of a fraction or an integer that a double surely gives back as they were written. */
-const KEPT_LENGTH_MAX = 16;
-/** Below this a number is written with an exponent. */
-const SMALLEST_PLAIN = 1e-6;
-
-/** Whether the number in `body[start, end)`, which scanNumber just read, is written as JavaScript writes it: no `1.0`, `1e3`, `-0`. */
-function isShortest(body: Uint8Array, start: number, end: number): boolean {
-  // Sign, point and 15 digits at most: longer ones may not come back.
-  if (end - start > KEPT_LENGTH_MAX) return false;
-  let hasPoint = false;
-  for (let at = start; at < end; at += 1) {
-    if (body[at] === 0x2e) hasPoint = true;
-    else if ((body[at] | 0x20) === 0x65) return false;
-  }
-  if (hasPoint) return body[end - 1] !== 0x30 && Math.abs(numberScan.value) >= SMALLEST_PLAIN;
-  return numberScan.value !== 0 || body[start] !== 0x2d;
 }

@@ -9,6 +9,6 @@ export interface ProjectorProgress {
   saveIntent(intent: InsertIntent): Promise<void>;
   /** Moves the position, forgets the intent and the outbox entries at or below it. */
   savePosition(position: number): Promise<void>;
-  /** Rows that actors decided, in the outbox, of groups whose last sequence is in (after, through]. */
+  /** Rows that actors decided, in the outbox, of commands whose sequence is in (after, through]. */
   outbox(after: number, through: number): HistoryRow[] | Promise<HistoryRow[]>;
 }

@@ -14,6 +14,7 @@ import type { JournalCommand } from './command-record.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
 import type { Journal } from './journal.ts';
 import { MeasurementColumns } from './measurement-columns.ts';
+import { OFFSET_COUNT } from './measurement-record.ts';
 import type { InsertIntent, ProjectorProgress } from './projector-progress.ts';
 
 /** Rows of mutable tables in one block; more make the block full. */
@@ -72,6 +73,8 @@ export class Projector {
   #spare: Block;
   #inserting = false;
   #consumedSeq = 0;
+  /** What the actors have handled: nothing behind it is read, its rows are not decided yet. */
+  #offeredSeq = 0;
   /** Sequence up to which somebody waits for visibility. */
   #wantedSeq = 0;
   #waiters: { seq: number; resolve: () => void; reject: (error: Error) => void }[] = [];
@@ -86,11 +89,12 @@ export class Projector {
     this.#spare = new Block(options.rowsMax);
   }
 
-  /** Loads the position and begins. An unfinished block is built again first. `journal` must be open, `offer` may follow. */
+  /** Loads the position and begins. An unfinished block is built again first. What is in the journal must have been handled; `offer` follows. */
   async start(): Promise<void> {
     const { position, intent } = await this.#options.progress.load();
     this.position = position;
     this.#consumedSeq = position;
+    this.#offeredSeq = this.#options.journal.lastSeq;
     this.isLagging = this.#options.journal.lastSeq > position;
     this.#timer = setInterval(() => this.#kick(), this.#options.intervalMs);
     this.#running = this.#run(intent);
@@ -101,11 +105,13 @@ export class Projector {
    * @param rows what the actors decided for mutable tables; in the outbox as well.
    */
   offer(firstSeq: number, lastSeq: number, records: Buffer, rows: readonly HistoryRow[]): void {
+    this.#offeredSeq = lastSeq;
     if (this.isLagging || firstSeq !== this.#consumedSeq + 1) {
       this.isLagging = true;
     } else {
-      for (const row of rows) this.#filling.rows.push(row);
       this.#consume(firstSeq, records);
+      // Rows behind a full block or a deletion come from the outbox, with their records.
+      for (const row of rows) if (row.seq <= this.#consumedSeq) this.#filling.rows.push(row);
       if (this.#consumedSeq < lastSeq) this.isLagging = true;
     }
     if (this.#filling.isFull || this.#wantedSeq > this.position) this.#kick();
@@ -164,42 +170,65 @@ export class Projector {
     while (!this.#stopping) {
       if (this.isLagging) await this.#catchUp();
       if (this.#filling.isEmpty || this.#stopping) {
-        await new Promise<void>((resolve) => { this.#wake = resolve; });
-        this.#wake = undefined;
+        await this.#waitForKick();
         continue;
       }
       await this.#insertBlock();
-      if (!this.#filling.isFull && this.#wantedSeq <= this.position && !this.isLagging) {
-        await new Promise<void>((resolve) => { this.#wake = resolve; });
-        this.#wake = undefined;
-      }
+      if (!this.#filling.isFull && this.#wantedSeq <= this.position && !this.isLagging) await this.#waitForKick();
     }
+  }
+
+  async #waitForKick(): Promise<void> {
+    // Whoever was told of the new position may have stopped the projector before this line was reached.
+    if (this.#stopping) return;
+    await new Promise<void>((resolve) => { this.#wake = resolve; });
+    this.#wake = undefined;
   }
 
   /** Builds the block that was under way when the process ended, from the same records, and inserts it with the same token. */
   async #repeat(intent: InsertIntent): Promise<void> {
     this.#consumedSeq = intent.firstSeq - 1;
+    // Whatever `rowsMax` is now: the block had room for all of it.
+    this.#filling = new Block(await this.#rowsOf(intent));
     while (this.#consumedSeq < intent.lastSeq && !this.#stopping) {
       const batch = await this.#options.journal.read(this.#consumedSeq + 1);
       if (!batch) throw new Error(`journal ends before ${intent.lastSeq}, which a begun insert needs`);
       this.#consume(batch.firstSeq, batch.records, intent.lastSeq);
     }
-    this.#filling.firstSeq = intent.firstSeq;
+    // Part of the block would be another block, with rows that may be there already: the next start repeats it.
+    if (this.#consumedSeq < intent.lastSeq) return;
     this.#filling.rows.push(...await this.#options.progress.outbox(this.position, intent.lastSeq));
     await this.#insertBlock();
+    this.#spare = new Block(this.#options.rowsMax);
+  }
+
+  /** A number of rows that the block of the intent does not reach. */
+  async #rowsOf(intent: InsertIntent): Promise<number> {
+    let rows = 1;
+    for (let seq = intent.firstSeq; seq <= intent.lastSeq;) {
+      const batch = await this.#options.journal.read(seq);
+      if (!batch) break;
+      const { records } = batch;
+      seq = batch.firstSeq;
+      for (let at = 0; at < records.length; at += records.readUInt32LE(at), seq += 1) {
+        if (records[at + 5] === COMMAND.MEASUREMENT) rows += Math.max(1, records.readUInt16LE(at + OFFSET_COUNT));
+      }
+    }
+    return Math.max(rows, this.#options.rowsMax);
   }
 
   /** Reads the journal until the block is full or nothing is left; then the live groups follow on without a gap. */
   async #catchUp(): Promise<void> {
     const { journal, progress } = this.#options;
     while (!this.#filling.isFull && !this.#stopping) {
-      const batch = await journal.read(this.#consumedSeq + 1);
-      if (!batch) {
+      if (this.#consumedSeq >= this.#offeredSeq) {
         this.isLagging = false;
         return;
       }
+      const batch = await journal.read(this.#consumedSeq + 1);
+      if (!batch) throw new Error(`journal ends before ${this.#offeredSeq}, which was handled`);
       const before = this.#consumedSeq;
-      this.#consume(batch.firstSeq, batch.records);
+      this.#consume(batch.firstSeq, batch.records, this.#offeredSeq);
       this.#filling.rows.push(...await progress.outbox(before, this.#consumedSeq));
       // Yields: catching up must not hold the sockets.
       await new Promise((resolve) => { setImmediate(resolve); });

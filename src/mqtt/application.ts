@@ -25,15 +25,20 @@ export interface DownlinkMessage {
   readonly qos: 0 | 1 | 2;
 }
 
-/** What the application may do with a connection. All calls are cheap and may come at any time; after close they do nothing. */
+/** What the application may do with a connection. All calls are cheap and may come at any time; after close they write nothing, but
+ * `acknowledge` and `rejected` still count: the session's next connection builds on them. */
 export interface DeviceConnection {
   readonly principal: Principal;
   /** As sent in CONNECT (may be `d:<serial>:<template>`). */
   readonly clientId: string;
   readonly protocolVersion: 3 | 4 | 5;
+  /** The session outlives the connection: QoS 2 packet ids have to be stored with their messages. */
+  readonly isPersistent: boolean;
   /** Marks one pending PUBLISH as durable: PUBACK (QoS 1), PUBREC (QoS 2), nothing (QoS 0, packetId 0). Nothing is written
    * until `flush`. */
   acknowledge(packetId: number): void;
+  /** A pending PUBLISH could not be made durable: the client's repetition is a new message. */
+  rejected(packetId: number): void;
   /** Writes what was acknowledged since the last flush, in one write. */
   flush(): void;
   /** The application can take messages again: offers the kept ones and reads on. */

@@ -87,6 +87,11 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     return this.state === STATE.OPEN && (this.#blocked & BLOCK.SLOW) === 0;
   }
 
+  /** The session outlives the connection: QoS 2 packet ids have to be stored. */
+  get isPersistent(): boolean {
+    return this.session?.isDurable === true;
+  }
+
   received(chunk: Buffer): void {
     if (this.state >= STATE.ENDING) return;
     this.#heardTick = this.context.wheel.tick;
@@ -128,6 +133,10 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     if (this.state === STATE.OPEN) this.addAcknowledgement(PACKET_TYPE.PUBACK, packetId);
   }
 
+  rejected(packetId: number): void {
+    if (this.session?.received?.get(packetId) === this) this.session.received.delete(packetId);
+  }
+
   flush(): void {
     const output = this.#output;
     if (output === undefined) return;
@@ -150,6 +159,11 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   }
 
   disconnect(reasonCode: number, reason: string): void {
+    // After the end only the will is left that could be refused.
+    if (this.state >= STATE.ENDING) {
+      this.will?.abandon();
+      return;
+    }
     this.close(reasonCode, reason, `mqtt/reason-0x${reasonCode.toString(16).padStart(2, '0')}`);
   }
 
@@ -427,8 +441,9 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   #logEnd(reasonCode: number, reason: string, limit: string | undefined): void {
     const { log } = this.context;
     if (!log.isLevelEnabled('debug')) return;
-    const { remoteAddress } = this.transport;
-    log.debug({ clientId: this.clientId, tenant: this.principal?.tenant, remoteAddress, reasonCode, reason, limit }, 'mqtt connection ended');
+    const { clientId, principal, transport } = this;
+    log.debug({ clientId, tenant: principal?.tenant, remoteAddress: transport.remoteAddress, reasonCode, reason, limit },
+      'mqtt connection ended');
   }
 }
 

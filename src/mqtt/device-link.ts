@@ -35,7 +35,12 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   /** Answers of actors that are still to come; replies to the device wait for them. */
   #answersDue = 0;
   #afterAnswers: (() => void)[] | undefined;
-  #deliversOperations = false;
+  /** Packets with answers that are to come, and how many. */
+  #unanswered: Map<number, number> | undefined;
+  /** Durable packets, oldest first, that wait for answers or behind one that does. */
+  #durable: number[] = [];
+  /** Subscriptions that receive operations: bits of RECEIVE by topic filter. */
+  #operationFilters: Map<string, number> | undefined;
 
   constructor(connection: DeviceConnection, application: DeviceApplication, serial: string) {
     this.connection = connection;
@@ -66,13 +71,14 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   }
 
   subscribed(topicFilter: string): void {
-    if (this.#deliversOperations || (receivedBy(topicFilter) & RECEIVES_OPERATIONS) === 0) return;
-    this.#deliversOperations = true;
+    const receives = receivedBy(topicFilter) & RECEIVES_OPERATIONS;
+    if (receives === 0) return;
+    (this.#operationFilters ??= new Map()).set(topicFilter, receives);
     if (this.source !== 0) this.#application.operations.deliverPending(this);
   }
 
   unsubscribe(topicFilter: string): void {
-    if ((receivedBy(topicFilter) & RECEIVES_OPERATIONS) !== 0) this.#deliversOperations = false;
+    this.#operationFilters?.delete(topicFilter);
   }
 
   closed(): void {
@@ -82,9 +88,18 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   // --- from the group commit ---
 
-  durable(packetId: number): void { this.connection.acknowledge(packetId); }
+  /**
+   * A packet is acknowledged when it is durable and its actors have answered, in the order in which the packets came: devices take the PUBACK
+   * as the sign that what they have asked for is there (document 4 section 7.1).
+   */
+  durable(packetId: number): void {
+    if (this.#durable.length === 0 && !this.#unanswered?.has(packetId)) this.connection.acknowledge(packetId);
+    else this.#durable.push(packetId);
+  }
+
   flushDurable(): void { this.connection.flush(); }
-  failed(_packetId: number, error: Error): void {
+  failed(packetId: number, error: Error): void {
+    this.connection.rejected(packetId);
     // Not acknowledged: the device sends it again on its next connection.
     this.connection.disconnect(REASON_QUOTA_EXCEEDED, `the journal could not be written: ${error.message}`);
   }
@@ -107,6 +122,15 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     this.sendRow('error', JSON.stringify({ error: error.error, message: error.message, messageId: packetId }), 0);
   }
 
+  /** On which topics operations are received, bits of RECEIVE. */
+  get operationTopics(): number {
+    let receives = 0;
+    for (const bits of this.#operationFilters?.values() ?? []) receives |= bits;
+    return receives;
+  }
+
+  get hasAnswersDue(): boolean { return this.#answersDue > 0; }
+
   /** Runs when the actors have answered everything that was sent before. */
   afterAnswers(action: () => void): void {
     if (this.#answersDue === 0) action();
@@ -117,7 +141,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   opened(source: number): void {
     this.source = source;
     this.#application.opened(this);
-    if (this.#deliversOperations) this.#application.operations.deliverPending(this);
+    if (this.operationTopics !== 0) this.#application.operations.deliverPending(this);
   }
 
   // --- any message but the hot ones ---
@@ -129,8 +153,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       this.#open(plan.needsOpening);
       return PUBLISH_RESULT.BUSY;
     }
-    const records: OfferedRecord[] = plan.records.map((planned) => this.#awaited(planned));
-    if (qos === 2) records.unshift({ record: this.#receivedRecord(packetId) });
+    const records: OfferedRecord[] = plan.records.map((planned) => this.#awaited(planned, packetId));
+    if (qos === 2 && this.connection.isPersistent) records.unshift({ record: this.#receivedRecord(packetId) });
     if (records.length === 0) {
       plan.finish();
       this.#application.group.acknowledgeInOrder(this, packetId);
@@ -139,21 +163,37 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     if (!this.#application.commands.offer(records, this, packetId)) {
       return this.#stall();
     }
-    this.#answersDue += plan.records.filter((planned) => planned.onAnswer).length;
+    this.#expectAnswers(plan.records.filter((planned) => planned.onAnswer).length, packetId);
     plan.finish();
     return PUBLISH_RESULT.PENDING;
   }
 
-  #awaited(planned: OfferedRecord): OfferedRecord {
+  #expectAnswers(count: number, packetId: number): void {
+    this.#answersDue += count;
+    if (count > 0 && packetId !== 0) (this.#unanswered ??= new Map()).set(packetId, count);
+  }
+
+  #answered(packetId: number): void {
+    this.#answersDue -= 1;
+    const due = this.#unanswered?.get(packetId);
+    if (due === 1) this.#unanswered?.delete(packetId);
+    else if (due !== undefined) this.#unanswered?.set(packetId, due - 1);
+    if (this.#durable.length > 0) this.#acknowledgeDurable();
+    if (this.#answersDue === 0) for (const action of this.#afterAnswers?.splice(0) ?? []) action();
+  }
+
+  #acknowledgeDurable(): void {
+    const waiting = this.#durable.findIndex((packetId) => this.#unanswered?.has(packetId));
+    for (const packetId of this.#durable.splice(0, waiting < 0 ? this.#durable.length : waiting)) this.connection.acknowledge(packetId);
+    this.connection.flush();
+  }
+
+  #awaited(planned: OfferedRecord, packetId: number): OfferedRecord {
     const { record, onAnswer } = planned;
     if (!onAnswer) return planned;
-    const settle = (): void => {
-      this.#answersDue -= 1;
-      if (this.#answersDue === 0) for (const action of this.#afterAnswers?.splice(0) ?? []) action();
-    };
     return { record, onAnswer: {
-      resolve: (answer) => { onAnswer.resolve(answer); settle(); },
-      reject: (error) => { onAnswer.reject(error); settle(); },
+      resolve: (answer) => { onAnswer.resolve(answer); this.#answered(packetId); },
+      reject: (error) => { onAnswer.reject(error); this.#answered(packetId); },
     } };
   }
 

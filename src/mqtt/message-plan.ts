@@ -99,13 +99,23 @@ export class MessagePlan {
       this.needsOpening = openDevice(link, application, undefined);
       return;
     }
-    const onError = (error: PlatformError): void => link.sendJsonError(error, packetId);
+    // An object that is named may be one of a message whose answer is still to come.
+    if (link.hasAnswersDue && (target.id !== undefined || payload.includes('externalSource'))) {
+      this.needsOpening = () => new Promise((resolve) => { link.afterAnswers(resolve); });
+      return;
+    }
+    let isPlanned = false;
+    const onError = (error: PlatformError): void => {
+      if (isPlanned) link.sendJsonError(error, packetId);
+      else this.#afterwards.push(() => link.sendJsonError(error, packetId));
+    };
     try {
       this.records.push(...planJson(target, payload, link, application, onError));
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
-      this.#afterwards.push(() => onError(error));
+      onError(error);
     }
+    isPlanned = true;
   }
 }
 

@@ -7,10 +7,11 @@ import { joinMembers, splitMembers, stringMember } from '../model/json-document.
 import type { Members } from '../model/json-document.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import { operationRows } from '../smartrest/operation-rows.ts';
+import { RECEIVE } from '../smartrest/topics.ts';
 import type { PlatformDeviceLink } from './device-link.ts';
 
-/** Objects looked at on the way up from a device. */
-const ANCESTORS_MAX = 1_000;
+/** Objects looked at on the way up from a device, or down from a gateway. */
+const HIERARCHY_MAX = 1_000;
 /** Pending operations that are delivered at one subscription. */
 const PENDING_MAX = 2_000;
 
@@ -20,8 +21,8 @@ export class OperationDelivery {
   /** managed object -> the connected device that it is. */
   readonly #links = new Map<number, PlatformDeviceLink>();
   readonly #tenants = new Set<number>();
-  /** Operations that a connection has been sent: each once, unless it asks again. */
-  readonly #forwarded = new WeakMap<PlatformDeviceLink, Set<string>>();
+  /** On which topics (bits of RECEIVE) a connection has been sent an operation that is PENDING: once on each, unless it asks again. */
+  readonly #forwarded = new WeakMap<PlatformDeviceLink, Map<string, number>>();
 
   constructor(documents: DocumentReader, bus: LiveBus) {
     this.#documents = documents;
@@ -32,7 +33,7 @@ export class OperationDelivery {
     this.#links.set(link.source, link);
     if (this.#tenants.has(link.tenantNumber)) return;
     this.#tenants.add(link.tenantNumber);
-    this.#bus.subscribe(link.tenantNumber, 'operations', (notification) => this.#created(notification));
+    this.#bus.subscribe(link.tenantNumber, 'operations', (notification) => this.#changed(notification));
   }
 
   unregister(link: PlatformDeviceLink): void {
@@ -47,9 +48,7 @@ export class OperationDelivery {
   async #deliverPending(link: PlatformDeviceLink, again: boolean): Promise<void> {
     if (again) this.#forwarded.delete(link);
     const tenant = link.tenantNumber;
-    const device = String(link.source);
-    const children = await this.#documents.list('children', tenant, `${device}\nchildDevices\n`, { limit: PENDING_MAX });
-    for (const target of [device, ...children.map(({ id }) => id.slice(id.lastIndexOf('\n') + 1))]) {
+    for (const target of await this.#devicesBelow(link)) {
       const open = await this.#documents.list('openOperation', tenant, `${target}\n`, { limit: PENDING_MAX });
       for (const { id, value } of open) {
         if (value !== 'PENDING') continue;
@@ -59,35 +58,59 @@ export class OperationDelivery {
     }
   }
 
-  #created(notification: Notification): void {
-    if (notification.action === 'DELETE' || this.#links.size === 0) return;
-    const text = notification.text();
-    if (stringMember(splitMembers(text), 'status') === 'PENDING') void this.#route(notification.tenant, notification.source, text);
+  /** The device of the connection and all below it, but for those that receive their operations themselves. */
+  async #devicesBelow(link: PlatformDeviceLink): Promise<Iterable<string>> {
+    const devices = new Set([String(link.source)]);
+    for (const device of devices) {
+      for (const { id } of await this.#documents.list('children', link.tenantNumber, `${device}\nchildDevices\n`, { limit: PENDING_MAX })) {
+        const child = id.slice(id.lastIndexOf('\n') + 1);
+        if (devices.size < HIERARCHY_MAX && !this.#receives(this.#links.get(Number(child)), link.tenantNumber)) devices.add(child);
+      }
+    }
+    return devices;
   }
 
-  /** To the device itself when it is connected, else to the nearest connected ancestor (its gateway). */
-  async #route(tenant: number, device: string, text: string): Promise<void> {
+  #receives(link: PlatformDeviceLink | undefined, tenant: number): boolean {
+    return link !== undefined && link.tenantNumber === tenant && link.operationTopics !== 0;
+  }
+
+  #changed(notification: Notification): void {
+    if (notification.action === 'DELETE' || this.#links.size === 0) return;
+    const text = notification.text();
+    void this.#route(notification.tenant, notification.source, text, stringMember(splitMembers(text), 'status') === 'PENDING');
+  }
+
+  /** To the device itself when it receives operations, else to the nearest ancestor that does (its gateway). */
+  async #route(tenant: number, device: string, text: string, isPending: boolean): Promise<void> {
+    const link = await this.#receiverOf(tenant, device);
+    if (link === undefined) return;
+    if (isPending) await this.#deliver(link, device, text);
+    // Delivered again when it is set to PENDING again.
+    else this.#forwarded.get(link)?.delete(stringMember(splitMembers(text), 'id') ?? '');
+  }
+
+  async #receiverOf(tenant: number, device: string): Promise<PlatformDeviceLink | undefined> {
     const open = [device];
     const seen = new Set(open);
-    for (let next = open.shift(); next !== undefined && seen.size < ANCESTORS_MAX; next = open.shift()) {
+    for (let next = open.shift(); next !== undefined && seen.size < HIERARCHY_MAX; next = open.shift()) {
       const link = this.#links.get(Number(next));
-      if (link?.tenantNumber === tenant) {
-        await this.#deliver(link, device, text);
-        return;
-      }
-      for (const { id } of await this.#documents.list('parents', tenant, `${next}\nchildDevices\n`, { limit: ANCESTORS_MAX })) {
+      if (this.#receives(link, tenant)) return link;
+      for (const { id } of await this.#documents.list('parents', tenant, `${next}\nchildDevices\n`, { limit: HIERARCHY_MAX })) {
         const parent = id.slice(id.lastIndexOf('\n') + 1);
         if (!seen.has(parent)) { seen.add(parent); open.push(parent); }
       }
     }
+    return undefined;
   }
 
   async #deliver(link: PlatformDeviceLink, device: string, text: string): Promise<void> {
     const members = splitMembers(text);
     const id = stringMember(members, 'id') ?? '';
-    const forwarded = this.#forwarded.get(link) ?? new Set<string>();
-    if (forwarded.has(id)) return;
-    forwarded.add(id);
+    const forwarded = this.#forwarded.get(link) ?? new Map<string, number>();
+    const sent = forwarded.get(id) ?? 0;
+    const due = link.operationTopics & ~sent;
+    if (due === 0) return;
+    forwarded.set(id, sent | due);
     this.#forwarded.set(link, forwarded);
     const prefix = `${device}\n${SERIAL_TYPE}\n`;
     const [external] = await this.#documents.list('externalIdsOf', link.tenantNumber, prefix, { limit: 1 });
@@ -95,8 +118,8 @@ export class OperationDelivery {
     const serial = external?.id.slice(prefix.length) ?? '';
     const hasSoftwareTypes = managedObject !== undefined && splitMembers(managedObject).has('c8y_SupportedSoftwareTypes');
     const rows = operationRows(members, { serial, hasSoftwareTypes });
-    if (rows.length > 0) link.sendRow('s/ds', rows.join('\n'));
-    link.sendRow('devicecontrol/notifications', notificationText(members, String(link.source), serial));
+    if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) link.sendRow('s/ds', rows.join('\n'));
+    if ((due & RECEIVE.JSON_OPERATIONS) !== 0) link.sendRow('devicecontrol/notifications', notificationText(members, String(link.source), serial));
   }
 }
 

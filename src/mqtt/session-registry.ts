@@ -24,7 +24,7 @@ export class SessionRegistry {
   /** Sessions without a connection, the longest first. */
   readonly #offline = new Set<Session>();
   /** Writes that nobody waits for, until the server stops. */
-  readonly #background = new Set<Promise<void>>();
+  readonly #background = new Map<string, Promise<void>>();
   readonly #context: SessionContext;
   readonly #wheel: TimerWheel;
 
@@ -112,7 +112,7 @@ export class SessionRegistry {
 
   /** The ends of sessions that were under way are in the store, or were reported as failed. */
   async settled(): Promise<void> {
-    await Promise.all(this.#background);
+    await Promise.all(this.#background.values());
   }
 
   /** Writes subscriptions and expiry of a durable session. */
@@ -133,6 +133,8 @@ export class SessionRegistry {
 
   async #load(session: Session, isClean: boolean): Promise<void> {
     const { store } = this.#context;
+    // A read may overtake writes: what ended a moment ago must not come back.
+    await this.#background.get(nameOf(session.tenantNumber, session.key));
     const stored = await store.load(session.tenantNumber, session.key);
     if (stored === undefined || session.hasEnded) return;
     const { disconnectedAt, expirySeconds } = stored;
@@ -171,8 +173,8 @@ export class SessionRegistry {
     if (session.expirySeconds !== EXPIRY_NEVER) this.#wheel.schedule(session, session.expirySeconds);
     if (this.#offline.size <= this.#context.limits.offlineSessions) return;
     for (const oldest of this.#offline) {
-      // What it has is in the store, except for a will and for QoS 2 messages that are not durable yet.
-      if (oldest === session || oldest.waitingWill !== undefined || oldest.hasPendingReceived) continue;
+      // What it has is in the store, except for a will and for messages that are not durable yet.
+      if (oldest === session || oldest.waitingWill !== undefined || oldest.hasPendingReceived || oldest.hasPendingMessages) continue;
       return this.#forget(oldest);
     }
   }
@@ -189,10 +191,14 @@ export class SessionRegistry {
   }
 
   #inBackground(session: Session, write: Promise<void>, what: string): void {
-    const settled = write.catch((error: Error) => {
+    const name = nameOf(session.tenantNumber, session.key);
+    const reported = write.catch((error: Error) => {
       this.#context.limitHit(LIMIT.SESSION_STORE, `the session could not be ${what}: ${error.message}`, session);
-    }).then(() => { this.#background.delete(settled); });
-    this.#background.add(settled);
+    });
+    const settled = Promise.all([this.#background.get(name), reported]).then(() => {
+      if (this.#background.get(name) === settled) this.#background.delete(name);
+    });
+    this.#background.set(name, settled);
   }
 
   /** Leaves memory. */

@@ -116,6 +116,11 @@ export class Session implements Timed {
     return false;
   }
 
+  /** Whether a message is not in the store yet. */
+  get hasPendingMessages(): boolean {
+    return this.#waiting?.some((outbound) => !outbound.isReady) === true;
+  }
+
   /** @returns the highest QoS granted for the topic [MQTT-3.3.5-1], or -1 without a subscription that matches. */
   grantedQos(topic: string): number {
     if (this.subscriptions === undefined) return -1;

@@ -58,6 +58,11 @@ export class Will implements Timed {
     if (this.wheelSlot === NOT_WAITING) this.#publish();
   }
 
+  /** The application was busy and will not take it: the link closes without it. */
+  abandon(): void {
+    if (this.wheelSlot === NOT_WAITING) this.#close();
+  }
+
   due(): number {
     this.#publish();
     return 0;

@@ -1,10 +1,14 @@
 /** What /metrics shows (Prometheus text). Counting is cheap: plain numbers, read when somebody asks. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry } from 'prom-client';
+import type { Log } from '../model/log.ts';
 import type { Refusals } from '../model/refusals.ts';
 
 /** Upper bounds of the acknowledgement latency, seconds. */
 const LATENCY_BOUNDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+
+/** A limit that is hit again and again is logged once in this time, with its count. */
+const LOG_EVERY_MS = 10_000;
 
 /** Histogram that takes many observations of one value at once; prom-client's takes one at a time. */
 class LatencyHistogram {
@@ -34,11 +38,15 @@ class LatencyHistogram {
 export class Metrics implements Refusals {
   readonly registry = new Registry();
   readonly acknowledgementLatency = new LatencyHistogram();
+  readonly #log: Log;
   readonly #refusals = new Map<string, number>();
+  readonly #logged = new Map<string, number>();
   readonly #counters = new Map<string, Counter>();
   readonly #delay = monitorEventLoopDelay({ resolution: 10 });
 
-  constructor() {
+  /** @param log hears of each limit that is hit, at most once in LOG_EVERY_MS. */
+  constructor(log: Log) {
+    this.#log = log;
     this.#delay.enable();
     const refusals = this.#refusals;
     this.registry.registerMetric(new Gauge({
@@ -55,7 +63,13 @@ export class Metrics implements Refusals {
   }
 
   count(limit: string): void {
-    this.#refusals.set(limit, (this.#refusals.get(limit) ?? 0) + 1);
+    const count = (this.#refusals.get(limit) ?? 0) + 1;
+    this.#refusals.set(limit, count);
+    const now = performance.now();
+    const last = this.#logged.get(limit);
+    if (last !== undefined && now - last < LOG_EVERY_MS) return;
+    this.#logged.set(limit, now);
+    this.#log.warn({ limit, count }, `refused by the limit ${limit}`);
   }
 
   refusalsOf(limit: string): number {

@@ -1,10 +1,8 @@
 /** What every adapter of the documents port promises; run by the tests of the adapters. */
-import type t from 'tap';
+import type { Test } from 'tap';
 import type { DocumentChange, Documents } from '../../src/actors/documents.ts';
 import type { Collection } from '../../src/model/command.ts';
 import { Random } from '../smartrest/random.ts';
-
-type Test = typeof t;
 
 export interface OpenDocuments { readonly documents: Documents; close(): Promise<void> }
 /** One place where an adapter keeps documents; opened several times, one after the other. */
@@ -19,8 +17,8 @@ const byteOrder = (a: string, b: string): number => Buffer.compare(Buffer.from(a
 export function documentsContract(t: Test, name: string, newPlace: (t: Test) => DocumentsPlace): void {
   const test = (title: string, run: (t: Test, documents: Documents) => Promise<void>): void => {
     t.test(`${name}: ${title}`, async (t) => {
-      const { documents, close } = await newPlace(t as Test).open();
-      await run(t as Test, documents);
+      const { documents, close } = await newPlace(t).open();
+      await run(t, documents);
       await close();
     });
   };
@@ -109,7 +107,7 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
   });
 
   t.test(`${name}: the position moves with its commit and survives`, async (t) => {
-    const place = newPlace(t as Test);
+    const place = newPlace(t);
     const first = await place.open();
     t.equal(await first.documents.position(), 0);
     await first.documents.commit([change('1', 'a')], 17);
@@ -125,7 +123,7 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
   });
 
   t.test(`${name}: commits that are not waited for take effect in order`, async (t) => {
-    const place = newPlace(t as Test);
+    const place = newPlace(t);
     const { documents, close } = await place.open();
     const commits: Promise<void>[] = [];
     for (let round = 1; round <= 200; round += 1) commits.push(documents.commit([change('a', String(round)), change(`n${round}`, 'x')], round));
@@ -140,7 +138,7 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
 
   t.test(`${name}: random commits and reopenings against a model`, async (t) => {
     const random = new Random();
-    const place = newPlace(t as Test);
+    const place = newPlace(t);
     let opened = await place.open();
     const model = new Map<string, string>();
     const parts = ['1', '12', '\n', 'ä', '😀', '\uffff', 'a', '/', ' '];

@@ -1,13 +1,11 @@
 /** What every adapter of the journal port promises; run by the tests of the adapters. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import type t from 'tap';
+import type { Test } from 'tap';
 import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/command-record.ts';
 import type { Journal } from '../../src/ingest/journal.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { Random } from '../smartrest/random.ts';
-
-type Test = typeof t;
 
 export interface OpenJournal { readonly journal: Journal; close(): Promise<void> }
 

@@ -76,9 +76,8 @@ t.test('merge: a member replaces the old one as a whole, null removes it', (t) =
 
 t.test('members that hold a string', (t) => {
   const members = parseMembers('{"s":"a\\"\\u00e4","n":1,"o":{},"l":["x"],"z":null,"e":""}');
-  for (const [name, want] of [['s', 'a"ä'], ['e', ''], ['n', undefined], ['o', undefined], ['l', undefined], ['z', undefined], ['?', undefined]]) {
-    t.equal(stringMember(members, name as string), want, name);
-  }
+  const cases: [string, string | undefined][] = [['s', 'a"ä'], ['e', ''], ['n', undefined], ['o', undefined], ['l', undefined], ['z', undefined], ['?', undefined]];
+  for (const [name, want] of cases) t.equal(stringMember(members, name), want, name);
   t.same(splitElements('[]'), []);
   t.same(splitElements('[1,{"a":[1,2]},"x,]",[],null]'), ['1', '{"a":[1,2]}', '"x,]"', '[]', 'null']);
   t.end();

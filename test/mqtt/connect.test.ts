@@ -8,7 +8,8 @@ t.test('CONNACK codes of 3.1, 3.1.1 and 5.0', async (t) => {
       const client = await harness.connect(clientId, version, change);
       const [connack] = client.take();
       t.equal(connack.cmd, 'connack');
-      t.equal(version === 5 ? connack.reasonCode : connack.returnCode, version === 5 ? reasonCode : returnCode, `${clientId} version ${version}`);
+      const code = version === 5 ? connack.reasonCode : connack.returnCode;
+      t.equal(code, version === 5 ? reasonCode : returnCode, `${clientId} version ${version}`);
       t.equal(client.isEnded, returnCode !== 0);
       if (version === 5 && returnCode !== 0) t.type(connack.properties?.reasonString, 'string');
       client.drop();
@@ -109,7 +110,8 @@ t.test('no CONNECT in time, and no CONNECT at all', async (t) => {
   t.equal(harness.counts.get('mqtt/connect-timeout'), 1);
   harness.advance(5);
   t.ok(silent.isDestroyed, 'cut off when it does not close');
-  for (const packet of [publish('a', 'b'), subscribe(1, ['a', 0]), { cmd: 'pingreq' }, { cmd: 'pubrel', messageId: 1 }, { cmd: 'disconnect' }]) {
+  const others = [publish('a', 'b'), subscribe(1, ['a', 0]), { cmd: 'pingreq' }, { cmd: 'pubrel', messageId: 1 }, { cmd: 'disconnect' }];
+  for (const packet of others) {
     const client = harness.client();
     client.send(packet);
     t.ok(client.isEnded);

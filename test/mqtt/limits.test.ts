@@ -145,7 +145,8 @@ t.test('topics, packet ids and flags that are not allowed', async (t) => {
 t.test('properties of PUBLISH in 5.0', async (t) => {
   const harness = new Harness();
   const client = await harness.connected('c1', 5);
-  client.send(publish('a', 'x', 1, 1, { properties: { messageExpiryInterval: 5, userProperties: { a: 'b' }, contentType: 'text' }, retain: true }));
+  const properties = { messageExpiryInterval: 5, userProperties: { a: 'b' }, contentType: 'text' };
+  client.send(publish('a', 'x', 1, 1, { properties, retain: true }));
   t.same(client.takeCommands(), ['puback 1']);
   t.match(harness.received, [{ topic: 'a', payload: 'x' }]);
   const check = async (properties: object, topic: string, reasonCode: number) => {

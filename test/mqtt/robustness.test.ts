@@ -65,8 +65,10 @@ t.test(`random chunks, with a platform that is busy at random (SEED=${seed})`, a
     const client = await harness.connected('c1', round % 2 === 0 ? 4 : 5);
     harness.received.length = 0;
     const count = 200;
-    const packets = Array.from({ length: count }, (_, index) =>
-      client.encode(publish('s/us', `${index} ${'x'.repeat(Math.floor(random() * 200))}`, (index % 3) as 0 | 1 | 2, index % 3 === 0 ? undefined : index)));
+    const packets = Array.from({ length: count }, (_, index) => {
+      const qos = (index % 3) as 0 | 1 | 2;
+      return client.encode(publish('s/us', `${index} ${'x'.repeat(Math.floor(random() * 200))}`, qos, qos === 0 ? undefined : index));
+    });
     const bytes = Buffer.concat(packets);
     for (let offset = 0; offset < bytes.length;) {
       const size = 1 + Math.floor(random() * 700);

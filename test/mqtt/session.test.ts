@@ -169,7 +169,8 @@ t.test('the window and the queue are bounded', async (t) => {
 t.test('takeover', async (t) => {
   for (const change of [{}, kept]) {
     const harness = new Harness();
-    const old = await harness.connected('c1', 5, { ...change, ...('clean' in change ? { properties: { sessionExpiryInterval: 99 } } : {}) });
+    const expiry = 'clean' in change ? { properties: { sessionExpiryInterval: 99 } } : {};
+    const old = await harness.connected('c1', 5, { ...change, ...expiry });
     const young = await harness.connected('d:c1', 4, change);
     t.match(old.take(), [{ cmd: 'disconnect', reasonCode: 0x8e }]);
     t.ok(old.isEnded);
@@ -234,4 +235,21 @@ t.test('sessions without a connection leave memory, not the store', async (t) =>
   const client = await harness.connected('c1', 4, kept);
   await until(() => client.packets.length > 0);
   t.equal(client.take()[0].payload.toString(), 'x');
+});
+
+t.test('a session that ends is not found by the next CONNECT, even while it is being removed', async (t) => {
+  const harness = new Harness();
+  const change = { clean: false, properties: { sessionExpiryInterval: 700 } };
+  const first = await harness.connected('c1', 5, change);
+  t.equal(harness.link('c1').connection.protocolVersion, 5);
+  t.equal(first.connection!.isPersistent, true);
+  // This store answers a read before the writes that were called earlier.
+  harness.store.load = async (tenant, key) => {
+    const entry = harness.store.entries.get(`${tenant}/${key}`);
+    return entry && { ...entry, messages: [...entry.messages.values()], received: [...entry.received] };
+  };
+  first.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 0 } });
+  const second = await harness.connect('c1', 5, change);
+  t.equal(second.take()[0].sessionPresent, false);
+  t.equal((await harness.connected('c2', 5)).connection!.isPersistent, false);
 });

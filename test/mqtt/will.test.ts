@@ -2,7 +2,9 @@ import t from 'tap';
 import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
 import { Harness, settle } from './helpers/harness.ts';
 
-const will = (properties?: object) => ({ will: { topic: 's/us', payload: Buffer.from('400,gone'), qos: 1, retain: true, ...(properties ? { properties } : {}) } });
+const will = (properties?: object) => ({
+  will: { topic: 's/us', payload: Buffer.from('400,gone'), qos: 1, retain: true, ...(properties ? { properties } : {}) },
+});
 const kept = { clean: false, properties: { sessionExpiryInterval: 100 } };
 
 t.test('a will is published before the link closes, unless DISCONNECT came', async (t) => {
@@ -40,6 +42,11 @@ t.test('a will that the application cannot take yet, or refuses', async (t) => {
   harness.onPublish = () => PUBLISH_RESULT.REFUSED;
   (await harness.connected('c2', 4, will())).drop();
   t.same(harness.events.slice(3), ['open', 'closed false']);
+  harness.onPublish = () => PUBLISH_RESULT.BUSY;
+  (await harness.connected('c3', 4, will())).drop();
+  t.equal(harness.link('c3').closedWith, undefined);
+  harness.link('c3').connection.disconnect(0x87, 'the device may not be created');
+  t.equal(harness.link('c3').closedWith, false, 'refused after it was busy');
 });
 
 t.test('will delay of 5.0', async (t) => {

@@ -9,7 +9,12 @@ export const basic = (user: string, password = 'secret'): string => `Basic ${Buf
 export const ADMIN = basic('t1/admin');
 export const DEVICE = basic('t1/device_1');
 
-export interface Reply { readonly status: number; readonly headers: Headers; readonly text: string; readonly json: any }
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly json: any;
+}
 
 export interface Api {
   readonly fake: FakePlatform;
@@ -28,16 +33,27 @@ export async function startApi(t: Test, options: { further?: Route[]; prepare?: 
   t.teardown(() => server.close(100));
   const url = `http://127.0.0.1:${port}`;
   return {
-    fake, server, port, url,
+    fake,
+    server,
+    port,
+    url,
     call: async (method, path, { body, headers = {} } = {}) => {
-      const all: Record<string, string | undefined> = { authorization: ADMIN, accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers };
+      const all: Record<string, string | undefined> = {
+        authorization: ADMIN,
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      };
       const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
-      const text = body === undefined || typeof body === 'string' ? body as string | undefined : JSON.stringify(body);
+      const text = body === undefined || typeof body === 'string' ? (body as string | undefined) : JSON.stringify(body);
       const response = await fetch(`${url}${path}`, { method, headers: given, ...(text === undefined ? {} : { body: text }) });
       const answer = await response.text();
       let json: unknown;
-      try { json = JSON.parse(answer); } catch { json = undefined; }
+      try {
+        json = JSON.parse(answer);
+      } catch {
+        json = undefined;
+      }
       return { status: response.status, headers: response.headers, text: answer, json };
     },
   };

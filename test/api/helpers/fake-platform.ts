@@ -10,7 +10,10 @@ import { ROLES } from '../../../src/model/roles.ts';
 import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/platform.ts';
 
 /** What a history query asked for. */
-export interface AskedQuery { readonly sql: string; readonly params: Readonly<Record<string, unknown>> }
+export interface AskedQuery {
+  readonly sql: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
 
 export const NOW = Date.UTC(2024, 4, 2, 10, 0, 0);
 const TIME = '"2024-05-02T10:00:00.000Z"';
@@ -37,7 +40,11 @@ export class FakePlatform {
     this.addUser('admin', ROLES);
     this.addUser('device_1', []);
     for (const name of ['admin', 'device_1']) {
-      this.put('user', name, JSON.stringify({ userName: name, password: 'x', roles: name === 'admin' ? ROLES : [], enabled: true, doc: '{}' }));
+      this.put(
+        'user',
+        name,
+        JSON.stringify({ userName: name, password: 'x', roles: name === 'admin' ? ROLES : [], enabled: true, doc: '{}' }),
+      );
     }
   }
 
@@ -64,42 +71,64 @@ export class FakePlatform {
     const fake = this;
     return {
       commands: { request: async <Answer>(command: Command) => fake.handle(command) as Answer },
-      ids: { next: () => { fake.nextId += 1; return fake.nextId; }, peek: () => fake.nextId + 1 },
+      ids: {
+        next: () => {
+          fake.nextId += 1;
+          return fake.nextId;
+        },
+        peek: () => fake.nextId + 1,
+      },
       documents: {
         get: (collection, tenant, id) => fake.get(collection, id, tenant),
         getMany: (collection, tenant, ids) => ids.map((id) => fake.get(collection, id, tenant)),
-        list: async (collection, tenant, prefix, { after, limit }) => [...fake.collections.get(`${tenant}/${collection}`) ?? []]
-          .filter(([id]) => id.startsWith(prefix) && (after === undefined || id > after)).sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, limit)
-          .map(([id, value]) => ({ id, value })),
+        list: async (collection, tenant, prefix, { after, limit }) =>
+          [...(fake.collections.get(`${tenant}/${collection}`) ?? [])]
+            .filter(([id]) => id.startsWith(prefix) && (after === undefined || id > after))
+            .sort(([a], [b]) => (a < b ? -1 : 1))
+            .slice(0, limit)
+            .map(([id, value]) => ({ id, value })),
       },
       history: {
         query: async <Row>(sql: string, params: Readonly<Record<string, unknown>>) => {
           fake.asked.push({ sql, params });
           return (fake.rows.shift() ?? []) as Row[];
         },
-        stream: async () => (async function* () { yield new Uint8Array(0); })(),
+        stream: async () =>
+          (async function* () {
+            yield new Uint8Array(0);
+          })(),
       },
       bus: { hasSubscribers: () => false, publish: () => undefined, subscribe: () => () => undefined },
       authenticator: {
-        get generation() { return fake.generation; },
+        get generation() {
+          return fake.generation;
+        },
         authenticate: (userName, password) => {
           fake.authenticated += 1;
           const user = fake.users.get(userName.includes('/') ? userName : `t1/${userName}`);
           return Promise.resolve(user?.password === password ? user.principal : undefined);
         },
       },
-      tenants: { byId: (id) => (id === 't1' ? { id, number: 2, domain: 't1.example.com' } : undefined),
-        byNumber: (number) => (number === 2 ? { id: 't1', number } : undefined), default: { id: 't1', number: 2 } },
+      tenants: {
+        byId: (id) => (id === 't1' ? { id, number: 2, domain: 't1.example.com' } : undefined),
+        byNumber: (number) => (number === 2 ? { id: 't1', number } : undefined),
+        default: { id: 't1', number: 2 },
+      },
       measurements: {
         post: (body, principal, mode, wantsBody, done) => {
           fake.posted.push({ body: body.toString(), principal, mode, wantsBody });
           const answer = fake.answerOfIntake;
-          setImmediate(() => { if (answer instanceof PlatformError) done(answer); else done(undefined, answer); });
+          setImmediate(() => {
+            if (answer instanceof PlatformError) done(answer);
+            else done(undefined, answer);
+          });
         },
       },
       refusals: { count: (limit) => void fake.counted.push(limit) },
       log: fakeLog(fake.failures),
-      get config() { return fake.config; },
+      get config() {
+        return fake.config;
+      },
       now: () => NOW,
       health: (): HealthReport => ({ ready: fake.isReady, parts: { journal: { ready: fake.isReady, lag: 3 } } }),
       metricsText: async () => 'millrace_up 1\n',
@@ -108,42 +137,86 @@ export class FakePlatform {
 
   private handle(command: Command): unknown {
     this.sent.push(command);
-    const body = command.body as { id: string; doc: string; owner: string; kind: string; child: string; parent: string; managedObject: string;
-      userName: string; roles?: string[]; enabled?: boolean; type: string; externalId: string };
+    const body = command.body as {
+      id: string;
+      doc: string;
+      owner: string;
+      kind: string;
+      child: string;
+      parent: string;
+      managedObject: string;
+      userName: string;
+      roles?: string[];
+      enabled?: boolean;
+      type: string;
+      externalId: string;
+    };
     const key = String(command.key);
     switch (command.kind) {
-      case COMMAND.MANAGED_OBJECT_CREATE: return this.write('managedObject', body.id, body.doc, [['owner', JSON.stringify(body.owner)]]);
-      case COMMAND.MANAGED_OBJECT_UPDATE: return this.merge('managedObject', key, body.doc);
-      case COMMAND.MANAGED_OBJECT_DELETE: return void this.collections.get(`2/managedObject`)?.delete(key);
-      case COMMAND.EVENT_CREATE: return this.source(key, 'event') ?? this.write('event', body.id, body.doc, [['source', `{"id":"${key}"}`]]);
-      case COMMAND.EVENT_UPDATE: return this.merge('event', body.id, body.doc);
-      case COMMAND.ALARM_CREATE: return this.source(key, 'alarm') ?? this.write('alarm', body.id, body.doc,
-        [['source', `{"id":"${key}"}`], ['status', '"ACTIVE"'], ['count', '1']]);
-      case COMMAND.ALARM_UPDATE: return this.merge('alarm', body.id, body.doc);
-      case COMMAND.OPERATION_CREATE: return this.write('operation', body.id, body.doc, [['deviceId', `"${key}"`], ['status', '"PENDING"']]);
-      case COMMAND.OPERATION_UPDATE: return this.merge('operation', body.id, body.doc);
+      case COMMAND.MANAGED_OBJECT_CREATE:
+        return this.write('managedObject', body.id, body.doc, [['owner', JSON.stringify(body.owner)]]);
+      case COMMAND.MANAGED_OBJECT_UPDATE:
+        return this.merge('managedObject', key, body.doc);
+      case COMMAND.MANAGED_OBJECT_DELETE:
+        return void this.collections.get(`2/managedObject`)?.delete(key);
+      case COMMAND.EVENT_CREATE:
+        return this.source(key, 'event') ?? this.write('event', body.id, body.doc, [['source', `{"id":"${key}"}`]]);
+      case COMMAND.EVENT_UPDATE:
+        return this.merge('event', body.id, body.doc);
+      case COMMAND.ALARM_CREATE:
+        return (
+          this.source(key, 'alarm') ??
+          this.write('alarm', body.id, body.doc, [
+            ['source', `{"id":"${key}"}`],
+            ['status', '"ACTIVE"'],
+            ['count', '1'],
+          ])
+        );
+      case COMMAND.ALARM_UPDATE:
+        return this.merge('alarm', body.id, body.doc);
+      case COMMAND.OPERATION_CREATE:
+        return this.write('operation', body.id, body.doc, [
+          ['deviceId', `"${key}"`],
+          ['status', '"PENDING"'],
+        ]);
+      case COMMAND.OPERATION_UPDATE:
+        return this.merge('operation', body.id, body.doc);
       case COMMAND.CHILD_ADD: {
         this.put('children', `${body.parent}\n${body.kind}\n${body.child}`, '1');
         this.put('parents', `${body.child}\n${body.kind}\n${body.parent}`, '1');
         return { doc: this.get('managedObject', body.child) };
       }
-      case COMMAND.CHILD_REMOVE: return void this.collections.get('2/children')?.delete(`${body.parent}\n${body.kind}\n${body.child}`);
+      case COMMAND.CHILD_REMOVE:
+        return void this.collections.get('2/children')?.delete(`${body.parent}\n${body.kind}\n${body.child}`);
       case COMMAND.EXTERNAL_ID_BIND: {
         const id = `${body.type}\n${body.externalId}`;
-        if (this.get('externalId', id) !== undefined) throw new PlatformError('identity/duplicate', { type: body.type, value: body.externalId });
+        if (this.get('externalId', id) !== undefined)
+          throw new PlatformError('identity/duplicate', { type: body.type, value: body.externalId });
         this.put('externalId', id, JSON.stringify({ managedObject: body.managedObject }));
         this.put('externalIdsOf', `${body.managedObject}\n${id}`, '1');
         return body;
       }
-      case COMMAND.EXTERNAL_ID_UNBIND: return void this.collections.get('2/externalId')?.delete(`${body.type}\n${body.externalId}`);
+      case COMMAND.EXTERNAL_ID_UNBIND:
+        return void this.collections.get('2/externalId')?.delete(`${body.type}\n${body.externalId}`);
       case COMMAND.USER_PUT: {
         const old = JSON.parse(this.get('user', body.userName) ?? '{"roles":[],"enabled":true}') as { roles: string[]; enabled: boolean };
-        this.put('user', body.userName, JSON.stringify({ userName: body.userName, password: 'hash', roles: body.roles ?? old.roles,
-          enabled: body.enabled ?? old.enabled, doc: body.doc }));
+        this.put(
+          'user',
+          body.userName,
+          JSON.stringify({
+            userName: body.userName,
+            password: 'hash',
+            roles: body.roles ?? old.roles,
+            enabled: body.enabled ?? old.enabled,
+            doc: body.doc,
+          }),
+        );
         return { doc: body.doc };
       }
-      case COMMAND.USER_DELETE: return void this.collections.get('2/user')?.delete(body.userName);
-      default: return undefined;
+      case COMMAND.USER_DELETE:
+        return void this.collections.get('2/user')?.delete(body.userName);
+      default:
+        return undefined;
     }
   }
 
@@ -153,7 +226,13 @@ export class FakePlatform {
   }
 
   private write(collection: Collection, id: string, doc: string, kept: [string, string][]): { doc: string } {
-    const members: Members = new Map([['id', JSON.stringify(id)], ...parseMembers(doc), ...kept, ['creationTime', TIME], ['lastUpdated', TIME]]);
+    const members: Members = new Map([
+      ['id', JSON.stringify(id)],
+      ...parseMembers(doc),
+      ...kept,
+      ['creationTime', TIME],
+      ['lastUpdated', TIME],
+    ]);
     this.put(collection, id, joinMembers(members));
     return { doc: joinMembers(members) };
   }
@@ -167,7 +246,13 @@ export class FakePlatform {
 }
 
 function fakeLog(failures: object[]): Log {
-  const log: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: (details) => void failures.push(details),
-    isLevelEnabled: () => false, child: () => log };
+  const log: Log = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: (details) => void failures.push(details),
+    isLevelEnabled: () => false,
+    child: () => log,
+  };
   return log;
 }

@@ -139,7 +139,7 @@ export class TestClient implements Transport {
   }
 
   takeCommands(): string[] {
-    return this.take().map((packet) => 'messageId' in packet && packet.messageId !== undefined ? `${packet.cmd} ${packet.messageId}` : packet.cmd);
+    return this.take().map(({ cmd, messageId }) => messageId === undefined ? cmd : `${cmd} ${messageId}`);
   }
 }
 

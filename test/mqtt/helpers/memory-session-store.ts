@@ -22,7 +22,8 @@ export class MemorySessionStore implements SessionStore {
     return this.#change(`load ${tenant}/${key}`, () => {
       const entry = this.entries.get(`${tenant}/${key}`);
       if (entry === undefined) return undefined;
-      return { ...entry, subscriptions: new Map(entry.subscriptions), messages: [...entry.messages.values()], received: [...entry.received] };
+      const { subscriptions, messages, received } = entry;
+      return { ...entry, subscriptions: new Map(subscriptions), messages: [...messages.values()], received: [...received] };
     });
   }
 

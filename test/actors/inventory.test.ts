@@ -1,0 +1,176 @@
+/** Managed objects, their links and external IDs. */
+import t from 'tap';
+import { COMMAND } from '../../src/model/command.ts';
+import type { ChildKind } from '../../src/model/command.ts';
+import type { Platform } from './platform.ts';
+import { NOW, openPlatform } from './platform.ts';
+
+const TIME = new Date(NOW).toISOString();
+const LATER = NOW + 60_000;
+const link = (platform: Platform, parent: string, child: string, kind: ChildKind = 'childDevices') =>
+  platform.request({ kind: COMMAND.CHILD_ADD, key: Number(parent), body: { kind, child, parent } });
+const unlink = (platform: Platform, parent: string, child: string, kind: ChildKind = 'childDevices') =>
+  platform.request({ kind: COMMAND.CHILD_REMOVE, key: Number(parent), body: { kind, child, parent } });
+const update = (platform: Platform, id: string, doc: string, extra: object = {}) =>
+  platform.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(id), receivedAt: LATER, body: { doc, mayChangeOwner: false, ...extra } });
+const remove = (platform: Platform, id: string) => platform.request({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: Number(id), body: {} });
+const bind = (platform: Platform, id: string, type: string, externalId: string) =>
+  platform.request({ kind: COMMAND.EXTERNAL_ID_BIND, key: `x:${type}\n${externalId}`, body: { type, externalId, managedObject: id } });
+const ensure = (platform: Platform, externalId: string, id: string, extra: object = {}) => platform.request<{ id: string; created: boolean }>({
+  kind: COMMAND.DEVICE_ENSURE, key: `x:c8y_Serial\n${externalId}`,
+  body: { type: 'c8y_Serial', externalId, id, owner: 'ada', doc: '{"name":"d","c8y_IsDevice":{}}', ...extra } });
+
+t.test('create: as sent, with what the server keeps', async (t) => {
+  const platform = openPlatform(t);
+  const sent = '{"10":1.0,"2":{},"id":"99","self":"x","creationTime":"x","lastUpdated":"x","childDevices":[],"deviceParents":{},"type":"T","n":null}';
+  const { doc } = await platform.create('5', sent);
+  t.equal(doc, `{"id":"5","10":1.0,"2":{},"type":"T","owner":"ada","creationTime":"${TIME}","lastUpdated":"${TIME}"}`);
+  t.equal(platform.stored.get('managedObject', 1, '5'), doc);
+  t.equal((await platform.create('5', '{"other":1}')).doc, doc, 'a second one with this id changes nothing');
+  t.match((await platform.create('6', '{"owner":"bob"}')).doc, '"owner":"bob"');
+  t.same(platform.notifications.map(({ area, source, action }) => `${area} ${source} ${action}`), ['managedobjects 5 CREATE', 'managedobjects 6 CREATE']);
+  t.match(JSON.parse(platform.rows[0].text), { id: 5, type: 'T', owner: 'ada', fragments: ['10', '2'], parents: [], doc, deleted: 0, version: 1 });
+  await t.rejects(platform.create('7', '[]'), { code: 'general/bad-json' });
+});
+
+t.test('update: merge, null, kept members, owner, only when absent, nothing new', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('5', '{"a":1,"b":{"x":1,"y":2},"c":3}');
+  const check = async (sent: string, want: object, extra: object = {}): Promise<void> => {
+    const { doc } = await update(platform, '5', sent, extra);
+    t.match(JSON.parse(doc), want, sent);
+    t.equal(platform.stored.get('managedObject', 1, '5'), doc);
+  };
+  await check('{"b":{"z":1},"c":null,"d":4}', { a: 1, b: { z: 1, x: undefined }, c: undefined, d: 4, creationTime: TIME, lastUpdated: new Date(LATER).toISOString() });
+  await check('{"id":"9","self":"s","creationTime":"x","lastUpdated":null,"childAssets":1,"owner":"eve"}', { id: '5', owner: 'ada', creationTime: TIME, self: undefined });
+  await check('{"owner":"eve"}', { owner: 'eve' }, { mayChangeOwner: true });
+  await check('{"a":7,"e":8}', { a: 1, e: 8 }, { onlyWhenAbsent: true });
+  const before = platform.notifications.length;
+  await check('{}', { a: 1 });
+  await check('{"a":1,"nothing":null,"id":"9"}', { a: 1 });
+  t.equal(platform.notifications.length, before, 'no notification without a change');
+  await t.rejects(update(platform, '6', '{"a":1}'), { code: 'inventory/not-found' });
+  await t.rejects(update(platform, '5', '{'), { code: 'general/bad-json' });
+});
+
+t.test('child links: both sides, each once, no cycles, only what exists', async (t) => {
+  const platform = openPlatform(t);
+  for (const id of ['1', '2', '3', '10']) await platform.create(id);
+  await link(platform, '1', '2');
+  await link(platform, '1', '2');
+  await link(platform, '2', '3', 'childAssets');
+  await link(platform, '1', '3', 'childAdditions');
+  t.same(platform.ids('children'), ['1\nchildAdditions\n3', '1\nchildDevices\n2', '2\nchildAssets\n3']);
+  t.same(platform.ids('parents'), ['2\nchildDevices\n1', '3\nchildAdditions\n1', '3\nchildAssets\n2']);
+  const parentsOf3 = platform.rows.map(({ text }) => JSON.parse(text) as { id: number; parents: number[] }).filter(({ id }) => id === 3).at(-1)?.parents;
+  t.same(parentsOf3?.sort(), [1, 2]);
+  for (const [parent, child] of [['1', '1'], ['2', '1'], ['3', '1'], ['3', '2']]) {
+    for (const kind of ['childDevices', 'childAssets', 'childAdditions'] as const) {
+      await t.rejects(link(platform, parent, child, kind), { code: 'inventory/cycle' }, `${child} below ${parent}`);
+    }
+  }
+  await t.rejects(link(platform, '1', '99'), { code: 'inventory/not-found' });
+  await t.rejects(link(platform, '99', '1'), { code: 'inventory/not-found' });
+  await t.rejects(unlink(platform, '1', '10'), { code: 'inventory/not-a-child' });
+  await t.rejects(unlink(platform, '99', '1'), { code: 'inventory/not-found' });
+  await unlink(platform, '2', '3', 'childAssets');
+  await unlink(platform, '1', '3', 'childAdditions');
+  t.same(platform.ids('parents'), ['2\nchildDevices\n1']);
+  await link(platform, '3', '1');
+  t.same(platform.ids('pending', '', 0), []);
+  const created = await platform.create('4', '{}', { parent: { id: '2', kind: 'childDevices' } });
+  t.match(created.doc, '"id":"4"');
+  t.ok(platform.ids('parents').includes('4\nchildDevices\n2'), 'the answer comes when the link is made');
+});
+
+t.test('deletion: links on both sides, child additions, external IDs, data', async (t) => {
+  const platform = openPlatform(t);
+  for (const id of ['1', '2', '3', '4', '22']) await platform.create(id);
+  await link(platform, '1', '2');
+  await link(platform, '2', '3');
+  await link(platform, '2', '4', 'childAdditions');
+  await link(platform, '22', '3');
+  await bind(platform, '2', 'T', 'a');
+  await bind(platform, '2', 'T', 'line\nfeed');
+  await bind(platform, '22', 'T', 'b');
+  await remove(platform, '2');
+  t.same(platform.ids('managedObject'), ['1', '22', '3'], 'with its child additions');
+  t.same(platform.ids('children'), ['22\nchildDevices\n3']);
+  t.same(platform.ids('parents'), ['3\nchildDevices\n22']);
+  t.same(platform.ids('externalId'), ['T\nb']);
+  t.same(platform.ids('externalIdsOf'), ['22\nT\nb']);
+  t.same(platform.ids('pending', '', 0), []);
+  t.match(platform.notifications.filter(({ action }) => action === 'DELETE'), [{ source: '2', text: '"2"' }, { source: '4' }]);
+  await t.rejects(remove(platform, '2'), { code: 'inventory/not-found' });
+  await t.rejects(update(platform, '2', '{"a":1}'), { code: 'inventory/not-found' });
+});
+
+t.test('links and deletions that race leave no dangling side', async (t) => {
+  for (let round = 0; round < 20; round += 1) {
+    const platform = openPlatform(t);
+    for (const id of ['1', '2', '3']) await platform.create(id);
+    const racing = [() => link(platform, '1', '2'), () => remove(platform, '2'), () => link(platform, '2', '3', 'childAssets'), () => bind(platform, '2', 'T', 'a'),
+      () => link(platform, '3', '1'), () => remove(platform, round % 2 === 0 ? '1' : '3')];
+    for (let index = racing.length - 1; index > 0; index -= 1) {
+      const other = (round * 7 + index * 3) % (index + 1);
+      [racing[index], racing[other]] = [racing[other], racing[index]];
+    }
+    await Promise.allSettled(racing.map(async (run, index) => {
+      for (let turn = 0; turn < (round * index) % 5; turn += 1) await new Promise((resolve) => { setImmediate(resolve); });
+      return run();
+    }));
+    await platform.settled();
+    const objects = new Set(platform.ids('managedObject'));
+    const sides = (entries: string[], isParentFirst: boolean): string[] => entries.map((entry) => {
+      const [first, kind, second] = entry.split('\n');
+      return isParentFirst ? `${first} ${kind} ${second}` : `${second} ${kind} ${first}`;
+    }).sort();
+    const children = sides(platform.ids('children'), true);
+    t.same(children, sides(platform.ids('parents'), false), `round ${round}`);
+    t.ok(children.every((entry) => objects.has(entry.split(' ')[0]) && objects.has(entry.split(' ')[2])), `round ${round}: ${children.join()}`);
+    t.same(platform.ids('externalId').length, platform.ids('externalIdsOf').length);
+    t.equal(platform.ids('externalId').length > 0, false, 'object 2 is gone, so its external ID is');
+    t.same(platform.ids('pending', '', 0), []);
+  }
+});
+
+t.test('external IDs: one object each', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('1');
+  await platform.create('2');
+  await bind(platform, '1', 'T', 'a');
+  for (const id of ['1', '2']) await t.rejects(bind(platform, id, 'T', 'a'), { code: 'identity/duplicate' });
+  await bind(platform, '2', 'U', 'a');
+  await t.rejects(bind(platform, '9', 'T', 'b'), { code: 'inventory/not-found' });
+  const unbind = (type: string, externalId: string) => platform.request({
+    kind: COMMAND.EXTERNAL_ID_UNBIND, key: `x:${type}\n${externalId}`, body: { type, externalId, managedObject: '' } });
+  await t.rejects(unbind('T', 'b'), { code: 'identity/not-found' });
+  await unbind('T', 'a');
+  t.same([platform.ids('externalId'), platform.ids('externalIdsOf')], [['U\na'], ['2\nU\na']]);
+  await bind(platform, '2', 'T', 'a');
+  const taken = await Promise.allSettled(['1', '2', '1', '2'].map((id) => bind(platform, id, 'T', 'raced')));
+  t.equal(taken.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const length of [1_700, 2_000, 60_000]) {
+    const bound = await bind(platform, '1', 'long', 'x'.repeat(length)).then(() => 'taken', (error: { code: string }) => error.code);
+    t.equal(bound, length < 1_800 ? 'taken' : 'validation/invalid-field', `${length} bytes`);
+  }
+  await platform.create('77', '{}');
+});
+
+t.test('the first message of a device creates it once, whoever else is first', async (t) => {
+  const platform = openPlatform(t);
+  const answers = await Promise.all(['11', '12', '13', '14'].map((id) => ensure(platform, 's1', id)));
+  t.same(answers.map(({ created }) => created), [true, false, false, false]);
+  t.same(new Set(answers.map(({ id }) => id)), new Set(['11']));
+  t.same(platform.ids('managedObject'), ['11']);
+  t.same(platform.ids('externalIdsOf'), ['11\nc8y_Serial\ns1']);
+  t.match(platform.get('managedObject', '11'), { name: 'd', owner: 'ada', c8y_IsDevice: {} });
+  t.same(await ensure(platform, 's1', '15', { doc: '{"name":"new"}' }), { id: '11', created: false });
+  t.match(platform.get('managedObject', '11'), { name: 'd' });
+  await ensure(platform, 's1', '15', { doc: '{"name":"new"}', updateExisting: true });
+  t.match(platform.get('managedObject', '11'), { name: 'new' });
+  await ensure(platform, 'child', '20', { parent: { id: '11', kind: 'childDevices' } });
+  t.same(platform.ids('parents'), ['20\nchildDevices\n11']);
+  await remove(platform, '11');
+  t.same(await ensure(platform, 's1', '21'), { id: '21', created: true }, 'a deleted device comes back as a new one');
+});

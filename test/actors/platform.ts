@@ -1,0 +1,236 @@
+/** Journal, group commit, actors and command bus over LMDB in a temporary directory, as the server joins them; can crash and start again. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { ActorSystem } from '../../src/actors/actor-system.ts';
+import type { DocumentChange, Documents } from '../../src/actors/documents.ts';
+import { ProjectorMemory } from '../../src/actors/projector-memory.ts';
+import { CommandBus } from '../../src/ingest/command-bus.ts';
+import { GroupCommit } from '../../src/ingest/group-commit.ts';
+import type { HistoryRow } from '../../src/ingest/history-writer.ts';
+import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import type { ActorKey, Collection, CommandKind, LiveBus, Notification } from '../../src/model/command.ts';
+import type { Log } from '../../src/model/log.ts';
+import type { ProcessingMode } from '../../src/model/processing-mode.ts';
+import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
+import { openLmdb } from '../../src/store/lmdb-environment.ts';
+import type { LmdbEnvironment } from '../../src/store/lmdb-environment.ts';
+import { LmdbJournal } from '../../src/store/lmdb-journal.ts';
+
+export const silentLog: Log = {
+  debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, isLevelEnabled: () => false, child: () => silentLog,
+};
+
+export const TENANT = 1;
+export const NOW = Date.UTC(2026, 10, 21, 6);
+
+/** Waits for a condition, at most 20 s. */
+export async function until(condition: () => boolean | Promise<boolean>, what = 'the condition'): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!await condition()) {
+    if (Date.now() > deadline) throw new Error(`${what} did not come true`);
+    await new Promise((resolve) => { setImmediate(resolve); });
+  }
+}
+
+export function openEnvironment(t: Test): LmdbEnvironment {
+  const directory = mkdtempSync(join(tmpdir(), 'millrace-actors-'));
+  const environment = openLmdb(directory);
+  t.teardown(async () => {
+    await environment.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  return environment;
+}
+
+/** A process that is gone: what it began never ends and nothing more of it takes effect. */
+const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
+
+/** Documents that end with the process, each read optionally answered later. Reads and commits keep their order, as on one connection. */
+export class CrashingDocuments implements Documents {
+  /** Called before a commit: true = the process ends here, and the commit with it. */
+  crashBefore: (position: number | undefined) => boolean = () => false;
+  /** Called when a commit is on disk, before anybody knows. */
+  crashAfter: (position: number | undefined) => boolean = () => false;
+  isCrashed = false;
+  readonly #documents: LmdbDocuments;
+  readonly #isAsync: boolean;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(documents: LmdbDocuments, isAsync: boolean) {
+    this.#documents = documents;
+    this.#isAsync = isAsync;
+  }
+
+  get(collection: Collection, tenant: number, id: string): string | undefined | Promise<string | undefined> {
+    return this.#inOrder(() => this.#documents.get(collection, tenant, id));
+  }
+  getMany(collection: Collection, tenant: number, ids: readonly string[]): (string | undefined)[] | Promise<(string | undefined)[]> {
+    return this.#inOrder(() => this.#documents.getMany(collection, tenant, ids));
+  }
+  list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }) {
+    return this.#inOrder(() => this.#documents.list(collection, tenant, prefix, options));
+  }
+  position(): number { return this.#documents.position(); }
+
+  async commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {
+    const kept = [...changes];
+    const commit = async (): Promise<void> => {
+      if (!this.isCrashed && this.crashBefore(position)) this.isCrashed = true;
+      if (this.isCrashed) return never();
+      await this.#documents.commit(kept, position);
+      if (!this.isCrashed && this.crashAfter(position)) this.isCrashed = true;
+      if (this.isCrashed) return never();
+    };
+    if (!this.#isAsync) return commit();
+    const done = this.#last.then(commit);
+    this.#last = done;
+    return done;
+  }
+
+  #inOrder<Value>(read: () => Value): Value | Promise<Value> {
+    if (!this.#isAsync) return read();
+    const done = this.#last.then(() => new Promise<Value>((resolve) => { setImmediate(() => resolve(read())); }));
+    this.#last = done;
+    return done;
+  }
+}
+
+export interface Sent {
+  kind: CommandKind; key: ActorKey; body: object; mode?: ProcessingMode; receivedAt?: number; tenant?: number;
+}
+
+export class Platform {
+  readonly environment: LmdbEnvironment;
+  readonly journal: LmdbJournal;
+  readonly stored: LmdbDocuments;
+  readonly documents: CrashingDocuments;
+  readonly notifications: (Omit<Notification, 'text'> & { text: string; committedSeq: number })[] = [];
+  readonly rows: HistoryRow[] = [];
+  readonly usersChanged: string[] = [];
+  readonly actors: ActorSystem;
+  readonly group: GroupCommit;
+  readonly commands: CommandBus;
+  readonly memory: ProjectorMemory;
+  /** Told of each handled group, as the projector is. */
+  onGroup: (firstSeq: number, lastSeq: number, records: Buffer, rows: readonly HistoryRow[]) => void = () => undefined;
+
+  constructor(environment: LmdbEnvironment, options: { isAsync?: boolean } = {}) {
+    this.environment = environment;
+    this.journal = new LmdbJournal(environment);
+    this.stored = new LmdbDocuments(environment);
+    this.documents = new CrashingDocuments(this.stored, options.isAsync ?? false);
+    const bus: LiveBus = {
+      hasSubscribers: () => true, subscribe: () => () => undefined,
+      publish: (notification) => {
+        this.notifications.push({ ...notification, text: notification.text(), committedSeq: this.stored.position() });
+      },
+    };
+    this.actors = new ActorSystem({
+      documents: this.documents, bus, log: silentLog, onCommitFailed: (error) => { throw error; },
+      onUserChanged: (tenant, userName) => { this.usersChanged.push(`${tenant}/${userName}`); },
+      append: (command, pendingId) => (this.documents.isCrashed ? never() : this.commands.appendFollowUp(command, pendingId)),
+    });
+    const { journal, documents } = this;
+    this.group = new GroupCommit({
+      journal: {
+        get lastSeq() { return journal.lastSeq; }, get sizeBytes() { return journal.sizeBytes; }, read: (seq) => journal.read(seq), trim: (seq) => journal.trim(seq),
+        append: async (firstSeq, records, count) => {
+          if (documents.isCrashed) return never();
+          await journal.append(firstSeq, records, count);
+          return documents.isCrashed ? never() : undefined;
+        },
+      },
+      journalBytesMax: 1e10, refusal: () => undefined, onError: (error) => { throw error; },
+      onDurable: (firstSeq, records) => { this.#handle(firstSeq, records); },
+    });
+    this.commands = new CommandBus({ group: this.group, replies: this.actors, refusals: { count: () => undefined } });
+    this.memory = new ProjectorMemory(this.documents, this.actors);
+  }
+
+  #handle(firstSeq: number, records: Buffer): void {
+    const { lastSeq, rows } = this.actors.handleGroup(firstSeq, records);
+    this.rows.push(...rows);
+    this.onGroup(firstSeq, lastSeq, records, rows);
+  }
+
+  /** Recovery, as the server does it. */
+  async recover(): Promise<this> {
+    const from = this.stored.position();
+    this.actors.committedSeq = from;
+    for (let seq = from + 1; ;) {
+      const batch = this.journal.read(seq);
+      if (!batch) break;
+      const { lastSeq, rows } = this.actors.handleGroup(batch.firstSeq, batch.records, from);
+      this.rows.push(...rows);
+      if (!await this.settled()) return this;
+      seq = lastSeq + 1;
+    }
+    await this.actors.resumeFollowUps();
+    await this.settled();
+    return this;
+  }
+
+  /** @returns false when the process has ended. */
+  async settled(): Promise<boolean> {
+    let isDone = false;
+    void (async () => {
+      do {
+        await this.group.drained();
+        await this.actors.settled();
+      } while (this.group.lastAppendedSeq > this.journal.lastSeq || this.actors.pendingCount > 0);
+      isDone = true;
+    })();
+    await until(() => isDone || this.documents.isCrashed, 'settled');
+    return isDone;
+  }
+
+  request<Answer = { doc: string }>(sent: Sent): Promise<Answer> {
+    return this.commands.request<Answer>({ tenant: TENANT, mode: 0, receivedAt: NOW, ...sent });
+  }
+
+  /** The process ends: what LMDB has taken is on disk, nothing follows. @returns the next process. */
+  async crash(options: { isAsync?: boolean } = {}): Promise<Platform> {
+    this.documents.isCrashed = true;
+    await this.environment.root.flushed;
+    await new Promise((resolve) => { setImmediate(resolve); });
+    await this.environment.root.flushed;
+    return new Platform(this.environment, options);
+  }
+
+  measure(source: number, values: readonly number[], options: { id?: number; mode?: ProcessingMode } = {}): Promise<void> {
+    const record = encodeMeasurement({
+      tenant: TENANT, source, id: options.id ?? 1, time: NOW, mode: options.mode ?? 0, type: 'T', document: '', receivedAt: NOW,
+      values: values.map((value, index) => ({ fragment: 'f', series: `s${index}`, value, unit: '' })),
+    });
+    return new Promise((resolve, reject) => {
+      record.copy(this.group.buffer, this.group.reserve(record.length));
+      this.group.append(record.length, { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) }, 0);
+    });
+  }
+
+  /** The stored document, parsed; undefined when there is none. */
+  get(collection: Collection, id: string): Record<string, unknown> | undefined {
+    const text = this.stored.get(collection, TENANT, id);
+    return text === undefined ? undefined : JSON.parse(text) as Record<string, unknown>;
+  }
+
+  ids(collection: Collection, prefix = '', tenant = TENANT): string[] {
+    return this.stored.list(collection, tenant, prefix, { limit: 10_000 }).map(({ id }) => id);
+  }
+
+  /** Everything that is stored but the journal's positions and the outbox. */
+  snapshot(): Record<string, string> {
+    const found: Record<string, string> = {};
+    for (const { key, value } of this.environment.documents.getRange({})) if (!key.startsWith('m0/')) found[key] = value;
+    return found;
+  }
+
+  create(id: string, doc = '{}', extra: object = {}): Promise<{ doc: string }> {
+    return this.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: Number(id), body: { id, owner: 'ada', doc, ...extra } });
+  }
+}
+
+export const openPlatform = (t: Test, options: { isAsync?: boolean } = {}): Platform => new Platform(openEnvironment(t), options);

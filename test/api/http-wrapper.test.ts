@@ -1,0 +1,361 @@
+import { createConnection } from 'node:net';
+import type { Socket } from 'node:net';
+import t from 'tap';
+import WebSocket from 'ws';
+import type { ApiRequest } from '../../src/api/api-request.ts';
+import { ANSWERED } from '../../src/api/route.ts';
+import type { Answer, Route } from '../../src/api/route.ts';
+import { UwsServer } from '../../src/api/uws.ts';
+import type { WebSocketChannel } from '../../src/api/web-socket.ts';
+import { FakePlatform } from './helpers/fake-platform.ts';
+import { ADMIN, startApi } from './helpers/api.ts';
+
+const route = (
+  path: string,
+  handle: (request: ApiRequest) => Answer | typeof ANSWERED | Promise<Answer | typeof ANSWERED>,
+  more: Partial<Route> = {},
+): Route => ({ method: 'GET', path, area: 'test', access: 'public', summary: '', answers: [], handle, ...more });
+const echo = route(
+  '/echo',
+  (request) => ({ status: 200, contentType: 'text/plain', text: `${request.body.length}:${request.bodyText().slice(0, 10)}` }),
+  { method: 'POST', body: { form: 'bytes', mediaTypes: [] } },
+);
+
+/** Writes raw text and collects what comes until `done` or the end. */
+function raw(port: number, write: (socket: Socket) => void | Promise<void>, done: (text: string) => boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection(port, '127.0.0.1', () => void write(socket));
+    let text = '';
+    socket.on('data', (data) => {
+      text += data.toString('latin1');
+      if (done(text)) socket.destroy();
+    });
+    socket.on('close', () => resolve(text));
+    socket.on('error', reject);
+  });
+}
+const answers = (text: string): number => text.split('HTTP/1.1 ').length - 1;
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+
+t.test('bodies: in one piece, in many, chunked, slow', async (t) => {
+  const api = await startApi(t, { further: [echo] });
+  const large = 'x'.repeat(19_000);
+  t.equal((await api.call('POST', '/echo', { body: large, headers: { accept: '*/*' } })).text, '19000:xxxxxxxxxx');
+  const accept = 'Host: h\r\nAccept: */*';
+  const slow = await raw(
+    api.port,
+    async (socket) => {
+      socket.write(`POST /echo HTTP/1.1\r\n${accept}\r\nContent-Length: 6\r\n\r\n`);
+      for (const byte of 'abcdef') {
+        await pause(5);
+        socket.write(byte);
+      }
+    },
+    (text) => text.includes('6:abcdef'),
+  );
+  t.match(slow, /^HTTP\/1.1 200 OK/);
+  const chunked = await raw(
+    api.port,
+    async (socket) => {
+      socket.write(`POST /echo HTTP/1.1\r\n${accept}\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n`);
+      await pause(20);
+      socket.write('2\r\nde\r\n0\r\n\r\n');
+    },
+    (text) => text.includes('5:abcde'),
+  );
+  t.match(chunked, /^HTTP\/1.1 200 OK/);
+  t.equal((await api.call('POST', '/echo', { headers: { accept: '*/*' } })).text, '0:', 'without body');
+  t.equal(api.server.requestCount, 0);
+});
+
+t.test('a body above the limit: 413, by its announced and by its real length', async (t) => {
+  const api = await startApi(t, { further: [echo] });
+  const reply = await api.call('POST', '/echo', { body: 'x'.repeat(20_001) });
+  t.equal(reply.status, 413);
+  t.equal(reply.json.error, 'general/Payload Too Large');
+  const announced = await raw(
+    api.port,
+    (socket) => void socket.write('POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999\r\n\r\nabc'),
+    (text) => text.includes('}'),
+  );
+  t.match(announced, /^HTTP\/1.1 413 /, 'answered before the body has come');
+  const chunked = await raw(
+    api.port,
+    (socket) => {
+      socket.write('POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n');
+      for (let index = 0; index < 30; index += 1) socket.write(`3e8\r\n${'x'.repeat(1000)}\r\n`);
+    },
+    (text) => text.includes('}'),
+  );
+  t.match(chunked, /^HTTP\/1.1 413 /);
+  t.strictSame(new Set(api.fake.counted), new Set(['http/body-bytes']));
+  t.equal((await api.call('GET', '/health')).status, 200, 'goes on');
+});
+
+t.test('a client that goes: while it sends, while it waits, while it reads', async (t) => {
+  let aborted = 0;
+  let release: () => void = () => undefined;
+  const api = await startApi(t, {
+    further: [
+      echo,
+      route('/wait', (request) => {
+        request.exchange.onAborted(() => {
+          aborted += 1;
+        });
+        return new Promise((resolve) => {
+          release = () => resolve({ status: 200, text: 'x' });
+        });
+      }),
+      route('/endless', (request) => {
+        request.stream(200, 'text/plain');
+        void request.exchange.pipe(
+          (async function* () {
+            try {
+              for (;;) {
+                yield 'x'.repeat(65_536);
+                await pause(0);
+              }
+            } finally {
+              aborted += 1;
+            }
+          })(),
+        );
+        return ANSWERED;
+      }),
+    ],
+  });
+  await raw(
+    api.port,
+    async (socket) => {
+      socket.write('POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nabc');
+      await pause(30);
+      socket.destroy();
+    },
+    () => false,
+  );
+  await raw(
+    api.port,
+    async (socket) => {
+      socket.write('GET /wait HTTP/1.1\r\nHost: h\r\n\r\n');
+      await pause(30);
+      socket.destroy();
+    },
+    () => false,
+  );
+  release();
+  await raw(
+    api.port,
+    (socket) => void socket.write('GET /endless HTTP/1.1\r\nHost: h\r\n\r\n'),
+    (text) => text.length > 200_000,
+  );
+  for (let tries = 0; tries < 100 && (api.server.requestCount > 0 || aborted < 2); tries += 1) await pause(10);
+  t.equal(aborted, 2);
+  t.equal(api.server.requestCount, 0);
+  t.equal((await api.call('GET', '/health')).status, 200);
+});
+
+t.test('a reader that stops holds up the source', async (t) => {
+  let pieces = 0;
+  const api = await startApi(t, {
+    further: [
+      route('/large', (request) => {
+        request.stream(200, 'text/plain');
+        void request.exchange.pipe(
+          (async function* () {
+            for (; pieces < 400; pieces += 1) yield 'x'.repeat(65_536);
+          })(),
+        );
+        return ANSWERED;
+      }),
+    ],
+  });
+  let length = 0;
+  await new Promise<void>((resolve) => {
+    const socket = createConnection(api.port, '127.0.0.1', () =>
+      socket.write('GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n'),
+    );
+    socket.pause();
+    setTimeout(() => {
+      t.ok(pieces < 399, `stopped after ${pieces} pieces`);
+      socket.resume();
+    }, 200);
+    socket.on('data', (data) => {
+      length += data.length;
+      if (data.includes('\r\n0\r\n\r\n')) {
+        socket.destroy();
+        resolve();
+      }
+    });
+  });
+  t.ok(length > 400 * 65_536, 'everything came');
+});
+
+t.test('pipelined requests do not end the process', async (t) => {
+  const api = await startApi(t);
+  const one = `GET /user/currentUser HTTP/1.1\r\nHost: h\r\nAuthorization: ${ADMIN}\r\n\r\n`;
+  await Promise.race([
+    raw(
+      api.port,
+      (socket) => void socket.write(one.repeat(3)),
+      (text) => answers(text) === 3,
+    ),
+    pause(500),
+  ]);
+  t.equal((await api.call('GET', '/health')).status, 200);
+  const sequential = await raw(
+    api.port,
+    async (socket) => {
+      for (let index = 0; index < 3; index += 1) {
+        socket.write(one);
+        await pause(30);
+      }
+    },
+    (text) => answers(text) === 3,
+  );
+  t.equal(answers(sequential), 3, 'keep-alive');
+});
+
+t.test('HEAD, OPTIONS, 405, paths, override', async (t) => {
+  const api = await startApi(t);
+  const get = await api.call('GET', '/health');
+  const head = await raw(
+    api.port,
+    async (socket) => {
+      socket.write('HEAD /health HTTP/1.1\r\nHost: h\r\n\r\n');
+      await pause(30);
+      socket.write('GET /health HTTP/1.1\r\nHost: h\r\n\r\n');
+    },
+    (text) => answers(text) === 2,
+  );
+  t.match(head.split('HTTP/1.1 ')[1], new RegExp(`^200 OK[^]*Content-Length: ${get.text.length}\r\n\r\n$`), 'the length and no body');
+  const wrong = await api.call('POST', '/inventory/managedObjects/count', { body: {} });
+  t.equal(wrong.status, 405);
+  t.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS');
+  t.equal((await api.call('DELETE', '/inventory')).status, 405);
+  t.equal((await api.call('PATCH', '/inventory')).status, 405);
+  const preflight = await api.call('OPTIONS', '/any/path', { headers: { authorization: undefined, origin: 'https://a.example' } });
+  t.equal(preflight.status, 204);
+  t.equal(preflight.headers.get('access-control-allow-origin'), 'https://a.example');
+  t.match(preflight.headers.get('access-control-allow-headers'), /X-Cumulocity-Processing-Mode/);
+  t.equal(
+    (await api.call('GET', '/health', { headers: { origin: 'https://a.example' } })).headers.get('access-control-allow-origin'),
+    'https://a.example',
+  );
+  t.equal((await api.call('GET', '/inventory/managedObjects/%zz')).status, 400);
+  t.equal((await api.call('GET', '/event/events?type=%ff')).status, 400);
+  t.equal((await api.call('GET', '/nowhere')).status, 404);
+  t.equal((await api.call('GET', '/health/')).status, 200, 'a slash at the end');
+  api.fake.addManagedObject('5');
+  t.equal((await api.call('POST', '/inventory/managedObjects/5', { body: { a: 1 }, headers: { 'x-http-method': 'put' } })).status, 200);
+});
+
+t.test('what a handler throws is a 500 with a reference and no stack', async (t) => {
+  const api = await startApi(t, {
+    further: [
+      route('/throws', () => {
+        throw new Error('secret cause');
+      }),
+      route('/rejects', () => Promise.reject(new Error('secret cause'))),
+    ],
+  });
+  for (const path of ['/throws', '/rejects']) {
+    const reply = await api.call('GET', path);
+    t.equal(reply.status, 500);
+    t.notMatch(reply.text, /secret|at /);
+    t.match(reply.json.message, /[0-9a-f]{12}/);
+  }
+  t.equal(api.fake.failures.length, 2);
+});
+
+t.test('WebSockets: protocol, copies, back-pressure, close', async (t) => {
+  const seen: string[] = [];
+  let channel: WebSocketChannel | undefined;
+  let drained = 0;
+  const api = await startApi(t, {
+    prepare: (server) =>
+      server.webSocket('/socket', {
+        protocols: ['mqtt', 'mqttv3.1'],
+        bufferedBytesMax: 100_000,
+        maxPayloadBytes: 1000,
+        open: (opened) => {
+          channel = opened;
+        },
+        message: (from, data, binary) => {
+          seen.push(`${binary}:${data.toString()}`);
+          if (data.toString() === 'throw') throw new Error('handler');
+          setImmediate(() => from.send(data, binary));
+        },
+        drain: () => {
+          drained += 1;
+        },
+        close: (_closed, code, reason) => void seen.push(`close ${code} ${reason}`),
+      }),
+  });
+  const socket = new WebSocket(`ws://127.0.0.1:${api.port}/socket/?a=b`, ['other', 'mqttv3.1'], { headers: { authorization: ADMIN } });
+  await new Promise((resolve) => {
+    socket.on('open', resolve);
+  });
+  t.equal(socket.protocol, 'mqttv3.1');
+  t.equal(channel?.head.headers.get('authorization'), ADMIN);
+  t.equal(channel?.head.queryText, 'a=b');
+  t.equal(channel?.remoteAddress.includes('127.0.0.1') || channel?.remoteAddress.includes('0000'), true);
+  const echoed = new Promise((resolve) => {
+    socket.once('message', (data) => resolve(String(data)));
+  });
+  socket.send(Buffer.from('hello'));
+  t.equal(await echoed, 'hello', 'the data is a copy that outlives the call');
+  socket.pause();
+  let isTaken = true;
+  for (let count = 0; isTaken && count < 300; count += 1) isTaken = channel?.send(Buffer.alloc(65_536), true) ?? false;
+  t.equal(isTaken, false);
+  t.ok((channel?.bufferedBytes ?? 0) > 100_000);
+  socket.resume();
+  for (let tries = 0; tries < 200 && drained === 0; tries += 1) await pause(10);
+  t.ok(drained > 0, 'drain');
+  const closed = new Promise((resolve) => {
+    socket.on('close', resolve);
+  });
+  socket.send('throw');
+  t.equal(await closed, 1011, 'a handler that throws ends its connection only');
+  t.equal(channel?.send('late', false), false);
+  t.equal(channel?.isOpen, false);
+  t.match(seen, ['true:hello', 'false:throw', /^close 1011/]);
+  const second = new WebSocket(`ws://127.0.0.1:${api.port}/socket`);
+  await new Promise((resolve) => {
+    second.on('open', resolve);
+  });
+  const ended = new Promise((resolve) => {
+    second.on('close', resolve);
+  });
+  await api.server.close(100);
+  t.equal(await ended, 1001, 'a stopping server says so');
+  t.throws(() => api.server.webSocket('/x', { idleTimeoutSeconds: 5, open: () => undefined, message: () => undefined }), /8 to 960/);
+});
+
+t.test('a port that is in use, and closing with an answer under way', async (t) => {
+  let release: () => void = () => undefined;
+  const api = await startApi(t, {
+    further: [
+      route(
+        '/wait',
+        () =>
+          new Promise((resolve) => {
+            release = () => resolve({ status: 200, text: 'done', contentType: 'text/plain' });
+          }),
+      ),
+    ],
+  });
+  const second = new UwsServer({ log: new FakePlatform().platform().log, onRequest: () => undefined, onFailure: () => undefined });
+  await t.rejects(second.listen({ host: '127.0.0.1', port: api.port }), /in use/);
+  const answer = api.call('GET', '/wait');
+  for (let tries = 0; tries < 100 && api.server.requestCount === 0; tries += 1) await pause(5);
+  const closing = api.server.close(2000);
+  await pause(20);
+  release();
+  t.equal((await answer).text, 'done');
+  await closing;
+  await t.rejects(api.call('GET', '/health'));
+});

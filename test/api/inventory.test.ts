@@ -1,0 +1,139 @@
+import t from 'tap';
+import { DEVICE, startApi } from './helpers/api.ts';
+
+const PATH = '/inventory/managedObjects';
+
+t.test('create, read, change, delete', async (t) => {
+  const api = await startApi(t);
+  const body =
+    '{ "name": "Pumpe \\u00e9", "10": 1, "2": 2, "c8y_IsDevice": {}, "big": 12345678901234567890, ' +
+    '"self": "x", "id": "4", "childAssets": {} }';
+  const created = await api.call('POST', PATH, { body });
+  t.equal(created.status, 201);
+  const { id } = created.json;
+  t.equal(created.headers.get('location'), `${api.url}${PATH}/${id}`);
+  t.match(
+    created.text,
+    `{"self":"${api.url}${PATH}/${id}","id":"${id}","name":"Pumpe \\u00e9","10":1,"2":2,"c8y_IsDevice":{},"big":12345678901234567890,`,
+    'exactly as it was sent, in its order',
+  );
+  t.strictSame(created.json.childAssets, { references: [], self: `${api.url}${PATH}/${id}/childAssets` });
+  for (const name of ['childDevices', 'childAdditions', 'deviceParents', 'assetParents', 'additionParents']) t.ok(created.json[name], name);
+  t.equal((await api.call('GET', `${PATH}/${id}/`)).text, created.text);
+  const changed = await api.call('PUT', `${PATH}/${id}`, { body: { name: 'new', c8y_IsDevice: null, owner: 'other', lastUpdated: 'x' } });
+  t.match(changed.json, { name: 'new', c8y_IsDevice: undefined });
+  t.match(api.fake.sent.at(-1), {
+    key: Number(id),
+    body: { doc: '{"name":"new","c8y_IsDevice":null,"owner":"other"}', mayChangeOwner: true },
+  });
+  t.equal((await api.call('DELETE', `${PATH}/${id}?cascade=true`)).status, 204);
+  t.match(api.fake.sent.at(-1), { body: { cascade: true, forceCascade: false } });
+  t.match(await api.call('GET', `${PATH}/${id}`), { status: 404, json: { error: 'inventory/Not Found' } });
+  for (const strange of ['abc', '0', '-1', '1.5', '99999999999999999', '..', 'a\nb', '__proto__']) {
+    t.equal((await api.call('GET', `${PATH}/${encodeURIComponent(strange)}x`)).status, 404, strange);
+  }
+});
+
+t.test('children of three kinds', async (t) => {
+  const api = await startApi(t);
+  for (const id of ['1', '2', '3']) api.fake.addManagedObject(id, { name: `n${id}` });
+  const linked = await api.call('POST', `${PATH}/1/childDevices`, { body: { managedObject: { id: '2' } } });
+  t.equal(linked.status, 201);
+  t.match(linked.json, { managedObject: { id: '2', name: 'n2' }, self: `${api.url}${PATH}/1/childDevices/2` });
+  t.equal(
+    (
+      await api.call('POST', `${PATH}/1/childAssets`, {
+        body: { references: [{ managedObject: { self: `${api.url}${PATH}/3/` } }, { managedObject: { id: 2 } }] },
+      })
+    ).status,
+    201,
+  );
+  const made = await api.call('POST', `${PATH}/1/childAdditions`, { body: { name: 'new' } });
+  t.equal(made.json.name, 'new');
+  t.equal(made.headers.get('location'), `${api.url}${PATH}/${made.json.id}`);
+  t.match(api.fake.sent.at(-1), { body: { parent: { id: '1', kind: 'childAdditions' } } });
+  t.equal((await api.call('POST', `${PATH}/1/childDevices`, { body: { managedObject: { id: '99' } } })).status, 404);
+  t.equal((await api.call('POST', `${PATH}/1/childDevices`, { body: { managedObject: {} } })).status, 422);
+  t.equal((await api.call('POST', `${PATH}/99/childDevices`, { body: {} })).status, 404);
+  const parent = (await api.call('GET', `${PATH}/1`)).json;
+  t.strictSame(parent.childDevices.references, [
+    { managedObject: { id: '2', name: 'n2', self: `${api.url}${PATH}/2` }, self: `${api.url}${PATH}/1/childDevices/2` },
+  ]);
+  t.equal(parent.childAssets.references.length, 2);
+  t.equal((await api.call('GET', `${PATH}/1?withChildren=false`)).json.childAssets.references.length, 0);
+  t.equal((await api.call('GET', `${PATH}/1?withChildrenCount=true`)).json.childAssets.count, 2);
+  t.equal((await api.call('GET', `${PATH}/1?skipChildrenNames=true`)).json.childDevices.references[0].managedObject.name, undefined);
+  t.equal((await api.call('GET', `${PATH}/2`)).json.deviceParents.references.length, 0);
+  t.equal((await api.call('GET', `${PATH}/2?withParents=true`)).json.deviceParents.references[0].managedObject.id, '1');
+  const page = (await api.call('GET', `${PATH}/1/childAssets?pageSize=1&withTotalElements=true`)).json;
+  t.match(page, { statistics: { totalElements: 2 }, references: [{ managedObject: { id: '2', name: 'n2' } }], next: /currentPage=2/ });
+  t.equal((await api.call('GET', `${PATH}/2/deviceParents`)).json.references[0].managedObject.id, '1');
+  t.equal((await api.call('GET', `${PATH}/1/childDevices/2`)).json.managedObject.name, 'n2');
+  t.match(await api.call('GET', `${PATH}/1/childDevices/3`), { status: 422, json: { message: 'managedObject 3 is not a child of 1' } });
+  t.equal((await api.call('DELETE', `${PATH}/1/childDevices/2`)).status, 204);
+  t.equal((await api.call('DELETE', `${PATH}/1/childDevices/2`)).status, 422);
+  t.equal((await api.call('DELETE', `${PATH}/1/childAssets`, { body: { references: [{ managedObject: { id: '99' } }] } })).status, 422);
+  t.equal((await api.call('DELETE', `${PATH}/1/childAssets`)).status, 204, 'all of them');
+  t.equal((await api.call('GET', `${PATH}/1/childAssets`)).json.references.length, 0);
+});
+
+t.test('lists and counts', async (t) => {
+  const api = await startApi(t);
+  api.fake.addManagedObject('5');
+  api.fake.put('parents', '5\nchildAssets\n8', '1');
+  const ask = async (query: string): Promise<{ sql: string; values: unknown[] }> => {
+    t.equal((await api.call('GET', `${PATH}?${query}`)).status, 200, query);
+    const { sql, params } = api.fake.asked.at(-1) ?? { sql: '', params: {} };
+    return { sql, values: Object.values(params) };
+  };
+  t.match(
+    (await ask('type=a&fragmentType=b&owner=c&onlyRoots=true')).sql,
+    'WHERE tenant = {tenant:UInt32} AND type = {p0:String} AND has(fragments, {p1:String}) ' +
+      'AND owner = {p2:String} AND empty(parents) ORDER BY id LIMIT',
+  );
+  const ids = await ask('ids=7,5,x,5');
+  t.match(ids.sql, 'ORDER BY indexOf(');
+  t.strictSame(ids.values[1], [7, 5, 5]);
+  t.match((await ask('ids=x')).sql, 'AND 0 ');
+  t.strictSame((await ask('childAssetId=5')).values[1], [8]);
+  t.match((await ask('childDeviceId=5')).sql, 'AND 0 ');
+  t.ok((await ask('text=a%22b')).values.some((value) => Array.isArray(value) && value.includes(':"a\\"b')));
+  t.match(await api.call('GET', `${PATH}?query=type%20eq%20a`), { status: 422, json: { error: 'inventory/Invalid Data' } });
+  api.fake.rows = [[{ total: '12' }]];
+  t.equal((await api.call('GET', `${PATH}/count?type=a`)).text, '12');
+  api.fake.rows = [[{ entityId: '5', doc: '{"id":"5","name":"x"}' }]];
+  t.equal((await api.call('GET', PATH, { headers: { authorization: DEVICE } })).json.managedObjects[0].name, 'x');
+  t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).includes('device_1'), 'without a role: own objects');
+});
+
+t.test('identity', async (t) => {
+  const api = await startApi(t);
+  api.fake.addManagedObject('1');
+  const body = { type: 'c8y_Serial', externalId: 'a/b ü' };
+  const bound = await api.call('POST', '/identity/globalIds/1/externalIds', { body });
+  t.equal(bound.status, 201);
+  const self = `${api.url}/identity/externalIds/c8y_Serial/a%2Fb%20%C3%BC`;
+  t.strictSame(bound.json, { self, externalId: 'a/b ü', type: 'c8y_Serial', managedObject: { id: '1', self: `${api.url}${PATH}/1` } });
+  t.equal(bound.headers.get('location'), self);
+  t.equal((await api.call('POST', '/identity/globalIds/1/externalIds', { body })).status, 409);
+  t.strictSame((await api.call('GET', self.slice(api.url.length))).json, bound.json);
+  t.strictSame((await api.call('GET', '/identity/globalIds/1/externalIds')).json.externalIds, [bound.json]);
+  t.equal((await api.call('POST', '/identity/globalIds/9/externalIds', { body })).status, 404);
+  t.match(await api.call('POST', '/identity/globalIds/1/externalIds', { body: {} }), {
+    status: 422,
+    json: { message: 'Following mandatory fields should be included: externalId,type' },
+  });
+  for (const externalId of ['a\nb', 'x'.repeat(2000), '']) {
+    t.equal(
+      (await api.call('POST', '/identity/globalIds/1/externalIds', { body: { type: 't', externalId } })).status,
+      422,
+      externalId.slice(0, 5),
+    );
+  }
+  t.match(await api.call('GET', '/identity/externalIds/c8y_Serial/none'), {
+    status: 404,
+    json: { error: 'identity/Not Found', message: 'External id not found; external id = ID [type=c8y_Serial, value=none]' },
+  });
+  t.equal((await api.call('DELETE', self.slice(api.url.length))).status, 204);
+  t.equal((await api.call('DELETE', self.slice(api.url.length))).status, 404);
+});

@@ -1,0 +1,104 @@
+import t from 'tap';
+import { baseUrlOf } from '../../src/api/base-url.ts';
+import { Cors } from '../../src/api/cors.ts';
+import { isEntityId } from '../../src/api/entity-id.ts';
+import { parseBasic } from '../../src/api/authentication.ts';
+import { PAGE_PARAMETERS } from '../../src/api/paging.ts';
+import { list, time } from '../../src/api/query-parameters.ts';
+import { compileQueryCheck, parseQuery } from '../../src/api/query-values.ts';
+import Type from 'typebox';
+
+t.test('decoding, duplicates, lists', async (t) => {
+  const query = parseQuery('a=1&a=2&b=x+y%2Bz&c&d=&e=1,2,,3&e=4&__proto__=5&f==g');
+  t.equal(query.text('a'), '1');
+  t.strictSame(query.list('a'), ['1', '2']);
+  t.equal(query.text('b'), 'x y+z');
+  t.equal(query.text('c'), undefined);
+  t.equal(query.text('d'), undefined);
+  t.strictSame(query.list('e'), ['1', '2', '3', '4']);
+  t.equal(query.text('__proto__'), '5');
+  t.equal(query.text('f'), '=g');
+  t.throws(() => parseQuery('a=%ff'), { code: 'general/bad-path' });
+  t.throws(() => parseQuery('a=1&'.repeat(1000)), { code: 'general/bad-path' });
+});
+
+t.test('checks by schema', async (t) => {
+  const check = compileQueryCheck({
+    ...PAGE_PARAMETERS,
+    from: time('from'),
+    status: list(Type.Enum(['A', 'B']), 'status'),
+    must: { schema: Type.String(), description: '', isRequired: true },
+  });
+  const good = (text: string): void => {
+    t.doesNotThrow(() => check(parseQuery(`must=1&${text}`)), text);
+  };
+  const bad = (text: string, name: string): void => {
+    t.throws(() => check(parseQuery(`must=1&${text}`)), { code: 'general/invalid-parameter', details: { name } }, text);
+  };
+  good('pageSize=1&currentPage=2000000&withTotalPages=TRUE&unknown=%00');
+  good('pageSize=9999999999');
+  good('from=2024-05-02&status=A,B');
+  good('from=2024-05-02T10:00:00.000+02:00');
+  good('from=2024-05-02T10:00:00Z&from=');
+  bad('pageSize=0', 'pageSize');
+  bad('pageSize=-1', 'pageSize');
+  bad('pageSize=1.5', 'pageSize');
+  bad('pageSize=1e3', 'pageSize');
+  bad('currentPage=99999999999', 'currentPage');
+  bad('withTotalPages=yes', 'withTotalPages');
+  bad('from=2024-13-02', 'from');
+  bad('status=A,C', 'status');
+  t.throws(() => check(parseQuery('')), { code: 'validation/mandatory-fields', details: { names: 'must' } });
+});
+
+t.test('times outside of what can be stored become its border', async (t) => {
+  t.equal(parseQuery('a=0001-01-01').time('a'), Date.UTC(1900, 0, 1));
+  t.equal(parseQuery('a=9999-01-01T00:00:00Z').time('a'), Date.UTC(2299, 11, 31, 23, 59, 59, 999));
+  t.equal(parseQuery('a=2024-05-02T10:00:00.000+02:00').time('a'), Date.UTC(2024, 4, 2, 8));
+});
+
+t.test('start of links', async (t) => {
+  const check = (host: string, forwardedHost: string, forwardedProto: string, want: string, configured?: string): void => {
+    t.equal(baseUrlOf(configured, { host, forwardedHost, forwardedProto }), want);
+  };
+  check('a.example:8080', '', '', 'http://a.example:8080');
+  check('[::1]:8080', '', '', 'http://[::1]:8080');
+  check('inner', 'outer.example, inner', 'HTTPS, http', 'https://outer.example');
+  check('a', '', '', 'https://x', 'https://x');
+  check('a"><script>', 'b\r\nSet-Cookie: x', 'javascript', 'http://localhost');
+});
+
+t.test('credentials', async (t) => {
+  const encode = (text: string): string => Buffer.from(text).toString('base64');
+  t.strictSame(parseBasic(`Basic ${encode('t1/ädmin:a:b')}`), { userName: 't1/ädmin', password: 'a:b' });
+  t.strictSame(parseBasic(`bAsIc   ${encode('u:')} `), { userName: 'u', password: '' });
+  for (const header of [
+    '',
+    'Basic',
+    'Basic !!',
+    `Basic ${encode('nocolon')}`,
+    `Basic ${encode(':x')}`,
+    'Bearer abc',
+    `Basic ${encode(`u:${'x'.repeat(9000)}`)}`,
+  ]) {
+    t.equal(parseBasic(header), undefined, header.slice(0, 30));
+  }
+});
+
+t.test('ids', async (t) => {
+  for (const id of ['1', '9007199254740991']) t.ok(isEntityId(id), id);
+  for (const id of ['', '0', '01', '-1', '1.0', '1e3', '9007199254740992', '99999999999999999', 'x', ' 1', '1\n', '١'])
+    t.notOk(isEntityId(id), id);
+});
+
+t.test('origins', async (t) => {
+  const cors = new Cors('https://a.example, https://*.b.example');
+  const allowed = (origin: string): boolean => cors.headers(origin).includes('Access-Control-Allow-Origin');
+  t.ok(allowed('https://a.example'));
+  t.ok(allowed('https://x.b.example'));
+  t.notOk(allowed('https://b.example'));
+  t.notOk(allowed('https://axexample'));
+  t.notOk(allowed('https://a.example.evil'));
+  t.notOk(allowed('https://x.b.example\r\nx: y'));
+  t.ok(new Cors('*').headers('null').includes('null'));
+});

@@ -1,0 +1,176 @@
+import t from 'tap';
+import { ADMIN, DEVICE, basic, startApi } from './helpers/api.ts';
+
+const ERROR_TYPE = 'application/vnd.com.nsn.platform.error+json;charset=UTF-8;ver=0.9';
+const BRANDED = 'application/vnd.com.nsn.cumulocity.';
+
+t.test('credentials', async (t) => {
+  const api = await startApi(t);
+  const call = (headers: Record<string, string | undefined>, path = '/user/currentUser'): ReturnType<typeof api.call> =>
+    api.call('GET', path, { headers });
+  const none = await call({ authorization: undefined });
+  t.equal(none.status, 401);
+  t.match(none.json, { error: 'general/internalError', message: 'No auth information found', info: /^http:/ });
+  t.equal(none.headers.get('content-type'), ERROR_TYPE);
+  t.equal(none.headers.get('www-authenticate'), 'Basic realm="Millrace"');
+  t.match((await call({ authorization: undefined, usexbasic: 'true' })).headers.get('www-authenticate'), /^XBasic/);
+  for (const authorization of [basic('t1/admin', 'wrong'), basic('t2/admin'), basic('nobody'), 'Bearer x', 'Basic ?']) {
+    const wrong = await call({ authorization, usexbasic: 'true' });
+    t.equal(wrong.status, 401, authorization);
+    t.equal(wrong.json.error, 'security/Unauthorized');
+    t.match(wrong.headers.get('www-authenticate'), /^XBasic/);
+  }
+  t.equal((await call({ authorization: basic('admin') })).json.userName, 'admin', 'without tenant: the default one');
+  t.equal((await call({ authorization: undefined }, '/nowhere')).status, 401, 'also where nothing is');
+  for (const path of ['/health', '/health/ready', '/metrics', '/openapi', '/openapi.json', '/tenant/loginOptions']) {
+    t.equal((await call({ authorization: undefined, accept: undefined }, path)).status, 200, path);
+  }
+});
+
+t.test('credentials are remembered until users change', async (t) => {
+  const api = await startApi(t);
+  for (let count = 0; count < 5; count += 1) await api.call('GET', '/tenant/currentTenant');
+  t.equal(api.fake.authenticated, 1);
+  api.fake.users.get('t1/admin')!.password = 'changed';
+  api.fake.generation += 1;
+  t.equal((await api.call('GET', '/tenant/currentTenant')).status, 401);
+  const body = { name: 'x'.repeat(5000) };
+  t.equal(
+    (await api.call('POST', '/inventory/managedObjects', { body, headers: { authorization: basic('t1/admin', 'changed') } })).status,
+    201,
+    'the body that came during the check is not lost',
+  );
+});
+
+t.test('roles and owners', async (t) => {
+  const api = await startApi(t);
+  api.fake.addManagedObject('1', {}, 'admin');
+  api.fake.addManagedObject('2', {}, 'device_1');
+  const as = (method: string, path: string, body?: object): Promise<number> =>
+    api.call(method, path, { ...(body === undefined ? {} : { body }), headers: { authorization: DEVICE } }).then((reply) => reply.status);
+  const event = (id: string): object => ({ source: { id }, type: 'a', text: 'b', time: '2024-05-02T10:00:00.000Z' });
+  t.equal(await as('POST', '/event/events', event('1')), 403);
+  t.equal(await as('POST', '/event/events', event('2')), 201);
+  t.equal(await as('POST', '/event/events', event('3')), 422, 'an unknown source is told as such');
+  t.equal(await as('GET', '/inventory/managedObjects/1'), 403);
+  t.equal(await as('GET', '/inventory/managedObjects/2'), 200);
+  t.equal(await as('PUT', '/inventory/managedObjects/2', { owner: 'device_9', a: 1 }), 200);
+  t.equal((api.fake.sent.at(-1)?.body as { mayChangeOwner: boolean }).mayChangeOwner, false);
+  t.equal(await as('DELETE', '/inventory/managedObjects/1'), 403);
+  t.equal(await as('POST', '/inventory/managedObjects', {}), 403);
+  t.equal(await as('DELETE', '/event/events?source=2'), 403, 'collections need the role');
+  t.equal(await as('GET', '/event'), 403);
+  t.equal(await as('GET', '/measurement'), 200);
+  t.equal(await as('GET', '/event/events'), 200, 'a list holds what he owns');
+  t.match(api.fake.asked.at(-1)?.sql, /source IN \(SELECT id FROM managed_objects FINAL WHERE tenant = \{tenant:UInt32\} AND owner = /);
+  t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).includes('device_1'));
+  t.equal(await as('GET', '/user/t1/users'), 403);
+});
+
+t.test('Accept and Content-Type', async (t) => {
+  const api = await startApi(t);
+  const post = (headers: Record<string, string | undefined>): ReturnType<typeof api.call> =>
+    api.call('POST', '/inventory/managedObjects', { body: { name: 'é' }, headers });
+  // fetch always sends Accept; a raw request does not.
+  const { request } = await import('node:http');
+  const bare = await new Promise<{ status: number; text: string; location: string }>((resolve) => {
+    const sent = request(`${api.url}/inventory/managedObjects`, { method: 'POST', headers: { authorization: ADMIN } }, (response) => {
+      let text = '';
+      response
+        .on('data', (data) => {
+          text += String(data);
+        })
+        .on('end', () => resolve({ status: response.statusCode ?? 0, text, location: response.headers.location ?? '' }));
+    });
+    sent.end('{"name":"x"}');
+  });
+  t.match(bare, { status: 201, text: '', location: /\/inventory\/managedObjects\/\d+$/ }, 'no Accept, no body');
+  t.equal(
+    (await post({ accept: '*/*' })).headers.get('content-type'),
+    'application/vnd.com.nsn.platform.managedObject+json;charset=UTF-8;ver=0.9',
+  );
+  t.equal(
+    (
+      await post({
+        accept: `${BRANDED}managedobject+json;ver=0.9`,
+        'content-type': `${BRANDED.toUpperCase()}MANAGEDOBJECT+JSON;charset=utf-8`,
+      })
+    ).headers.get('content-type'),
+    `${BRANDED}managedObject+json;charset=UTF-8;ver=0.9`,
+  );
+  const json = await post({ accept: 'application/json' });
+  t.equal(json.headers.get('content-type'), 'application/json;charset=UTF-8');
+  t.equal(json.json.name, 'é');
+  const before = api.fake.sent.length;
+  t.equal((await post({ accept: 'image/png' })).status, 406);
+  t.equal((await post({ 'content-type': 'application/x-www-form-urlencoded' })).status, 415);
+  t.equal((await post({ 'content-type': 'application/json;charset=utf-16' })).status, 415);
+  t.equal(api.fake.sent.length, before, 'nothing was done');
+  t.equal(
+    (await post({ accept: `${BRANDED}x+json`, 'content-type': 'text/xml' })).headers.get('content-type'),
+    `${BRANDED}error+json;charset=UTF-8;ver=0.9`,
+    'errors are spelled the same way',
+  );
+});
+
+t.test('bodies that are no JSON object', async (t) => {
+  const api = await startApi(t);
+  const status = async (body: string): Promise<number> => (await api.call('POST', '/inventory/managedObjects', { body })).status;
+  for (const body of ['', '{', '[]', 'null', '1', '{"a":}', '{"a":1}x', '['.repeat(9000), `{"a":${'['.repeat(300)}${']'.repeat(300)}}`]) {
+    t.equal(await status(body), 400, body.slice(0, 20));
+  }
+  const invalid = await fetch(`${api.url}/inventory/managedObjects`, {
+    method: 'POST',
+    headers: { authorization: ADMIN },
+    body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+  });
+  t.equal(invalid.status, 400, 'invalid UTF-8');
+  for (const body of ['{"__proto__":{"a":1},"constructor":1}', '{"a":"\\ud800","n":1e999,"o":{}}']) t.equal(await status(body), 201, body);
+  t.equal(await status('{"name":1}'), 422);
+  t.equal(await status('{"a.b":1}'), 422);
+  t.equal(await status('{"":1}'), 422);
+  t.equal(await status('{"$a":1}'), 422);
+});
+
+t.test('processing mode, links behind a proxy, base URL', async (t) => {
+  const api = await startApi(t);
+  api.fake.addManagedObject('1');
+  const post = (headers: Record<string, string>): ReturnType<typeof api.call> =>
+    api.call('POST', '/measurement/measurements', { body: { a: 1 }, headers });
+  await post({ 'x-cumulocity-processing-mode': 'transient' });
+  await post({ 'x-platform-processing-mode': 'QUIESCENT' });
+  t.strictSame(
+    api.fake.posted.map(({ mode }) => mode),
+    [1, 2],
+  );
+  t.equal((await post({ 'x-platform-processing-mode': 'fast' })).status, 422);
+  const proxied = await api.call('GET', '/inventory/managedObjects/1', {
+    headers: { 'x-forwarded-host': 'iot.example', 'x-forwarded-proto': 'https' },
+  });
+  t.equal(proxied.json.self, 'https://iot.example/inventory/managedObjects/1');
+  api.fake.config = { ...api.fake.config, baseUrl: 'https://configured.example/base' };
+  t.equal((await api.call('GET', '/inventory/managedObjects/1')).json.self, 'https://configured.example/base/inventory/managedObjects/1');
+});
+
+t.test('pages', async (t) => {
+  const api = await startApi(t);
+  const rows = (count: number): object[] =>
+    Array.from({ length: count }, (_, index) => ({ entityId: String(index + 1), doc: `{"id":"${index + 1}","source":{"id":"1"}}` }));
+  const list = async (query: string, ...answers: unknown[][]): Promise<any> => {
+    api.fake.rows = answers;
+    return (await api.call('GET', `/event/events${query}`)).json;
+  };
+  const full = await list('?type=a%20b&type=c&currentPage=2', rows(5));
+  t.equal(full.self, `${api.url}/event/events?type=a%20b&type=c&pageSize=5&currentPage=2`);
+  t.equal(full.next, `${api.url}/event/events?type=a%20b&type=c&pageSize=5&currentPage=3`);
+  t.equal(full.prev, `${api.url}/event/events?type=a%20b&type=c&pageSize=5&currentPage=1`);
+  t.strictSame(full.statistics, { currentPage: 2, pageSize: 5 });
+  t.strictSame(Object.values(api.fake.asked.at(-1)?.params ?? {}), [2, 'a b', 5, 5]);
+  const last = await list('?pageSize=3&withTotalPages=true&withTotalElements=true', [{ total: '8' }], rows(2));
+  t.strictSame(last.statistics, { currentPage: 1, pageSize: 3, totalPages: 3, totalElements: 8 });
+  t.strictSame([last.next, last.prev], [undefined, undefined]);
+  await list('?pageSize=100000', []);
+  t.strictSame(Object.values(api.fake.asked.at(-1)?.params ?? {}), [2, 2000, 0], 'cut to the maximum');
+  t.equal((await api.call('GET', '/event/events?pageSize=0')).status, 422);
+  t.equal((await api.call('GET', '/event/events?dateFrom=yesterday')).status, 422);
+});

@@ -1,0 +1,67 @@
+/** The journal at its bound: devices are held back without a disconnect, HTTP is told; when the history store is back all goes on. */
+import t from 'tap';
+import { until } from '../helpers/setup-command.ts';
+import { ServerProcess, signal } from '../helpers/server-process.ts';
+import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
+import { readHistory } from '../helpers/server-process.ts';
+
+t.setTimeout(120_000);
+
+const BOUND_BYTES = 16 * 1_048_576;
+
+t.test('journal at --journal-max-bytes while ClickHouse stands still', async (t) => {
+  const server = await new ServerProcess(t).start({ args: ['--journal-max-bytes', String(BOUND_BYTES)] });
+  const devices = [new DeviceSender(server, 'bound-0', { gapMs: 2 }), new DeviceSender(server, 'bound-1', { gapMs: 2 })];
+  const fill = [new HttpSender(server, 'fill-0', 1_000), new HttpSender(server, 'fill-1', 1_000)];
+  for (const sender of fill) await sender.open();
+  const runs = [...devices, ...fill].map((sender) => sender.run());
+  await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => lastAckMs > 0));
+  const clickHouse = server.clickHousePid() ?? 0;
+  signal(clickHouse, 'SIGSTOP');
+
+  await until('HTTP is refused', () => fill.every(({ otherAnswers }) => otherAnswers.size > 0), 60_000);
+  await until('devices are held back', () => devices.every(({ lastAckMs }) => Date.now() - lastAckMs > 1_000), 30_000);
+  for (const { otherAnswers } of fill) {
+    for (const [what] of otherAnswers) t.match(what, /^503 \{.*"error":\s*"general\/.*journal\/bytes/, 'the error body names the limit');
+  }
+  t.ok(await server.metric('millrace_refusals_total{limit="journal/bytes"}') > 0, 'refusals are counted');
+  const size = await server.metric('millrace_journal_size_bytes');
+  t.ok(size >= BOUND_BYTES && size < BOUND_BYTES + 8 * 1_048_576, `the journal stays near its bound (${size})`);
+  const health = await server.ready();
+  t.equal(health.status, 503);
+  t.equal(health.parts['journal']['refusal'], 'journal/bytes', '/health/ready names it');
+  t.equal((await server.http('GET', '/health')).status, 200, '/health is well');
+  const command = await server.http('POST', '/inventory/managedObjects', { name: 'refused' });
+  t.equal(command.status, 503, 'other writes are refused too');
+  t.strictSame(devices.map(({ disconnects }) => disconnects), [0, 0], 'no device was disconnected');
+
+  const before = devices.map(({ acknowledgedCount }) => acknowledgedCount);
+  const collectionsBefore = fill.map(({ collections }) => collections.acknowledged.size);
+  signal(clickHouse, 'SIGCONT');
+  await until('everything goes on', () => devices.every(({ acknowledgedCount }, index) => acknowledgedCount > before[index] + 50)
+    && fill.every(({ collections }, index) => collections.acknowledged.size > collectionsBefore[index] + 2), 30_000);
+  for (const sender of [...devices, ...fill]) sender.stop();
+  await Promise.all(runs);
+  await server.caughtUp();
+  t.strictSame(devices.map(({ disconnects }) => disconnects), [0, 0], 'no device was disconnected');
+  const problems: string[] = [];
+  for (const device of devices) problems.push(...account(device.name, device.measurements, await measurementsOf(server, await server.deviceOf(device.name) ?? '')));
+  t.equal((await server.terminate()).code, 0);
+  const rows = await readHistory<{ source: number; value: number }>(server.data, `SELECT source, value FROM measurements ORDER BY seq`);
+  for (const sender of fill) problems.push(...account(sender.name, sender.ledger, rows.filter(({ source }) => source === Number(sender.device)).map(({ value }) => value)));
+  t.strictSame(problems, [], 'the account is exact');
+});
+
+t.test('the journal is trimmed under measurements alone', async (t) => {
+  const server = await new ServerProcess(t).start({ args: ['--journal-max-bytes', String(BOUND_BYTES)] });
+  const fill = new HttpSender(server, 'fill', 1_000);
+  await fill.open();
+  const run = fill.run();
+  await until('more than twice the bound was taken', () => fill.otherAnswers.size > 0 || fill.collections.acknowledged.size > 500, 60_000);
+  fill.stop();
+  await run;
+  t.comment(`${fill.collections.acknowledged.size} collections, journal ${await server.metric('millrace_journal_size_bytes')} bytes`);
+  await server.caughtUp();
+  t.ok(await server.metric('millrace_journal_size_bytes') < BOUND_BYTES / 2, 'what is in the history leaves the journal');
+  t.equal((await server.http('POST', '/inventory/managedObjects', { name: 'taken' })).status, 201, 'writes are taken');
+});

@@ -1,0 +1,59 @@
+/** A history store in memory that behaves like ClickHouse: blocks with a known token change nothing, newer versions replace rows. */
+import type { HistoryWriter } from '../../src/ingest/history-writer.ts';
+import type { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
+import type { DataDelete } from '../../src/model/command.ts';
+
+export interface Value { seq: number; part: number; source: number; value: number }
+
+export class FakeHistory implements HistoryWriter {
+  values: Value[] = [];
+  readonly tokens = new Map<string, string>();
+  /** table -> id -> the row of the newest version */
+  readonly tables = new Map<string, Map<number, { id: number; version: number; deleted: number; source?: number }>>();
+  readonly log: string[] = [];
+  /** Called first by each call; may delay or throw. */
+  before: (call: string) => Promise<void> | void = () => undefined;
+  /** Called when a call has taken effect, before its caller knows. */
+  after: (call: string) => Promise<void> | void = () => undefined;
+
+  async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {
+    const rows = Array.from({ length: columns.rowCount }, (_, row) => (
+      { seq: columns.seq[row], part: columns.part[row], source: columns.source[row], value: columns.value[row] }));
+    await this.before(`measurements ${token}`);
+    const known = this.tokens.get(token);
+    if (known === undefined) {
+      this.values.push(...rows);
+      this.tokens.set(token, JSON.stringify(rows));
+    } else if (known !== JSON.stringify(rows)) {
+      throw new Error(`the block ${token} is another one now`);
+    }
+    this.log.push(`measurements ${token}`);
+    await this.after(`measurements ${token}`);
+  }
+
+  async insertRows(table: string, texts: readonly string[]): Promise<void> {
+    const kept = texts.map((text) => JSON.parse(text) as { id: number; version: number; deleted: number });
+    await this.before(table);
+    const rows = this.tables.get(table) ?? new Map<number, { id: number; version: number; deleted: number }>();
+    this.tables.set(table, rows);
+    for (const row of kept) if ((rows.get(row.id)?.version ?? 0) <= row.version) rows.set(row.id, row);
+    this.log.push(`${table} ${kept.map(({ id }) => id).join(' ')}`);
+    await this.after(table);
+  }
+
+  async deleteMeasurements(_tenant: number, filter: DataDelete['filter'], seq: number): Promise<void> {
+    await this.before(`delete ${seq}`);
+    this.values = this.values.filter((value) => value.seq > seq || value.source !== Number(filter.source));
+    this.log.push(`delete ${seq}`);
+    await this.after(`delete ${seq}`);
+  }
+
+  async select(_tenant: number, table: string, filter: DataDelete['filter']): Promise<{ id: number; source: number }[]> {
+    return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.source === Number(filter.source))
+      .map(({ id, source }) => ({ id, source: source as number }));
+  }
+
+  ids(table: string): number[] {
+    return [...this.tables.get(table)?.values() ?? []].filter(({ deleted }) => !deleted).map(({ id }) => id).sort((a, b) => a - b);
+  }
+}

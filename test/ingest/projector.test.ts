@@ -1,0 +1,324 @@
+/** The projector over real journal and documents with a history store that can be slow, away or cut off in the middle. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { Projector } from '../../src/ingest/projector.ts';
+import { decodeMeasurement } from '../../src/ingest/measurement-record.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
+import { Platform, NOW, openEnvironment, silentLog, until } from '../actors/platform.ts';
+import { Random } from '../smartrest/random.ts';
+import { FakeHistory } from './fake-history.ts';
+
+const HOUR_MS = 3_600_000;
+
+interface Running { platform: Platform; projector: Projector; positions: number[]; inserted: string[]; deletions: number[] }
+
+/** One process: recovers, then projects into `history`. */
+async function start(t: Test, platform: Platform, history: FakeHistory, options: { rowsMax?: number; intervalMs?: number } = {}): Promise<Running> {
+  const positions: number[] = [];
+  const inserted: string[] = [];
+  const deletions: number[] = [];
+  await platform.recover();
+  const { actors, documents } = platform;
+  const dead = <Value>(run: () => Promise<Value>): Promise<Value> => (documents.isCrashed ? new Promise<Value>(() => undefined) : run());
+  const projector: Projector = new Projector({
+    journal: platform.journal, progress: platform.memory, rowsMax: options.rowsMax ?? 1_000, intervalMs: options.intervalMs ?? HOUR_MS, log: silentLog,
+    history: {
+      insertMeasurements: (columns, token) => dead(() => history.insertMeasurements(columns, token)),
+      insertRows: (table, texts) => dead(() => history.insertRows(table, texts)),
+      deleteMeasurements: (tenant, filter, seq) => dead(() => history.deleteMeasurements(tenant, filter, seq)),
+      select: (tenant, table, filter) => history.select(tenant, table, filter),
+    },
+    deleteMutable: (command) => dead(async () => {
+      deletions.push(command.seq);
+      const { table, filter } = command.body as { table: string; filter: Record<string, string> };
+      for (const { id, source } of await history.select(1, table, filter)) {
+        await platform.request({ kind: table === 'events' ? COMMAND.EVENT_DELETE : COMMAND.ALARM_DELETE, key: source, body: { id: String(id) } })
+          .catch(() => undefined);
+      }
+    }),
+    onPosition: (position) => {
+      positions.push(position);
+      platform.journal.trim(Math.min(position, actors.committedSeq));
+    },
+    onInserted: (table, rows) => { inserted.push(`${table} ${rows}`); },
+  });
+  platform.onGroup = (...group) => { projector.offer(...group); };
+  await projector.start();
+  t.teardown(() => { documents.isCrashed ||= true; });
+  return { platform, projector, positions, inserted, deletions };
+}
+
+const visible = ({ platform, projector }: Running): Promise<void> => projector.visible(platform.group.lastAppendedSeq, 20_000);
+
+/** Measurements numbered from `first`, each with one value that is its number. */
+async function measure(platform: Platform, first: number, count: number): Promise<void> {
+  await Promise.all(Array.from({ length: count }, (_, index) => platform.measure(5, [first + index])));
+}
+
+const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first + index);
+const numbers = (history: FakeHistory): number[] => history.values.map(({ value }) => value).sort((a, b) => a - b);
+const event = (id: number, source = 5) => ({ kind: COMMAND.EVENT_CREATE, key: source, body: { id: String(id), type: 'T', time: NOW, doc: '{"type":"T"}' } });
+
+t.test('follows live: one block when somebody looks, one when the interval ends, one when it is full', async (t) => {
+  const history = new FakeHistory();
+  const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 50 });
+  await measure(running.platform, 0, 10);
+  t.same(history.log, [], 'nothing before there is a reason');
+  await Promise.all([visible(running), visible(running), visible(running)]);
+  t.same(history.log, ['measurements 1-10'], 'flushes coalesce');
+  t.equal(running.projector.position, 10);
+  t.same(numbers(history), range(0, 10));
+  await measure(running.platform, 10, 60);
+  await until(() => running.projector.position >= 60);
+  await visible(running);
+  t.same(numbers(history), range(0, 70));
+  t.equal(running.projector.pendingRows, 0);
+  await running.projector.visible(running.projector.position, 0);
+  await running.projector.stop();
+
+  const timed = await start(t, await running.platform.crash(), history, { intervalMs: 5 });
+  await measure(timed.platform, 70, 3);
+  await until(() => timed.projector.position === 73, 'the interval');
+  t.same(numbers(history), range(0, 73));
+  await timed.projector.stop();
+  t.same(timed.inserted.filter((entry) => !entry.startsWith('measurements')), []);
+});
+
+t.test('values of one measurement are parts of one row id, what is not stored leaves no row', async (t) => {
+  const history = new FakeHistory();
+  const running = await start(t, new Platform(openEnvironment(t)), history);
+  await running.platform.measure(5, [1, 2, 3]);
+  for (const mode of [PROCESSING_MODE.TRANSIENT, PROCESSING_MODE.CEP]) await running.platform.measure(5, [99], { mode });
+  await running.platform.measure(5, [4], { mode: PROCESSING_MODE.QUIESCENT });
+  await running.platform.measure(6, []);
+  await visible(running);
+  t.same(history.values.map(({ seq, part, value }) => [seq, part, value]), [[1, 0, 1], [1, 1, 2], [1, 2, 3], [4, 0, 4], [5, 0, 0]]);
+  await running.platform.measure(5, [99], { mode: PROCESSING_MODE.TRANSIENT });
+  await visible(running);
+  t.equal(running.projector.position, 6, 'the position passes what leaves no row');
+  await running.projector.stop();
+});
+
+t.test('slower history: the projector lags, reads the journal later, loses and doubles nothing', async (t) => {
+  const history = new FakeHistory();
+  const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 20 });
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => { open = resolve; });
+  history.before = () => gate;
+  for (let round = 0; round < 20; round += 1) await measure(running.platform, round * 15, 15);
+  t.ok(running.projector.isLagging);
+  t.ok(running.projector.pendingRows < 60, `${running.projector.pendingRows} rows in memory`);
+  const flushed = visible(running);
+  history.before = () => undefined;
+  open();
+  await flushed;
+  t.same(numbers(history), range(0, 300));
+  await until(() => !running.projector.isLagging);
+  await measure(running.platform, 300, 5);
+  await visible(running);
+  t.same(numbers(history), range(0, 305));
+  t.same(running.positions, [...running.positions].sort((a, b) => a - b), 'the position only grows');
+  await running.projector.stop();
+});
+
+t.test('history away for a while: retried with the same token, waiting ends with the reason', async (t) => {
+  const history = new FakeHistory();
+  const running = await start(t, new Platform(openEnvironment(t)), history);
+  let isAway = true;
+  history.before = () => { if (isAway) throw new Error('connection refused'); };
+  await measure(running.platform, 0, 5);
+  await t.rejects(running.projector.visible(5, 150), /connection refused/);
+  await measure(running.platform, 5, 5);
+  t.ok(running.projector.insertErrorsCount > 0);
+  isAway = false;
+  await visible(running);
+  t.same(numbers(history), range(0, 10));
+  t.equal(running.projector.lastError, undefined);
+  isAway = true;
+  await measure(running.platform, 10, 1);
+  const waiting = t.rejects(running.projector.visible(11, 20_000), 'stopping ends the waiting');
+  await until(() => running.projector.lastError !== undefined);
+  await running.projector.stop();
+  await waiting;
+  t.equal(running.positions.at(-1), 10);
+  isAway = false;
+  const again = await start(t, await running.platform.crash(), history);
+  await visible(again);
+  t.same(numbers(history), range(0, 11));
+  await again.projector.stop();
+});
+
+t.test('a crash between any two steps of a block: built again, same token, same rows', async (t) => {
+  for (const step of ['intent saved', 'inserted', 'rows inserted', 'position saved']) {
+    const history = new FakeHistory();
+    let running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 10 });
+    await running.platform.create('5');
+    await visible(running);
+    const { documents } = running.platform;
+    const end = (): Promise<void> => { documents.isCrashed = true; return new Promise(() => undefined); };
+    if (step === 'intent saved') history.before = (call) => (call.startsWith('measurements') ? end() : undefined);
+    if (step === 'inserted') history.after = (call) => (call.startsWith('measurements') ? end() : undefined);
+    if (step === 'rows inserted') history.after = (call) => (call.startsWith('events') ? end() : undefined);
+    await Promise.all([measure(running.platform, 0, 5), running.platform.request(event(700)), measure(running.platform, 5, 12)]);
+    if (step === 'position saved') {
+      let saves = 0;
+      documents.crashAfter = (position) => { saves += position === undefined ? 1 : 0; return saves === 2; };
+    }
+    void visible(running).catch(() => undefined);
+    await until(() => documents.isCrashed, step);
+    history.before = () => undefined;
+    history.after = () => undefined;
+    // Fewer rows in a block since then: the block that was begun is the same nevertheless.
+    running = await start(t, await running.platform.crash(), history, { rowsMax: 3 });
+    await measure(running.platform, 17, 3);
+    await visible(running);
+    t.same(numbers(history), range(0, 20), step);
+    t.same(history.ids('events'), [700], step);
+    t.equal(new Set(history.log.filter((call) => call.startsWith('measurements')).map((call) => call.split('-')[0])).size,
+      history.tokens.size, `${step}: no block begins where another one began`);
+    await running.projector.stop();
+  }
+});
+
+t.test('stopping while a begun block is repeated leaves it for the next start', async (t) => {
+  const history = new FakeHistory();
+  let running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 100 });
+  for (let round = 0; round < 30; round += 1) await measure(running.platform, round, 1);
+  const { documents } = running.platform;
+  history.after = () => { documents.isCrashed = true; return new Promise(() => undefined); };
+  void visible(running).catch(() => undefined);
+  await until(() => documents.isCrashed);
+  history.after = () => undefined;
+  running = await start(t, await running.platform.crash(), history);
+  await running.projector.stop();
+  running = await start(t, await running.platform.crash(), history);
+  await visible(running);
+  t.same(numbers(history), range(0, 30));
+  await running.projector.stop();
+});
+
+t.test('a DELETE waits for everything before it and for nothing behind it, also within one group', async (t) => {
+  for (const isLagging of [false, true]) {
+    const history = new FakeHistory();
+    const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 20 });
+    const { platform } = running;
+    await platform.create('5');
+    await visible(running);
+    let open: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => { open = resolve; });
+    if (isLagging) {
+      history.before = () => gate;
+      await measure(platform, 100, 60);
+      await until(() => running.projector.isLagging);
+    }
+    const remove = (table: string) => platform.request({ kind: COMMAND.DATA_DELETE, key: 't', body: { table, filter: { source: '5' } } });
+    await Promise.all([platform.request(event(701)), measure(platform, 1, 3), remove('events'), platform.request(event(702)), measure(platform, 4, 2),
+      remove('measurements'), platform.request(event(703)), measure(platform, 6, 2)]);
+    history.before = () => undefined;
+    open();
+    await visible(running);
+    await visible(running);
+    t.same(history.ids('events'), [702, 703], `lagging: ${isLagging}`);
+    t.same(numbers(history), [6, 7], `lagging: ${isLagging}`);
+    t.equal(running.deletions.length, 1);
+    t.same(platform.ids('event'), ['702', '703']);
+    await running.projector.stop();
+  }
+});
+
+t.test('rows of actors arrive at least once, and the outbox is emptied', async (t) => {
+  const history = new FakeHistory();
+  let running = await start(t, new Platform(openEnvironment(t)), history);
+  await running.platform.create('5');
+  await running.platform.request(event(701));
+  history.after = (call) => { if (call.startsWith('events')) { running.platform.documents.isCrashed = true; return new Promise(() => undefined); } };
+  void visible(running).catch(() => undefined);
+  await until(() => running.platform.documents.isCrashed);
+  history.after = () => undefined;
+  running = await start(t, await running.platform.crash(), history);
+  await visible(running);
+  t.equal(history.log.filter((call) => call === 'events 701').length, 2);
+  await running.platform.request(event(702));
+  await visible(running);
+  await running.platform.request(event(703));
+  await visible(running);
+  t.same(running.platform.ids('meta', 'rows/', 0), []);
+  t.same(history.ids('events'), [701, 702, 703]);
+  t.same(history.ids('managed_objects'), [5]);
+  await running.projector.stop();
+});
+
+t.test('groups with nothing but measurements let the journal be trimmed', async (t) => {
+  const history = new FakeHistory();
+  const running = await start(t, new Platform(openEnvironment(t)), history);
+  await running.platform.create('5');
+  for (let round = 0; round < 30; round += 1) {
+    await measure(running.platform, round * 10, 10);
+    await visible(running);
+  }
+  t.ok(running.platform.journal.sizeBytes < 3_000, `${running.platform.journal.sizeBytes} bytes are kept`);
+  await running.projector.stop();
+});
+
+t.test('random load, delays, failures and crashes: each row is there exactly once', async (t) => {
+  const random = new Random();
+  const history = new FakeHistory();
+  const options = (): { rowsMax: number; intervalMs: number } => ({ rowsMax: 1 + random.below(40), intervalMs: random.pick([1, 5, HOUR_MS]) });
+  let running = await start(t, new Platform(openEnvironment(t)), history, options());
+  await running.platform.create('5');
+  let nextId = 1_000;
+  let crashes = 0;
+  const turns = async (count: number): Promise<void> => { for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => { setImmediate(resolve); }); };
+  const misbehave = async (): Promise<void> => {
+    const { documents } = running.platform;
+    const kind = random.below(60);
+    if (kind < 15) await turns(random.below(20));
+    else if (kind < 18) throw new Error('refused');
+    else if (kind === 18) documents.isCrashed = true;
+    if (documents.isCrashed) await new Promise(() => undefined);
+  };
+  history.before = misbehave;
+  history.after = misbehave;
+  const acknowledgedEvents = new Set<number>();
+  for (let step = 0; step < 400; step += 1) {
+    const { platform } = running;
+    const kind = random.below(10);
+    if (kind < 6) {
+      for (let count = random.below(15); count > 0; count -= 1) void platform.measure(5, Array.from({ length: random.below(4) }, () => random.below(100)));
+    } else if (kind < 9) {
+      const id = nextId++;
+      platform.request(event(id)).then(() => { acknowledgedEvents.add(id); }, () => undefined);
+    } else {
+      void running.projector.visible(platform.journal.lastSeq, 20_000).catch(() => undefined);
+    }
+    await turns(random.below(6));
+    if (random.below(40) === 0) platform.documents.isCrashed = true;
+    if (!platform.documents.isCrashed) continue;
+    crashes += 1;
+    running = await start(t, await platform.crash(), history, options());
+  }
+  history.before = () => undefined;
+  history.after = () => undefined;
+  if (running.platform.documents.isCrashed) running = await start(t, await running.platform.crash(), history);
+  await running.platform.settled();
+  await visible(running);
+  t.ok(crashes > 3, `${crashes} crashes, seed ${random.seed}`);
+  const keys = history.values.map(({ seq, part }) => `${seq}/${part}`);
+  t.equal(new Set(keys).size, keys.length, `none twice, seed ${random.seed}`);
+  t.same([...acknowledgedEvents].filter((id) => !history.ids('events').includes(id)), [], `no event is missing, seed ${random.seed}`);
+  t.same(history.ids('events').map(String), running.platform.ids('event'), `events of documents and history, seed ${random.seed}`);
+  await running.projector.stop();
+  // The journal is trimmed; what is left of it must all be in the history.
+  for (let seq = 1; ;) {
+    const batch = running.platform.journal.read(seq);
+    if (!batch) break;
+    seq = batch.firstSeq;
+    for (let at = 0; at < batch.records.length; at += batch.records.readUInt32LE(at), seq += 1) {
+      if (batch.records[at + 5] !== COMMAND.MEASUREMENT) continue;
+      const { values } = decodeMeasurement(batch.records, at);
+      const stored = history.values.filter((value) => value.seq === seq).map(({ value }) => value);
+      if (JSON.stringify(stored) !== JSON.stringify(values.length === 0 ? [0] : values.map(({ value }) => value))) t.fail(`${seq}, seed ${random.seed}`);
+    }
+  }
+});
