@@ -84,6 +84,7 @@ class Core {
   readonly commands: CommandBus;
   readonly projector: Projector;
   readonly historyReader: ClickHouseHistoryReader;
+  readonly historyAsIs: ClickHouseHistoryReader;
   readonly authenticator: CachingAuthenticator;
   readonly sources: Sources;
   ids!: IdBlocks;
@@ -130,6 +131,7 @@ class Core {
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
     });
     this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs) => this.projector.visible(this.handledSeq, timeoutMs));
+    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve());
     this.authenticator = new CachingAuthenticator({ documents: this.documents, tenants: this.tenants, refusals: this.metrics, now: Date.now });
     this.sources = new Sources(this.documents);
   }
@@ -242,7 +244,7 @@ async function startListeners(core: Core): Promise<RunningServer> {
   core.onUserChanged = (tenant, userName) => bayeux.endUser(tenant, userName);
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
   const api = new ApiServer({
-    commands, ids, documents, history: core.historyReader, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
+    commands, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
     measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
     config: {
       ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), jsonBodyMaxBytes: config.jsonBodyMaxBytes,

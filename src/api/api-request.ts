@@ -1,6 +1,6 @@
 /** One request as the resources see it: who asks for what, in which form, and the ways to answer. */
 import { PlatformError } from '../model/errors.ts';
-import type { ActorKey, CommandKind } from '../model/command.ts';
+import type { ActorKey, CommandKind, HistoryReader } from '../model/command.ts';
 import { parseMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import type { Principal } from '../model/principal.ts';
@@ -51,6 +51,8 @@ export class ApiRequest {
   isAuthorised = false;
   isReadingBody = false;
   isBodyComplete = false;
+  /** `X-Millrace-No-Flush: true`: the answer may miss what was acknowledged within the last moment, and costs less. */
+  skipsFlush = false;
   called: CalledAs | undefined = undefined;
   private baseUrlText: string | undefined = undefined;
   private membersOfBody: Members | undefined = undefined;
@@ -68,6 +70,10 @@ export class ApiRequest {
 
   get tenant(): number {
     return this.principal.tenantNumber;
+  }
+
+  get history(): HistoryReader {
+    return this.skipsFlush ? this.platform.historyAsIs ?? this.platform.history : this.platform.history;
   }
 
   /** Start of all links, without a slash at the end. */

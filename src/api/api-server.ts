@@ -142,7 +142,9 @@ export class ApiServer implements RequestOwner {
 
   private readHead(request: ApiRequest, route: Route): void {
     const { exchange } = request;
-    if (request.method !== 'GET') {
+    if (request.method === 'GET') {
+      request.skipsFlush = exchange.header('x-millrace-no-flush') === 'true';
+    } else {
       request.contentType = parseContentType(exchange.header('content-type'));
       request.modeName = exchange.header('x-platform-processing-mode') || exchange.header('x-cumulocity-processing-mode');
     }

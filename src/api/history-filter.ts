@@ -96,13 +96,13 @@ export function queryDocuments(
   const sql =
     `SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where} ORDER BY ${order} ` +
     `LIMIT ${filter.bind('UInt32', page.size)} OFFSET ${filter.bind('UInt64', page.offset)}`;
-  return request.platform.history.query<DocumentRow>(sql, filter.params);
+  return request.history.query<DocumentRow>(sql, filter.params);
 }
 
 /** @returns how many rows match. */
 export async function countDocuments(request: ApiRequest, table: MutableTable, filter: HistoryFilter): Promise<number> {
   const sql = `SELECT count() AS total FROM ${table} FINAL WHERE ${filter.where}`;
-  const [row] = await request.platform.history.query<{ total: number | string }>(sql, filter.params);
+  const [row] = await request.history.query<{ total: number | string }>(sql, filter.params);
   return Number(row?.total ?? 0);
 }
 

@@ -100,7 +100,7 @@ async function supported(request: ApiRequest, column: string, member: string): P
   const sql =
     `SELECT DISTINCT ${column} AS name FROM measurements WHERE tenant = {tenant:UInt32} AND source = {source:UInt64} ` +
     "AND fragment != '' ORDER BY name LIMIT 10000";
-  const rows = await request.platform.history.query<{ name: string }>(sql, { tenant: request.tenant, source: Number(id) });
+  const rows = await request.history.query<{ name: string }>(sql, { tenant: request.tenant, source: Number(id) });
   return found('managedObject', JSON.stringify({ [member]: rows.map((row) => row.name) }));
 }
 

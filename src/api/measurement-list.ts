@@ -62,7 +62,7 @@ async function pageRows(request: ApiRequest, selection: Selection, page: Page): 
   // The outer conditions let the engine skip what the set of the inner select cannot name.
   const outer = new OuterConditions(request, filter).text;
   const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE ${outer} AND (source, time, id) IN (${heads}) ORDER BY ${order}, part`;
-  return request.platform.history.query<MeasurementRow>(sql, filter.params);
+  return request.history.query<MeasurementRow>(sql, filter.params);
 }
 
 /** Conditions on the sorting key that hold for the whole measurement. */
@@ -89,7 +89,7 @@ async function totalOf(request: ApiRequest, selection: Selection, page: Page): P
   if (!page.wantsTotal) return undefined;
   const what = selection.isOnHeads ? 'count()' : 'uniqExact(id)';
   const sql = `SELECT ${what} AS total FROM measurements WHERE ${selection.filter.where}`;
-  const [row] = await request.platform.history.query<{ total: number | string }>(sql, selection.filter.params);
+  const [row] = await request.history.query<{ total: number | string }>(sql, selection.filter.params);
   return Number(row?.total ?? 0);
 }
 

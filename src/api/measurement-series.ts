@@ -53,7 +53,7 @@ async function read(request: ApiRequest): Promise<SeriesRow[]> {
     `SELECT toString(${bucket}) AS bucket, fragment, series, any(unit) AS unitName, min(value) AS low, max(value) AS high ` +
     'FROM measurements ' +
     `WHERE ${filter.where} GROUP BY ${bucket}, fragment, series ORDER BY ${bucket} ${direction}, fragment, series LIMIT ${VALUES_MAX + 1}`;
-  return request.platform.history.query<SeriesRow>(sql, filter.params);
+  return request.history.query<SeriesRow>(sql, filter.params);
 }
 
 async function series(request: ApiRequest): Promise<Answer> {

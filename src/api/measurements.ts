@@ -53,7 +53,7 @@ async function load(request: ApiRequest): Promise<MeasurementRow[]> {
   const { id } = request.params;
   if (!isEntityId(id)) throw new PlatformError('measurement/not-found', { id });
   const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE tenant = {tenant:UInt32} AND id = {id:UInt64} ORDER BY part`;
-  const rows = await request.platform.history.query<MeasurementRow>(sql, { tenant: request.tenant, id: Number(id) });
+  const rows = await request.history.query<MeasurementRow>(sql, { tenant: request.tenant, id: Number(id) });
   if (rows.length === 0) throw new PlatformError('measurement/not-found', { id });
   return rows;
 }

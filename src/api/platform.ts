@@ -79,6 +79,8 @@ export interface Platform {
   readonly ids: IdSource;
   readonly documents: DocumentReader;
   readonly history: HistoryReader;
+  /** The same without waiting for what was just acknowledged. */
+  readonly historyAsIs?: HistoryReader;
   readonly bus: LiveBus;
   readonly authenticator: CachedAuthenticator;
   readonly tenants: Tenants;
