@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 
 const main = new URL('../dist/src/main.js', import.meta.url);
 if (!existsSync(main)) {
-  process.stderr.write('millrace: not built; run npm ci and npm run build first, or npm start\n');
+  process.stderr.write('millrace: not built; run npm install and npm run build first, or npm start\n');
   process.exit(1);
 }
 await import(main.href);

@@ -29,7 +29,8 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
 
 /** Network and database packages, which the inner folders do not know. */
 const OUTER_PACKAGES = [
-  'uWebSockets.js', 'mqtt-packet', 'lmdb', 'ioredis', 'nats', '@nats-io/', '@clickhouse/client', 'chdb', 'ws', 'pino', 'node:net', 'node:http',
+  'uWebSockets.js', 'mqtt-packet', 'lmdb', 'ioredis', 'nats', '@nats-io/', '@clickhouse/client', 'chdb', 'ws', 'pino',
+  'node:net', 'node:http',
 ];
 const INNER_FOLDERS = ['model', 'ports', 'actors', 'ingest', 'smartrest', 'accounts'];
 

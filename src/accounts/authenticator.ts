@@ -43,14 +43,16 @@ export class CachingAuthenticator implements Authenticator {
     const tenant = slash < 0 ? this.#tenants.default : this.#tenants.byId(userName.slice(0, slash));
     const name = userName.slice(slash + 1);
     if (!tenant || name === '') return undefined;
-    const key = createHmac('sha256', this.#secret).update(`${tenant.number}\n${name}\n${password}`).digest('base64');
+    const key = createHmac('sha256', this.#secret).update(`${tenant.number} ${name.length} ${name}${password}`).digest('base64');
     const cached = this.#cache.get(key);
     if (cached && cached.expiresAt > this.#now()) return cached.principal;
     // A fleet that connects with one account waits for one check, not for thousands.
     let check = this.#underWay.get(key);
     if (!check) {
-      check = this.#check(tenant.number, tenant.id, name, password, key).finally(() => { this.#underWay.delete(key); });
-      this.#underWay.set(key, check);
+      const started = this.#check(tenant.number, tenant.id, name, password, key)
+        .finally(() => { if (this.#underWay.get(key) === started) this.#underWay.delete(key); });
+      this.#underWay.set(key, started);
+      check = started;
     }
     return check;
   }
@@ -58,12 +60,15 @@ export class CachingAuthenticator implements Authenticator {
   /** A user changed: its cached credentials end. */
   forget(tenantNumber: number, userName: string): void {
     this.generation += 1;
+    // Nobody joins a check that began before the change.
+    this.#underWay.clear();
     for (const [key, cached] of this.#cache) if (cached.user === `${tenantNumber}/${userName}`) this.#cache.delete(key);
   }
 
   async #check(number: number, tenant: string, name: string, password: string, key: string): Promise<Principal | undefined> {
-    const text = await this.#documents.get('user', number, name);
+    // Before the user is read: a change after that must not leave old rights in the cache.
     const { generation } = this;
+    const text = await this.#documents.get('user', number, name);
     const user = text === undefined ? undefined : JSON.parse(text) as StoredUser;
     if (this.#waiting.length >= CHECKS_WAITING_MAX) {
       this.#refusals.count('authentication/checks-waiting');

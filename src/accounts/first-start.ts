@@ -32,6 +32,7 @@ export interface FirstAccounts {
 export async function createFirstAccounts(documents: Documents, tenants: Tenants, settings: AccountSettings): Promise<FirstAccounts> {
   const generated = new Map<string, string>();
   const changes: DocumentChange[] = [];
+  let anyExisted = false;
   const wanted = [
     { tenant: tenants.default.id, userName: settings.adminUser, password: settings.adminPassword, roles: ROLES },
     { tenant: MANAGEMENT_TENANT, userName: settings.managementUser, password: settings.managementPassword, roles: ROLES },
@@ -40,6 +41,7 @@ export async function createFirstAccounts(documents: Documents, tenants: Tenants
   for (const account of wanted) {
     const number = tenants.byId(account.tenant)?.number as number;
     const existing = await documents.get('user', number, account.userName);
+    if (existing !== undefined) anyExisted = true;
     if (existing !== undefined && account.password === undefined) continue;
     const password = account.password ?? generatePassword();
     if (account.password === undefined) generated.set(`${account.tenant}/${account.userName}`, password);
@@ -50,7 +52,7 @@ export async function createFirstAccounts(documents: Documents, tenants: Tenants
     changes.push({ collection: 'user', tenant: number, id: account.userName, value: JSON.stringify(user) });
   }
   if (changes.length > 0) await documents.commit(changes, undefined);
-  return { isFirstStart: generated.size > 0 || changes.length === wanted.length, generated };
+  return { isFirstStart: !anyExisted, generated };
 }
 
 function generatePassword(): string {

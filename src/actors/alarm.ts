@@ -11,6 +11,9 @@ import { deletedRow, entityRow } from './rows.ts';
 
 const openKey = (source: string, type: string): string => `${source}\n${type}`;
 
+/** Members that no client writes. */
+const SERVER_KEPT = ['id', 'self', 'source', 'creationTime', 'lastUpdated', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history'];
+
 export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: string } {
   const { command } = context;
   const source = requireSource(context, 'alarm');
@@ -18,7 +21,7 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
   if (openId !== undefined && isStored(command.mode)) return repeat(context, openId, body);
   const time = JSON.stringify(formatTime(command.receivedAt));
   const sent = parseMembers(body.doc);
-  for (const name of ['id', 'self', 'source', 'creationTime', 'lastUpdated', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history']) sent.delete(name);
+  for (const name of SERVER_KEPT) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
   members.set('severity', JSON.stringify(body.severity));
   members.set('status', JSON.stringify(body.status));
@@ -66,7 +69,9 @@ function write(context: ActorContext, id: string, members: Members, action: 'CRE
 export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: string } {
   const members = load(context, body.id);
   // A PUT whose body equals the stored data changes nothing and notifies nobody (document 1, Alarms rule 4).
-  if (!mergeMembers(members, parseMembers(body.doc))) return { doc: joinMembers(members) };
+  const changes = parseMembers(body.doc);
+  for (const name of SERVER_KEPT) changes.delete(name);
+  if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
   members.set('lastUpdated', JSON.stringify(formatTime(context.command.receivedAt)));
   return { doc: write(context, body.id, members, 'UPDATE') };
 }

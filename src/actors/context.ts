@@ -2,8 +2,12 @@
 import type { Collection, Command, Notification } from '../model/command.ts';
 import type { JournalCommand } from '../ingest/command-record.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
+import { PlatformError } from '../model/errors.ts';
 import type { DocumentChange } from './documents.ts';
 import type { StateView } from './state-view.ts';
+
+/** Ids of documents: below what LMDB takes as a key. */
+export const ID_BYTES_MAX = 1_800;
 
 /** A command that one actor sends to another. Tenant, mode and time are those of its cause. */
 export type FollowUp = Pick<Command, 'kind' | 'key' | 'body'>;
@@ -35,7 +39,11 @@ export class ActorContext {
     return this.#state.list(collection, this.command.tenant, prefix);
   }
 
+  /** @throws PlatformError when the id (a type, an external ID, a session) is longer than the stores take. */
   put(collection: Collection, id: string, value: string): void {
+    if (id.length * 3 > ID_BYTES_MAX && Buffer.byteLength(id) > ID_BYTES_MAX) {
+      throw new PlatformError('validation/invalid-field', { area: 'general', name: collection, value: id, limit: `at most ${ID_BYTES_MAX} bytes` });
+    }
     this.changes.push({ collection, tenant: this.command.tenant, id, value });
   }
 

@@ -2,16 +2,22 @@
 import type { JournalCommand } from '../ingest/command-record.ts';
 import type { HistoryWriter } from '../ingest/history-writer.ts';
 import { COMMAND } from '../model/command.ts';
-import type { CommandPort, DataDelete } from '../model/command.ts';
+import type { Command, DataDelete } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 
 const KINDS = { events: COMMAND.EVENT_DELETE, alarms: COMMAND.ALARM_DELETE, operations: COMMAND.OPERATION_DELETE } as const;
 
+/** What the deletion needs of the command bus. */
+export interface DeletionCommands {
+  /** Not refused while the journal is at its bound: the projector, which runs the deletion, is what frees it. */
+  requestBeyondBound(command: Command): Promise<unknown>;
+}
+
 export class DataDeletion {
   readonly #history: HistoryWriter;
-  readonly #commands: CommandPort;
+  readonly #commands: DeletionCommands;
 
-  constructor(options: { history: HistoryWriter; commands: CommandPort }) {
+  constructor(options: { history: HistoryWriter; commands: DeletionCommands }) {
     this.#history = options.history;
     this.#commands = options.commands;
   }
@@ -23,7 +29,7 @@ export class DataDeletion {
     for (let afterId = 0; ;) {
       const found = await this.#history.select(command.tenant, table, filter, afterId);
       if (found.length === 0) return;
-      await Promise.all(found.map(({ id, source }) => this.#commands.request({
+      await Promise.all(found.map(({ id, source }) => this.#commands.requestBeyondBound({
         kind: KINDS[table], tenant: command.tenant, key: source, mode: 0, receivedAt: command.receivedAt, body: { id: String(id) },
       }).catch((error: unknown) => {
         if (!(error instanceof PlatformError) || error.status !== 404) throw error;

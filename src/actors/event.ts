@@ -10,12 +10,15 @@ import type { ActorContext } from './context.ts';
 import { requireSource } from './managed-object.ts';
 import { deletedRow, entityRow } from './rows.ts';
 
+/** Members that no client writes. */
+const SERVER_KEPT = ['id', 'self', 'source', 'creationTime', 'lastUpdated'];
+
 export function createEvent(context: ActorContext, body: EventCreate): { doc: string } {
   const { command } = context;
   const source = requireSource(context, 'event');
   const time = JSON.stringify(formatTime(command.receivedAt));
   const sent = parseMembers(body.doc);
-  for (const name of ['id', 'self', 'source', 'creationTime', 'lastUpdated']) sent.delete(name);
+  for (const name of SERVER_KEPT) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
   members.set('creationTime', time);
   members.set('lastUpdated', time);
@@ -40,7 +43,9 @@ function load(context: ActorContext, id: string): Members {
 export function updateEvent(context: ActorContext, body: EntityUpdate): { doc: string } {
   const { command } = context;
   const members = load(context, body.id);
-  if (!mergeMembers(members, parseMembers(body.doc))) return { doc: joinMembers(members) };
+  const changes = parseMembers(body.doc);
+  for (const name of SERVER_KEPT) changes.delete(name);
+  if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
   members.set('lastUpdated', JSON.stringify(formatTime(command.receivedAt)));
   const text = joinMembers(members);
   context.put('event', body.id, text);

@@ -2,6 +2,7 @@
 import { COMMAND } from '../model/command.ts';
 import type { DeviceEnsure, ExternalIdBind } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { ID_BYTES_MAX } from './context.ts';
 import type { ActorContext } from './context.ts';
 
 export const externalIdKey = (type: string, externalId: string): string => `${type}\n${externalId}`;
@@ -12,6 +13,11 @@ function boundTo(context: ActorContext, type: string, externalId: string): strin
 }
 
 function bind(context: ActorContext, body: ExternalIdBind): void {
+  // The longer key, at the managed object, must fit too: its actor could only refuse what is bound already.
+  const note = `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`;
+  if (Buffer.byteLength(note) > ID_BYTES_MAX) {
+    throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: body.externalId, limit: `at most ${ID_BYTES_MAX} bytes` });
+  }
   context.put('externalId', externalIdKey(body.type, body.externalId), JSON.stringify({ managedObject: body.managedObject }));
   context.send({ kind: COMMAND.EXTERNAL_ID_NOTE, key: Number(body.managedObject), body });
 }

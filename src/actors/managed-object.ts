@@ -78,7 +78,9 @@ export function deleteManagedObject(context: ActorContext): undefined {
   context.row(deletedRow(context.command, 'managed_objects', id, undefined, members));
   context.notify('managedobjects', id, 'DELETE', JSON.stringify(id));
   for (const entry of context.list('externalIdsOf', `${id}\n`)) {
-    const [, type, externalId] = entry.id.split('\n');
+    // The value may hold line feeds itself.
+    const [, type, ...rest] = entry.id.split('\n');
+    const externalId = rest.join('\n');
     context.remove('externalIdsOf', entry.id);
     context.send({ kind: COMMAND.EXTERNAL_ID_UNBIND, key: `x:${type}\n${externalId}`, body: { type, externalId, managedObject: id } });
   }

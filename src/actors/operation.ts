@@ -26,6 +26,9 @@ function agentsOf(context: ActorContext, device: string): string[] {
 
 const openKey = (device: string, id: string): string => `${device}\n${id.padStart(16, '0')}`;
 
+/** Members of an operation that stay as they are. */
+const SERVER_KEPT = ['id', 'self', 'creationTime', 'deviceId', 'deviceName', 'deviceExternalIDs'];
+
 export function createOperation(context: ActorContext, body: OperationCreate): { doc: string } {
   const device = requireSource(context, 'devicecontrol');
   const agents = agentsOf(context, device);
@@ -62,6 +65,7 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
   for (const id of body.id === undefined ? select(context, device, body) : [body.id]) {
     const members = load(context, id);
     const changes = parseMembers(body.doc);
+    for (const name of SERVER_KEPT) changes.delete(name);
     const owner = stringMember(members, 'deviceId') ?? device;
     if (owner !== device) {
       // SmartREST 504 to 506 name an operation that may be a child's: its own actor decides.

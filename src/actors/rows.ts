@@ -16,8 +16,12 @@ function columns(command: JournalCommand, table: string, values: object): Histor
   return { table, seq: command.seq, text: JSON.stringify({ tenant: command.tenant, ...values, version: command.seq, shard: command.shard, seq: command.seq }) };
 }
 
+/** The years that DateTime64 has. Times outside are moved to its edge; the document keeps what was sent. */
+const TIME_MIN = Date.UTC(1900, 0, 1);
+const TIME_MAX = Date.UTC(2300, 0, 1) - 1;
+
 /** DateTime64(3) as ClickHouse reads it from text. */
-const dateTime = (ms: number): string => new Date(ms).toISOString().slice(0, 23).replace('T', ' ');
+const dateTime = (ms: number): string => new Date(Math.min(Math.max(ms, TIME_MIN), TIME_MAX)).toISOString().slice(0, 23).replace('T', ' ');
 const memberTime = (members: Members, name: string, otherwise: number): string => {
   const text = stringMember(members, name);
   return dateTime((text === undefined ? undefined : parseTime(text)) ?? otherwise);

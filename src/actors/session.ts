@@ -31,7 +31,11 @@ export function saveSession(context: ActorContext, body: SessionSave): undefined
 
 export function removeSession(context: ActorContext, body: { session: string }): undefined {
   context.remove('session', body.session);
-  for (const entry of context.list('sessionMessage', `${body.session}\n`)) context.remove('sessionMessage', entry.id);
+  const length = messageKey(body.session, 0).length;
+  for (const entry of context.list('sessionMessage', `${body.session}\n`)) {
+    // Longer ones are of a session whose name goes on behind the line feed.
+    if (entry.id.length === length) context.remove('sessionMessage', entry.id);
+  }
   return undefined;
 }
 

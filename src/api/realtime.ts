@@ -4,6 +4,7 @@ import type { Principal } from '../model/principal.ts';
 import type { ApiServer } from './api-server.ts';
 import { parseBasic } from './authentication.ts';
 import type { CachedAuthenticator } from './platform.ts';
+import { JSON_TYPE } from './media-types.ts';
 import { ANSWERED } from './route.ts';
 import type { Route } from './route.ts';
 import type { WebSocketChannel } from './web-socket.ts';
@@ -13,12 +14,12 @@ export interface RealtimePort<Form> {
   readonly urls: Readonly<Record<string, Form>>;
   handle(text: string, principal: Principal | undefined, form: Form, responder: {
     send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void }): void;
-  open(channel: { send(text: string): boolean; readonly bufferedBytes: number; end(reason: string): void }, principal: Principal | undefined,
-    form: Form): { message(text: string): void; drained(): void; closed(): void };
+  open(channel: { send(text: string): boolean; readonly bufferedBytes: number; end(reason: string): void },
+    principal: Principal | undefined, form: Form): { message(text: string): void; drained(): void; closed(): void };
 }
 
 const PATH_SUFFIXES = ['', '/handshake', '/connect', '/disconnect', '/subscribe', '/unsubscribe'];
-const HEADERS = ['content-type', 'application/json;charset=UTF-8', 'cache-control', 'no-store'];
+const NO_STORE = ['Cache-Control', 'no-store'];
 const CLOSE_NORMAL = 1000;
 const CLOSE_POLICY = 1008;
 
@@ -35,9 +36,12 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       let isStreaming = false;
       const stream = (text: string, isLast: boolean): void => {
         if (!isStreaming) {
-          if (isLast) { exchange.respond(200, HEADERS, text); return; }
+          if (isLast) {
+            request.answer({ status: 200, text, contentType: JSON_TYPE, headers: NO_STORE });
+            return;
+          }
           isStreaming = true;
-          exchange.startStream(200, HEADERS);
+          request.stream(200, JSON_TYPE);
         }
         if (isLast) exchange.endStream(text);
         else exchange.write(text);

@@ -160,7 +160,7 @@ function checkLoad(load: { name: string; code: string; packageName: string }): P
       resolveLoad(code === 0
         ? { state: 'ok', name: load.name, fact: `${load.packageName}: ${output.trim()}` }
         : { state: 'fail', name: load.name, fact: `${load.packageName} does not load (${reason})`,
-          remedy: 'install again with npm ci; Linux on x64 or arm64 with glibc is needed' });
+          remedy: 'install the packages again; Linux on x64 or arm64 with glibc is needed' });
     });
   });
 }

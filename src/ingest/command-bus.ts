@@ -43,6 +43,18 @@ export class CommandBus implements CommandPort {
 
   async request<Answer>(command: Command): Promise<Answer> {
     this.#refuseWhenFull();
+    return this.#request<Answer>(command);
+  }
+
+  /**
+   * As `request`, for commands of the projector, which the journal's bound does not refuse: the journal is trimmed only when the projector
+   * goes on.
+   */
+  requestBeyondBound<Answer>(command: Command): Promise<Answer> {
+    return this.#request<Answer>(command);
+  }
+
+  async #request<Answer>(command: Command): Promise<Answer> {
     if (this.#underWay >= REQUESTS_MAX) throw this.#busy('commands/under-way');
     const record = encodeCommand(command);
     this.#underWay += 1;

@@ -45,9 +45,18 @@ class Block {
   lastSeq = 0;
   /** A DELETE that ends the block: nothing behind it may be inserted before it is done. */
   deletion: JournalCommand | undefined;
+  /** Tables whose rows are inserted. */
+  readonly done = new Set<string>();
 
   constructor(rowsMax: number) {
     this.columns = new MeasurementColumns(rowsMax);
+  }
+
+  /** Whether it has rows of one of the tables that are not inserted yet, or a DELETE, which may concern any. */
+  holds(tables: readonly string[]): boolean {
+    if (this.deletion !== undefined) return true;
+    return tables.some((table) => !this.done.has(table)
+      && (table === 'measurements' ? this.columns.rowCount > 0 : this.rows.some((row) => row.table === table)));
   }
 
   get isFull(): boolean { return this.deletion !== undefined || this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX; }
@@ -59,6 +68,7 @@ class Block {
     this.firstSeq = 0;
     this.lastSeq = 0;
     this.deletion = undefined;
+    this.done.clear();
   }
 }
 
@@ -71,13 +81,13 @@ export class Projector {
   readonly #options: ProjectorOptions;
   #filling: Block;
   #spare: Block;
-  #inserting = false;
+  #underWay: Block | undefined;
   #consumedSeq = 0;
   /** What the actors have handled: nothing behind it is read, its rows are not decided yet. */
   #offeredSeq = 0;
   /** Sequence up to which somebody waits for visibility. */
   #wantedSeq = 0;
-  #waiters: { seq: number; resolve: () => void; reject: (error: Error) => void }[] = [];
+  #waiters: { seq: number; tables: readonly string[] | undefined; resolve: () => void; reject: (error: Error) => void }[] = [];
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
   #running: Promise<void> | undefined;
@@ -117,17 +127,31 @@ export class Projector {
     if (this.#filling.isFull || this.#wantedSeq > this.position) this.#kick();
   }
 
-  /** Resolves when everything up to `seq` can be queried. Flushes coalesce. Rejects when the history store is away for `timeoutMs`. */
-  visible(seq: number, timeoutMs: number): Promise<void> {
-    if (seq <= this.position) return Promise.resolve();
+  /**
+   * Resolves when everything up to `seq` can be queried. Flushes coalesce. Rejects when the history store is away for `timeoutMs`.
+   * @param tables which tables the query reads: rows of others are not waited for. All of them when absent.
+   */
+  visible(seq: number, timeoutMs: number, tables?: readonly string[]): Promise<void> {
+    if (!this.#isPending(seq, tables)) return Promise.resolve();
     this.#wantedSeq = Math.max(this.#wantedSeq, seq);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms`)), timeoutMs);
       const end = (): void => { clearTimeout(timer); this.#waiters = this.#waiters.filter((other) => other !== waiter); };
-      const waiter = { seq, resolve: () => { end(); resolve(); }, reject: (error: Error) => { end(); reject(error); } };
+      const waiter = { seq, tables, resolve: () => { end(); resolve(); }, reject: (error: Error) => { end(); reject(error); } };
       this.#waiters.push(waiter);
       this.#kick();
     });
+  }
+
+  /** Whether rows of the tables up to `seq` are still to be inserted. */
+  #isPending(seq: number, tables: readonly string[] | undefined): boolean {
+    if (seq <= this.position) return false;
+    if (tables === undefined || this.isLagging) return true;
+    return this.#filling.holds(tables) || (this.#underWay?.holds(tables) ?? false);
+  }
+
+  #release(): void {
+    for (const waiter of this.#waiters.slice()) if (!this.#isPending(waiter.seq, waiter.tables)) waiter.resolve();
   }
 
   /** Ends after the block under way; what is not inserted comes from the journal at the next start. */
@@ -238,19 +262,19 @@ export class Projector {
   async #insertBlock(): Promise<void> {
     const block = this.#filling;
     this.#filling = this.#spare;
-    this.#inserting = true;
+    this.#underWay = block;
     const { progress, history } = this.#options;
     const rowCount = block.columns.rowCount;
     if (rowCount > 0) {
       const intent = { firstSeq: block.firstSeq, lastSeq: block.lastSeq };
       await this.#untilDone(() => progress.saveIntent(intent));
       await this.#untilDone(() => history.insertMeasurements(block.columns, `${intent.firstSeq}-${intent.lastSeq}`));
-      if (!this.#stopping || this.lastError === undefined) this.#options.onInserted('measurements', rowCount);
+      this.#inserted(block, 'measurements', rowCount);
     }
     const tables = groupByTable(block.rows);
     for (const [table, rows] of tables) {
       await this.#untilDone(() => history.insertRows(table, rows.map((row) => row.text)));
-      this.#options.onInserted(table, rows.length);
+      this.#inserted(block, table, rows.length);
     }
     if (block.deletion) await this.#delete(block.deletion);
     if (!(this.#stopping && this.lastError !== undefined)) {
@@ -259,7 +283,7 @@ export class Projector {
     }
     block.clear();
     this.#spare = block;
-    this.#inserting = false;
+    this.#underWay = undefined;
   }
 
   async #delete(command: JournalCommand): Promise<void> {
@@ -286,15 +310,23 @@ export class Projector {
     }
   }
 
+  #inserted(block: Block, table: string, rows: number): void {
+    // Given up because the server stops: the journal has them.
+    if (this.#stopping && this.lastError !== undefined) return;
+    block.done.add(table);
+    this.#options.onInserted(table, rows);
+    this.#release();
+  }
+
   #moved(position: number): void {
     this.position = position;
     this.#options.onPosition(position);
-    for (const waiter of this.#waiters.slice()) if (waiter.seq <= position) waiter.resolve();
+    this.#release();
   }
 
   /** For the metrics: rows that wait for an insert in memory. */
   get pendingRows(): number { return this.#filling.columns.rowCount + this.#filling.rows.length; }
-  get isInserting(): boolean { return this.#inserting; }
+  get isInserting(): boolean { return this.#underWay !== undefined; }
 }
 
 function groupByTable(rows: readonly HistoryRow[]): Map<string, HistoryRow[]> {

@@ -48,14 +48,30 @@ export class OperationDelivery {
   async #deliverPending(link: PlatformDeviceLink, again: boolean): Promise<void> {
     if (again) this.#forwarded.delete(link);
     const tenant = link.tenantNumber;
+    const queued = again ? undefined : await this.#queuedFor(link);
     for (const target of await this.#devicesBelow(link)) {
       const open = await this.#documents.list('openOperation', tenant, `${target}\n`, { limit: PENDING_MAX });
       for (const { id, value } of open) {
         if (value !== 'PENDING') continue;
         const text = await this.#documents.get('operation', tenant, String(Number(id.slice(target.length + 1))));
-        if (text !== undefined) await this.#deliver(link, target, text);
+        if (text !== undefined) await this.#deliver(link, target, text, queued);
       }
     }
+  }
+
+  /**
+   * What the session of the device brings by itself, because it was sent and not acknowledged: topic and payload, and how many of them. It must
+   * not be sent a second time: a device would restart twice.
+   */
+  async #queuedFor(link: PlatformDeviceLink): Promise<Map<string, number> | undefined> {
+    if (!link.connection.isPersistent) return undefined;
+    const queued = new Map<string, number>();
+    for (const { value } of await this.#documents.list('sessionMessage', link.tenantNumber, `${link.serial}\n`, { limit: PENDING_MAX })) {
+      const { topic, payload } = JSON.parse(value) as { topic: string; payload: string };
+      const key = `${topic}\n${Buffer.from(payload, 'base64').toString()}`;
+      queued.set(key, (queued.get(key) ?? 0) + 1);
+    }
+    return queued;
   }
 
   /** The device of the connection and all below it, but for those that receive their operations themselves. */
@@ -103,7 +119,7 @@ export class OperationDelivery {
     return undefined;
   }
 
-  async #deliver(link: PlatformDeviceLink, device: string, text: string): Promise<void> {
+  async #deliver(link: PlatformDeviceLink, device: string, text: string, queued?: Map<string, number>): Promise<void> {
     const members = splitMembers(text);
     const id = stringMember(members, 'id') ?? '';
     const forwarded = this.#forwarded.get(link) ?? new Map<string, number>();
@@ -118,8 +134,14 @@ export class OperationDelivery {
     const serial = external?.id.slice(prefix.length) ?? '';
     const hasSoftwareTypes = managedObject !== undefined && splitMembers(managedObject).has('c8y_SupportedSoftwareTypes');
     const rows = operationRows(members, { serial, hasSoftwareTypes });
-    if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) link.sendRow('s/ds', rows.join('\n'));
-    if ((due & RECEIVE.JSON_OPERATIONS) !== 0) link.sendRow('devicecontrol/notifications', notificationText(members, String(link.source), serial));
+    const send = (topic: string, payload: string): void => {
+      const key = `${topic}\n${payload}`;
+      const count = queued?.get(key) ?? 0;
+      if (count === 0) link.sendRow(topic, payload);
+      else queued?.set(key, count - 1);
+    };
+    if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send('s/ds', rows.join('\n'));
+    if ((due & RECEIVE.JSON_OPERATIONS) !== 0) send('devicecontrol/notifications', notificationText(members, String(link.source), serial));
   }
 }
 

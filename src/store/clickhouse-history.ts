@@ -87,16 +87,23 @@ function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDe
   const time = table === 'operations' ? 'creation_time' : 'time';
   const bound = (column: string, operator: string, name: string): void => {
     const ms = parseTime(filter[name]);
-    if (ms !== undefined) add(`${column} ${operator} fromUnixTimestamp64Milli({${name}:Int64})`, name, ms);
+    if (ms === undefined) throw new Error(`a DELETE with ${name}=${filter[name]} reached the history store`);
+    add(`${column} ${operator} fromUnixTimestamp64Milli({${name}:Int64})`, name, ms);
   };
   for (const name of Object.keys(filter)) {
     switch (name) {
       case 'source': case 'deviceId': add(`source = {${name}:UInt64}`, name, filter[name]); break;
       case 'agentId': add('has(agents, {agentId:UInt64})', name, filter[name]); break;
-      case 'type': case 'status': case 'severity': add(`has({${name}:Array(String)}, ${name})`, name, filter[name].split(',')); break;
+      case 'id': add('id = {id:UInt64}', name, filter[name]); break;
+      // Only alarms take lists of types (document 4 section 5.3).
+      case 'type': add('has({type:Array(String)}, type)', name, table === 'alarms' ? filter[name].split(',') : [filter[name]]); break;
+      case 'status': case 'severity': add(`has({${name}:Array(String)}, ${name})`, name, filter[name].split(',')); break;
       case 'resolved': conditions.push(filter[name] === 'true' ? "status = 'CLEARED'" : "status != 'CLEARED'"); break;
-      case 'fragmentType': case 'valueFragmentType':
-        add(table === 'measurements' ? `fragment = {${name}:String}` : `has(fragments, {${name}:String})`, name, filter[name]);
+      case 'valueFragmentType': add('fragment = {valueFragmentType:String}', name, filter[name]); break;
+      // Of measurements any property counts, with values or without (section 1.3).
+      case 'fragmentType':
+        add(table === 'measurements' ? '(fragment = {fragmentType:String} OR JSONHas(doc, {fragmentType:String}))' : 'has(fragments, {fragmentType:String})',
+          name, filter[name]);
         break;
       case 'valueFragmentSeries': add('series = {valueFragmentSeries:String}', name, filter[name]); break;
       case 'dateFrom': bound(time, '>=', name); break;
@@ -111,13 +118,18 @@ function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDe
   return { where: conditions.join(' AND '), params };
 }
 
+/** The tables that a statement of ours names. */
+function tablesOf(sql: string): string[] {
+  return Object.keys(TABLES).filter((table) => sql.includes(table));
+}
+
 /** Reads with "read your writes": what was acknowledged before the call is made visible first. */
 export class ClickHouseHistoryReader implements HistoryReader {
   readonly #clickHouse: ClickHouse;
   readonly #writer: ClickHouseHistoryWriter;
-  readonly #makeVisible: (timeoutMs: number) => Promise<void>;
+  readonly #makeVisible: (timeoutMs: number, tables: readonly string[]) => Promise<void>;
 
-  constructor(clickHouse: ClickHouse, writer: ClickHouseHistoryWriter, makeVisible: (timeoutMs: number) => Promise<void>) {
+  constructor(clickHouse: ClickHouse, writer: ClickHouseHistoryWriter, makeVisible: (timeoutMs: number, tables: readonly string[]) => Promise<void>) {
     this.#clickHouse = clickHouse;
     this.#writer = writer;
     this.#makeVisible = makeVisible;
@@ -125,7 +137,7 @@ export class ClickHouseHistoryReader implements HistoryReader {
 
   async query<Row>(sql: string, params: Readonly<Record<string, unknown>>): Promise<Row[]> {
     try {
-      await this.#makeVisible(VISIBLE_TIMEOUT_MS);
+      await this.#makeVisible(VISIBLE_TIMEOUT_MS, tablesOf(sql));
       await this.#writer.createTables();
       return await this.#clickHouse.query<Row>(sql, params);
     } catch (error) {
@@ -135,7 +147,7 @@ export class ClickHouseHistoryReader implements HistoryReader {
 
   async stream(sql: string, params: Readonly<Record<string, unknown>>, format: string): Promise<AsyncIterable<Uint8Array>> {
     try {
-      await this.#makeVisible(VISIBLE_TIMEOUT_MS);
+      await this.#makeVisible(VISIBLE_TIMEOUT_MS, tablesOf(sql));
       await this.#writer.createTables();
       return await this.#clickHouse.stream(sql, params, format);
     } catch (error) {

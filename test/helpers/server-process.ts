@@ -153,7 +153,8 @@ export class ServerProcess {
 
   async ready(): Promise<{ status: number; ready: boolean; parts: Record<string, { ready: boolean; [detail: string]: unknown }> }> {
     const answer = await this.http('GET', '/health/ready');
-    return { status: answer.status, ...answer.json<{ ready: boolean; parts: Record<string, { ready: boolean }> }>() };
+    const { ready, parts } = answer.json<{ ready: boolean; parts: Record<string, { ready: boolean }> }>();
+    return { status: answer.status, ready, parts };
   }
 
   /** Waits until everything acknowledged is in the history store. */

@@ -45,7 +45,8 @@ async function start(t: Test, platform: Platform, history: FakeHistory, options:
   });
   platform.onGroup = (...group) => { projector.offer(...group); };
   await projector.start();
-  t.teardown(() => { documents.isCrashed ||= true; });
+  // Not awaited: what a process that is gone began never ends.
+  t.teardown(() => { void projector.stop(); });
   return { platform, projector, positions, inserted, deletions };
 }
 
@@ -165,7 +166,7 @@ t.test('a crash between any two steps of a block: built again, same token, same 
       let saves = 0;
       documents.crashAfter = (position) => { saves += position === undefined ? 1 : 0; return saves === 2; };
     }
-    void visible(running).catch(() => undefined);
+    void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
     await until(() => documents.isCrashed, step);
     history.before = () => undefined;
     history.after = () => undefined;
@@ -187,7 +188,7 @@ t.test('stopping while a begun block is repeated leaves it for the next start', 
   for (let round = 0; round < 30; round += 1) await measure(running.platform, round, 1);
   const { documents } = running.platform;
   history.after = () => { documents.isCrashed = true; return new Promise(() => undefined); };
-  void visible(running).catch(() => undefined);
+  void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
   await until(() => documents.isCrashed);
   history.after = () => undefined;
   running = await start(t, await running.platform.crash(), history);
@@ -213,8 +214,10 @@ t.test('a DELETE waits for everything before it and for nothing behind it, also 
       await until(() => running.projector.isLagging);
     }
     const remove = (table: string) => platform.request({ kind: COMMAND.DATA_DELETE, key: 't', body: { table, filter: { source: '5' } } });
-    await Promise.all([platform.request(event(701)), measure(platform, 1, 3), remove('events'), platform.request(event(702)), measure(platform, 4, 2),
-      remove('measurements'), platform.request(event(703)), measure(platform, 6, 2)]);
+    // A request is appended a microtask later: so are these, in order with them.
+    const inOrder = async (first: number, count: number): Promise<void> => { await null; await measure(platform, first, count); };
+    await Promise.all([platform.request(event(701)), inOrder(1, 3), remove('events'), platform.request(event(702)), inOrder(4, 2),
+      remove('measurements'), platform.request(event(703)), inOrder(6, 2)]);
     history.before = () => undefined;
     open();
     await visible(running);
@@ -233,7 +236,7 @@ t.test('rows of actors arrive at least once, and the outbox is emptied', async (
   await running.platform.create('5');
   await running.platform.request(event(701));
   history.after = (call) => { if (call.startsWith('events')) { running.platform.documents.isCrashed = true; return new Promise(() => undefined); } };
-  void visible(running).catch(() => undefined);
+  void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
   await until(() => running.platform.documents.isCrashed);
   history.after = () => undefined;
   running = await start(t, await running.platform.crash(), history);
@@ -290,7 +293,7 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
       const id = nextId++;
       platform.request(event(id)).then(() => { acknowledgedEvents.add(id); }, () => undefined);
     } else {
-      void running.projector.visible(platform.journal.lastSeq, 20_000).catch(() => undefined);
+      void running.projector.visible(platform.journal.lastSeq, 1_000).catch(() => undefined);
     }
     await turns(random.below(6));
     if (random.below(40) === 0) platform.documents.isCrashed = true;

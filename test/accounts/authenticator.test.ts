@@ -1,0 +1,115 @@
+/** Logins: slow once, then from the cache until the user changes; the accounts of the first start. */
+import t from 'tap';
+import { CachingAuthenticator } from '../../src/accounts/authenticator.ts';
+import { createFirstAccounts } from '../../src/accounts/first-start.ts';
+import { Tenants } from '../../src/accounts/tenants.ts';
+import type { Documents } from '../../src/actors/documents.ts';
+import { hashPassword } from '../../src/model/password.ts';
+import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
+import { openEnvironment } from '../actors/platform.ts';
+import type { Test } from 'tap';
+
+async function newAuthenticator(t: Test) {
+  const stored = new LmdbDocuments(openEnvironment(t));
+  let reads = 0;
+  const documents: Documents = {
+    get: (...place) => { reads += 1; return stored.get(...place); }, getMany: (...place) => stored.getMany(...place), list: (...place) => stored.list(...place),
+    commit: (...change) => stored.commit(...change), position: () => 0,
+  };
+  const tenants = new Tenants('t1');
+  await tenants.open(documents);
+  let now = 0;
+  const authenticator = new CachingAuthenticator({ documents, tenants, refusals: { count: () => undefined }, now: () => now });
+  const put = async (userName: string, password: string, extra: object = {}, tenant = 't1'): Promise<void> => {
+    const user = { userName, password: await hashPassword(password), roles: ['R'], enabled: true, doc: '{}', ...extra };
+    await stored.commit([{ collection: 'user', tenant: tenants.byId(tenant)?.number ?? 0, id: userName, value: JSON.stringify(user) }], undefined);
+  };
+  return { authenticator, documents, tenants, put, reads: () => reads, pass: (ms: number) => { now += ms; } };
+}
+
+t.test('the right password of an enabled user, in the tenant that is named or the default one', async (t) => {
+  const { authenticator, put } = await newAuthenticator(t);
+  await put('ada', 'right');
+  await put('bob', 'bobs', { enabled: false });
+  await put('ada', 'other', {}, 'management');
+  const check = async (user: string, password: string, tenant: string | undefined): Promise<void> => {
+    t.equal((await authenticator.authenticate(user, password))?.tenant, tenant, `${user.slice(0, 30)} ${password}`);
+  };
+  await check('ada', 'right', 't1');
+  await check('t1/ada', 'right', 't1');
+  await check('management/ada', 'other', 'management');
+  await check('management/ada', 'right', undefined);
+  await check('ada', 'wrong', undefined);
+  await check('ada', '', undefined);
+  await check('bob', 'bobs', undefined);
+  await check('eve', 'right', undefined);
+  await check('t2/ada', 'right', undefined);
+  for (const user of ['', '/', 't1/', '/ada', 't1/ada/', 'x'.repeat(1_899), 'ä'.repeat(1_800), 'x'.repeat(60_000)]) await check(user, 'right', undefined);
+  t.same(await authenticator.authenticate('ada', 'right'), { tenant: 't1', tenantNumber: 2, userName: 'ada', roles: new Set(['R']) });
+});
+
+t.test('checked once, then at once from the cache, until it is too old', async (t) => {
+  const { authenticator, put, reads, pass } = await newAuthenticator(t);
+  await put('ada', 'right');
+  const before = reads();
+  const answers = await Promise.all(Array.from({ length: 500 }, () => authenticator.authenticate('ada', 'right')));
+  t.ok(answers.every((answer) => answer?.userName === 'ada'));
+  t.equal(reads(), before + 1, 'one check for all who come at once');
+  t.notOk(authenticator.authenticate('ada', 'right') instanceof Promise);
+  t.ok(authenticator.authenticate('ada', 'wrong') instanceof Promise, 'another password is another entry');
+  pass(11 * 60_000);
+  t.ok(authenticator.authenticate('ada', 'right') instanceof Promise);
+  await Promise.all([authenticator.authenticate('ada', 'right'), authenticator.authenticate('ada', 'wrong')]);
+  await put('a\nb', 'c');
+  await put('a', 'b\nc');
+  t.equal((await authenticator.authenticate('a', 'b\nc'))?.userName, 'a');
+  t.equal((await authenticator.authenticate('a\nb', 'c'))?.userName, 'a\nb', 'a line feed does not make two accounts one');
+});
+
+t.test('a changed user is forgotten, also by the checks under way', async (t) => {
+  const { authenticator, put } = await newAuthenticator(t);
+  await put('ada', 'right');
+  await put('bob', 'bobs');
+  await authenticator.authenticate('ada', 'right');
+  await authenticator.authenticate('bob', 'bobs');
+  const { generation } = authenticator;
+  const underWay = authenticator.authenticate('ada', 'right');
+  await put('ada', 'new');
+  authenticator.forget(2, 'ada');
+  t.ok(authenticator.generation > generation);
+  await underWay;
+  t.equal(await authenticator.authenticate('ada', 'right'), undefined);
+  t.equal((await authenticator.authenticate('ada', 'new'))?.userName, 'ada');
+  t.notOk(authenticator.authenticate('bob', 'bobs') instanceof Promise, 'others stay');
+  await put('cyd', 'old');
+  const old = authenticator.authenticate('cyd', 'old');
+  await Promise.resolve();
+  await put('cyd', 'old', { enabled: false });
+  authenticator.forget(2, 'cyd');
+  t.equal(await authenticator.authenticate('cyd', 'old'), undefined, 'who comes after the change does not join the check from before it');
+  await old;
+  t.equal(await authenticator.authenticate('cyd', 'old'), undefined, 'nor does its result stay');
+});
+
+t.test('first accounts: generated or configured, kept, replaced on demand', async (t) => {
+  const { authenticator, documents, tenants } = await newAuthenticator(t);
+  const settings = { adminUser: 'admin', managementUser: 'admin' };
+  const first = await createFirstAccounts(documents, tenants, { ...settings, bootstrapPassword: 'boot' });
+  t.ok(first.isFirstStart);
+  t.same([...first.generated.keys()], ['t1/admin', 'management/admin']);
+  for (const [account, password] of first.generated) {
+    t.match(password, /^[a-km-np-z2-9]{16}$/);
+    t.ok((await authenticator.authenticate(account, password))?.roles.has('ROLE_INVENTORY_ADMIN'), account);
+  }
+  t.same((await authenticator.authenticate('management/devicebootstrap', 'boot'))?.roles, new Set(['ROLE_DEVICE_BOOTSTRAP']));
+  const second = await createFirstAccounts(documents, tenants, settings);
+  t.same([second.isFirstStart, second.generated.size], [false, 0]);
+  t.ok(await authenticator.authenticate('admin', first.generated.get('t1/admin') as string), 'passwords stay');
+  const all = { ...settings, adminPassword: 'a', managementPassword: 'm', bootstrapPassword: 'b' };
+  for (let round = 0; round < 2; round += 1) t.notOk((await createFirstAccounts(documents, tenants, all)).isFirstStart, 'configured passwords make no first start');
+  authenticator.forget(2, 'admin');
+  t.ok(await authenticator.authenticate('admin', 'a'));
+  const again = new Tenants('t1');
+  await again.open(documents);
+  t.same([...again.all].map(({ id, number }) => [id, number]), [['management', 1], ['t1', 2]]);
+});

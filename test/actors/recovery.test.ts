@@ -1,0 +1,141 @@
+/** What was journaled takes effect exactly once, wherever the process ends, and whether the store answers at once or later. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { encodeCommand } from '../../src/ingest/command-record.ts';
+import { LmdbJournal } from '../../src/store/lmdb-journal.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import type { Sent } from './platform.ts';
+import { NOW, Platform, openEnvironment, openPlatform, until } from './platform.ts';
+
+const ensure = (externalId: string, id: string, parent?: string): Sent => ({ kind: COMMAND.DEVICE_ENSURE, key: `x:c8y_Serial\n${externalId}`, body: {
+  type: 'c8y_Serial', externalId, id, owner: 'ada', doc: '{"com_cumulocity_model_Agent":{}}', ...(parent ? { parent: { id: parent, kind: 'childDevices' } } : {}) } });
+const alarm = (id: string, source: number): Sent => ({ kind: COMMAND.ALARM_CREATE, key: source,
+  body: { id, type: 'A', time: NOW, severity: 'MAJOR', status: 'ACTIVE', doc: '{"type":"A","time":"2024-01-01"}', user: 'ada' } });
+
+/** One step after the other; within a step all at once. Each step is journaled before the next begins. */
+const STEPS: readonly (readonly Sent[])[] = [
+  [ensure('a', '11'), ensure('a', '12'), ensure('b', '13')],
+  [ensure('c', '14', '11'), alarm('21', 11), alarm('22', 11), alarm('23', 13)],
+  [{ kind: COMMAND.CHILD_ADD, key: 13, body: { kind: 'childAssets', parent: '13', child: '14' } },
+    { kind: COMMAND.EVENT_CREATE, key: 11, body: { id: '31', type: 'T', time: NOW, doc: '{"type":"T"}', managedObjectDoc: '{"c8y_Position":{}}' } },
+    { kind: COMMAND.OPERATION_CREATE, key: 14, body: { id: '41', doc: '{"x":{}}', user: 'ada' } }, alarm('24', 11)],
+  [{ kind: COMMAND.MANAGED_OBJECT_DELETE, key: 13, body: {} }, alarm('25', 13), ensure('b', '15')],
+];
+
+async function run(platform: Platform, from = 0): Promise<number> {
+  for (let step = from; step < STEPS.length; step += 1) {
+    const before = platform.group.lastAppendedSeq;
+    void Promise.allSettled(STEPS[step].map((sent) => platform.request(sent)));
+    await until(() => platform.journal.lastSeq >= before + STEPS[step].length || platform.documents.isCrashed);
+    if (platform.journal.lastSeq < before + STEPS[step].length) return step;
+    if (!await platform.settled()) return step + 1;
+  }
+  return STEPS.length;
+}
+
+async function uninterrupted(t: Test, isAsync = false): Promise<Platform> {
+  const platform = openPlatform(t, { isAsync });
+  await run(platform);
+  return platform;
+}
+
+t.test('replies and notifications come when the state is committed', async (t) => {
+  const platform = openPlatform(t);
+  for (let id = 100; id < 130; id += 1) {
+    const { doc } = await platform.create(String(id));
+    t.equal(platform.stored.get('managedObject', 1, String(id)), doc);
+  }
+  t.equal(platform.notifications.length, 30);
+  t.ok(platform.notifications.every(({ committedSeq }, index) => committedSeq >= index + 1));
+  platform.documents.crashBefore = () => true;
+  let isAnswered = false;
+  void platform.create('200').then(() => { isAnswered = true; });
+  await until(() => platform.documents.isCrashed);
+  const next = await (await platform.crash()).recover();
+  t.notOk(isAnswered, 'no answer without a commit');
+  t.equal(platform.notifications.length, 30);
+  t.match(next.get('managedObject', '200'), { id: '200' }, 'what is in the journal is done at the next start');
+});
+
+t.test('follow-ups take effect exactly once, whichever commit the process ends before or after', async (t) => {
+  const want = (await uninterrupted(t)).snapshot();
+  for (const side of ['crashBefore', 'crashAfter'] as const) {
+    for (let ending = 1; ending <= 14; ending += 1) {
+      let platform = openPlatform(t);
+      let commits = 0;
+      platform.documents[side] = () => { commits += 1; return commits === ending; };
+      let step = await run(platform);
+      for (let again = 0; platform.documents.isCrashed && again < 5; again += 1) {
+        platform = await platform.crash();
+        // Ends once more, in the middle of the recovery.
+        let recovering = 0;
+        if (again === 0) platform.documents[side] = () => { recovering += 1; return recovering === 1 + ending % 3; };
+        await platform.recover();
+        if (!platform.documents.isCrashed) step = await run(platform, step);
+      }
+      t.same(platform.snapshot(), want, `${side} ${ending}`);
+      t.same(platform.ids('pending', '', 0), []);
+    }
+  }
+});
+
+t.test('follow-ups of a replay are appended behind it: an end in between skips nothing', async (t) => {
+  const count = 20;
+  for (let ending = 1; ending < 30; ending += 4) {
+    const environment = openEnvironment(t);
+    const journal = new LmdbJournal(environment);
+    for (let seq = 1; seq <= count; seq += 1) {
+      await journal.append(seq, encodeCommand({ tenant: 1, mode: 0, receivedAt: NOW, ...ensure(`d${seq}`, String(300 + seq)) }), 1);
+    }
+    let platform = new Platform(environment);
+    let commits = 0;
+    platform.documents.crashAfter = () => { commits += 1; return commits === ending; };
+    await platform.recover();
+    if (platform.documents.isCrashed) platform = await (await platform.crash()).recover();
+    t.equal(platform.ids('managedObject').length, count, `ended after commit ${ending}`);
+    t.equal(platform.ids('externalIdsOf').length, count);
+  }
+});
+
+async function copyJournal(from: Platform['environment'], to: Platform['environment']): Promise<void> {
+  const source = new LmdbJournal(from);
+  const target = new LmdbJournal(to);
+  for (let seq = 1; ;) {
+    const batch = source.read(seq);
+    if (!batch) return;
+    let count = 0;
+    for (let at = 0; at < batch.records.length; at += batch.records.readUInt32LE(at)) count += 1;
+    await target.append(batch.firstSeq, batch.records, count);
+    seq = batch.firstSeq + count;
+  }
+}
+
+t.test('the whole journal replayed gives the same documents, each time', async (t) => {
+  const done = await uninterrupted(t);
+  for (let round = 0; round < 2; round += 1) {
+    const environment = openEnvironment(t);
+    await copyJournal(done.environment, environment);
+    const platform = await new Platform(environment).recover();
+    t.same(platform.snapshot(), done.snapshot());
+    t.same(await (await platform.crash()).recover().then((next) => next.snapshot()), done.snapshot(), 'and a further start changes nothing');
+  }
+});
+
+t.test('a store that answers later: the same documents, each actor in order', async (t) => {
+  const want = (await uninterrupted(t)).snapshot();
+  t.same((await uninterrupted(t, true)).snapshot(), want);
+  const platform = openPlatform(t, { isAsync: true });
+  await Promise.all([5, 6, 7].map((id) => platform.create(String(id))));
+  const order: string[] = [];
+  const sent = Array.from({ length: 60 }, (_, index) => platform.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: 5 + index % 3,
+    body: { doc: `{"n":${index}}`, mayChangeOwner: false } }).then(({ doc }) => { order.push(`${5 + index % 3} ${(JSON.parse(doc) as { n: number }).n}`); }));
+  await Promise.all(sent);
+  for (const id of [5, 6, 7]) {
+    const own = order.filter((entry) => entry.startsWith(`${id} `)).map((entry) => Number(entry.slice(2)));
+    t.same(own, [...own].sort((a, b) => a - b));
+    t.match(platform.get('managedObject', String(id)), { n: 57 + id - 5 });
+  }
+  const alarms = await Promise.all(Array.from({ length: 20 }, (_, index) => platform.request(alarm(String(800 + index), 5))));
+  t.same(alarms.map(({ doc }) => (JSON.parse(doc) as { count: number }).count), Array.from({ length: 20 }, (_, index) => index + 1));
+  t.equal(platform.actors.mailboxCount, 0, 'idle actors leave memory');
+});

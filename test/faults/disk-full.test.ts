@@ -1,0 +1,143 @@
+/** The disk is nearly full: writes are refused with the limit's name, reads work, nothing breaks; with room again all goes on. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { until } from '../helpers/setup-command.ts';
+import { readHistory, ServerProcess } from '../helpers/server-process.ts';
+import { RawMqtt } from '../helpers/server-process-mqtt.ts';
+import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
+
+t.setTimeout(120_000);
+
+const MIB = 1_048_576;
+const DISK_BYTES = 512 * MIB;
+const FREE_MIN_BYTES = 128 * MIB;
+/** What is left above the limit before the load begins. */
+const ROOM_BYTES = 24 * MIB;
+
+t.test('less free space than --disk-free-min-bytes', async (t) => {
+  const server = await new ServerProcess(t).start();
+  const device = await server.createDevice('full');
+  const body = { source: { id: device }, time: new Date().toISOString(), type: 'x', fault: { n: { value: 1 } } };
+  t.equal((await server.http('POST', '/measurement/measurements', body)).status, 201);
+  t.equal((await server.terminate()).code, 0);
+  const { bavail, bsize } = statfsSync(server.data);
+  await server.start({ args: ['--disk-free-min-bytes', String(bavail * bsize * 2)] });
+  const writes: [string, string, object][] = [
+    ['POST', '/measurement/measurements', body], ['POST', '/inventory/managedObjects', { name: 'x' }],
+    ['POST', '/event/events', { source: { id: device }, type: 'x', text: 'x', time: body.time }], ['PUT', `/inventory/managedObjects/${device}`, { name: 'y' }],
+  ];
+  for (const [method, path, document] of writes) {
+    const answer = await server.http(method, path, document);
+    t.equal(answer.status, 503, `${method} ${path}`);
+    t.match(answer.json<object>(), { error: /^general\//, message: /disk\/free-bytes|The disk has less/ }, 'the body names the limit');
+  }
+  const client = await RawMqtt.connect(server.mqttPort, { clientId: 'full', version: 5 });
+  client.publish('s/us', '200,a,b,1', 1, 1);
+  await until('the client is disconnected', () => client.isClosed, 10_000);
+  t.equal(client.disconnectCode, 0x97, 'MQTT 5.0: Quota exceeded');
+  t.match(client.disconnectReason, /disk/, 'the reason says which');
+  t.strictSame(await measurementsOf(server, device), [1], 'reads work');
+  t.equal((await server.http('GET', `/inventory/managedObjects/${device}`)).status, 200, 'reads work');
+  const health = await server.ready();
+  t.equal(health.status, 503);
+  t.equal(health.parts['disk'].ready, false, '/health/ready names the disk');
+  t.ok(await server.metric('millrace_refusals_total{limit="disk/free-bytes"}') > 0, 'refusals are counted');
+  t.equal((await server.terminate()).code, 0);
+  await server.start({ args: [] });
+  t.equal((await server.http('POST', '/measurement/measurements', body)).status, 201, 'works again without the limit');
+});
+
+/** A file system of its own, unmounted after the test. @returns undefined when that is not possible here. */
+function smallDisk(t: { teardown(action: () => void): void }): string | undefined {
+  const path = mkdtempSync(join(tmpdir(), 'millrace-disk-'));
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', path]).status !== 0) {
+    rmdirSync(path);
+    return undefined;
+  }
+  t.teardown(() => {
+    spawnSync('umount', ['-l', path]);
+    rmdirSync(path);
+  });
+  return path;
+}
+
+const freeBytes = (path: string): number => { const { bavail, bsize } = statfsSync(path); return bavail * bsize; };
+
+function ballast(path: string, leaveBytes: number): () => void {
+  const file = join(path, 'ballast');
+  const bytes = freeBytes(path) - leaveBytes;
+  if (bytes > 0) writeFileSync(file, Buffer.alloc(bytes));
+  return () => rmSync(file, { force: true });
+}
+
+t.test('a small disk is filled under load', async (t) => {
+  const path = smallDisk(t);
+  if (path === undefined) { t.skip('a tmpfs cannot be mounted here (needs root)'); return; }
+  const server = await new ServerProcess(t, { data: join(path, 'data') }).start({ args: ['--disk-free-min-bytes', String(FREE_MIN_BYTES)] });
+  const { pid } = server;
+  const devices = [new DeviceSender(server, 'disk-0', { gapMs: 4 }), new DeviceSender(server, 'disk-1', { gapMs: 4 })];
+  const many = [new HttpSender(server, 'many-0', 1_000), new HttpSender(server, 'many-1', 1_000)];
+  for (const sender of many) await sender.open();
+  const runs = [...devices, ...many].map((sender) => sender.run());
+  await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => lastAckMs > 0));
+  const remove = ballast(path, FREE_MIN_BYTES + ROOM_BYTES);
+  await until('writes are refused', () => many.every(({ otherAnswers }) => otherAnswers.size > 0), 60_000);
+  t.comment(`refused with ${freeBytes(path)} bytes free; ${many.map(({ collections }) => collections.acknowledged.size).join(' ')} collections`);
+  t.ok(freeBytes(path) > FREE_MIN_BYTES / 4, 'refused well before the end');
+  for (const { otherAnswers } of many) for (const [what] of otherAnswers) t.match(what, /^503 .*(disk\/free-bytes|The disk has less)/);
+  t.equal((await server.http('GET', '/inventory/managedObjects?pageSize=5')).status, 200, 'reads work');
+  const before = many.map(({ collections }) => collections.acknowledged.size);
+  remove();
+  await until('writes are taken again', () => many.every(({ collections }, index) => collections.acknowledged.size > before[index] + 2), 30_000);
+  const beforeDevices = devices.map(({ acknowledgedCount }) => acknowledgedCount);
+  await until('devices are acknowledged again', () => devices.every(({ acknowledgedCount }, index) => acknowledgedCount > beforeDevices[index] + 20), 30_000);
+  for (const sender of [...devices, ...many]) sender.stop();
+  await Promise.all(runs);
+  t.equal(server.pid, pid);
+  t.ok(server.isAlive, 'no crash');
+  await server.caughtUp();
+  await checkAccount(t, server, devices, many);
+});
+
+t.test('somebody else takes all space while writes are taken', async (t) => {
+  const path = smallDisk(t);
+  if (path === undefined) { t.skip('a tmpfs cannot be mounted here (needs root)'); return; }
+  const server = await new ServerProcess(t, { data: join(path, 'data') }).start({ args: ['--disk-free-min-bytes', String(FREE_MIN_BYTES)] });
+  const devices = [new DeviceSender(server, 'gone-0', { mixed: true, gapMs: 4 }), new DeviceSender(server, 'gone-1', { gapMs: 4 })];
+  const many = [new HttpSender(server, 'many', 1_000, { gapMs: 20 })];
+  for (const sender of many) await sender.open();
+  const runs = [...devices, ...many].map((sender) => sender.run());
+  await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => lastAckMs > 0));
+  // Faster than the guard looks: for up to a second writes meet a disk without any room.
+  const remove = ballast(path, 0);
+  await until('writes are refused, or the server has ended', () => !server.isAlive || many[0].otherAnswers.size > 0, 20_000);
+  const survived = server.isAlive;
+  t.comment(survived ? 'the server went on' : `the server ended: ${server.stderr.split('\n').filter((line) => /"level":[56]0/.test(line)).slice(-3).join('\n').slice(0, 1_500)}`);
+  remove();
+  if (!survived) await server.start();
+  for (const device of devices) {
+    const before = device.acknowledgedCount;
+    await until('devices are acknowledged again', () => device.acknowledgedCount > before + 20, 30_000);
+  }
+  for (const sender of [...devices, ...many]) sender.stop();
+  await Promise.all(runs);
+  t.ok(survived, 'no crash');
+  await server.caughtUp();
+  await checkAccount(t, server, devices, many);
+});
+
+async function checkAccount(t: Test, server: ServerProcess, devices: readonly DeviceSender[], many: readonly HttpSender[]): Promise<void> {
+  const problems: string[] = [];
+  const ids = new Map<string, number>(many.map((sender) => [sender.name, Number(sender.device)]));
+  for (const device of devices) ids.set(device.name, Number(await server.deviceOf(device.name)));
+  t.equal((await server.terminate()).code, 0, 'stops in order');
+  const rows = await readHistory<{ source: number; value: number }>(server.data, `SELECT source, value FROM measurements ORDER BY seq`);
+  const valuesOf = (name: string): number[] => rows.filter(({ source }) => source === ids.get(name)).map(({ value }) => value);
+  for (const device of devices) problems.push(...account(device.name, device.measurements, valuesOf(device.name)));
+  for (const sender of many) problems.push(...account(sender.name, sender.ledger, valuesOf(sender.name)));
+  t.strictSame(problems, [], `the account of ${rows.length} measurements is exact`);
+}

@@ -1,0 +1,172 @@
+/** QoS 2 exactly once and queued operations over dropped connections and kill -9 of the server. */
+import t from 'tap';
+import { until } from '../helpers/setup-command.ts';
+import { delay, seeded, ServerProcess } from '../helpers/server-process.ts';
+import { RawMqtt } from '../helpers/server-process-mqtt.ts';
+import { account, Ledger, measurementsOf } from '../helpers/server-process-load.ts';
+
+t.setTimeout(120_000);
+
+const KILLS = 3;
+const PACKET_IDS = 7;
+
+/** Sends one message after the other at QoS 2 until it has PUBCOMP, over as many connections as it takes. */
+class ExactlyOnceSender {
+  readonly ledger = new Ledger();
+  readonly problems: string[] = [];
+  drops = 0;
+  isStopped = false;
+  readonly #server: ServerProcess;
+  readonly #name: string;
+  readonly #random: () => number;
+  readonly #version: 4 | 5;
+  #hadSession = false;
+
+  constructor(server: ServerProcess, name: string, random: () => number, version: 4 | 5) {
+    this.#server = server;
+    this.#name = name;
+    this.#random = random;
+    this.#version = version;
+  }
+
+  async run(): Promise<void> {
+    let client: RawMqtt | undefined;
+    while (!this.isStopped) {
+      const number = this.ledger.next();
+      const packetId = number % PACKET_IDS + 1;
+      // What a client keeps: PUBLISH until PUBREC, then PUBREL until PUBCOMP.
+      let isReceived = false;
+      let isComplete = false;
+      for (let attempt = 0; !isComplete; attempt += 1) {
+        client = client === undefined || client.isClosed ? await this.#connect() : client;
+        const step = isReceived ? 'pubrel' : 'publish';
+        const answered = this.#answer(client, packetId, step);
+        if (isReceived) client.pubrel(packetId);
+        else client.publish('s/us', `200,fault,n,${number}`, 2, packetId, attempt > 0);
+        if (this.#random() < 0.1) {
+          // Without waiting for the answer; sometimes it is on its way already.
+          this.drops += 1;
+          await delay(this.#random() * 6);
+          client.drop();
+        }
+        if (!await answered) continue;
+        if (isReceived) isComplete = true;
+        isReceived = true;
+        if (this.#random() < 0.1) { this.drops += 1; client.drop(); }
+      }
+      this.ledger.acknowledged.add(number);
+    }
+    client?.drop();
+  }
+
+  /** @returns false when the connection ended before the answer. */
+  #answer(client: RawMqtt, packetId: number, step: 'publish' | 'pubrel'): Promise<boolean> {
+    return new Promise((done) => {
+      if (client.isClosed) { done(false); return; }
+      client.onClose = () => done(false);
+      const onAnswer = (id: number): void => { if (id === packetId) done(true); };
+      client.onPubrec = step === 'publish' ? onAnswer : undefined;
+      client.onPubcomp = step === 'pubrel' ? onAnswer : undefined;
+    });
+  }
+
+  async #connect(): Promise<RawMqtt> {
+    for (;;) {
+      try {
+        const client = await RawMqtt.connect(this.#server.mqttPort, { clientId: this.#name, clean: false, version: this.#version });
+        if (this.#hadSession && !client.sessionPresent) this.problems.push(`${this.#name}: the session is gone`);
+        this.#hadSession = true;
+        return client;
+      } catch { await delay(20); }
+    }
+  }
+}
+
+t.test('QoS 2 is exactly once over dropped connections and kill -9', async (t) => {
+  const random = seeded(t);
+  const server = await new ServerProcess(t).start();
+  const senders = ([4, 5, 4] as const).map((version, index) => new ExactlyOnceSender(server, `twice-${index}`, random, version));
+  const runs = senders.map((sender) => sender.run());
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const before = senders.map(({ ledger }) => ledger.acknowledged.size);
+    await until('messages are completed', () => senders.every(({ ledger }, index) => ledger.acknowledged.size > before[index] + 60), 30_000);
+    await delay(random() * 300);
+    await server.kill();
+    await server.start();
+  }
+  const before = senders.map(({ ledger }) => ledger.acknowledged.size);
+  await until('messages are completed', () => senders.every(({ ledger }, index) => ledger.acknowledged.size > before[index] + 60), 30_000);
+  for (const sender of senders) sender.isStopped = true;
+  await Promise.all(runs);
+  t.comment(`completed ${senders.map(({ ledger }) => ledger.acknowledged.size).join(' ')}, connections dropped ${senders.map(({ drops }) => drops).join(' ')}`);
+  const problems = senders.flatMap((sender) => sender.problems);
+  for (const [index, { ledger }] of senders.entries()) {
+    t.equal(ledger.acknowledged.size, ledger.sent, 'every message was completed');
+    problems.push(...account(`twice-${index}`, ledger, await measurementsOf(server, await server.deviceOf(`twice-${index}`) ?? '')));
+  }
+  t.strictSame(problems, [], 'each is counted once');
+});
+
+t.test('an operation for a device that is away arrives after kill -9, once', async (t) => {
+  const server = await new ServerProcess(t).start();
+  const serial = 'sleeper';
+  const first = await RawMqtt.connect(server.mqttPort, { clientId: serial, clean: false });
+  await first.subscribe('s/ds');
+  const acknowledged = new Promise<void>((done) => { first.onPuback = () => done(); });
+  first.publish('s/us', '114,c8y_Restart', 1, 1);
+  await acknowledged;
+  const device = await server.deviceOf(serial) ?? '';
+  first.disconnect();
+  await until('the connection is closed', () => first.isClosed);
+  const answer = await server.http('POST', '/devicecontrol/operations', { deviceId: device, description: 'away', c8y_Restart: {} }, { accept: 'application/json' });
+  t.equal(answer.status, 201);
+  const { id } = answer.json<{ id: string }>();
+  await server.kill();
+  await server.start();
+
+  const rowsOf = (client: RawMqtt): string[] => client.received.filter(({ topic }) => topic === 's/ds').map(({ payload }) => String(payload));
+  const second = await RawMqtt.connect(server.mqttPort, { clientId: serial, clean: false });
+  t.equal(second.sessionPresent, true, 'the session survived');
+  await until('the operation arrives', () => rowsOf(second).length > 0, 10_000);
+  // What was sent before the answer to this has arrived before it.
+  await roundTrip(second, '501,c8y_Restart');
+  t.strictSame(rowsOf(second), [`510,${serial}`], 'once');
+  t.equal((await server.http('GET', `/devicecontrol/operations/${id}`)).json<{ status: string }>().status, 'EXECUTING');
+  await roundTrip(second, '503,c8y_Restart');
+  second.drop();
+  await server.kill();
+  await server.start();
+  const third = await RawMqtt.connect(server.mqttPort, { clientId: serial, clean: false });
+  await roundTrip(third, '200,a,b,1');
+  t.strictSame(rowsOf(third), [], 'not again when it is done');
+  t.equal((await server.http('GET', `/devicecontrol/operations/${id}`)).json<{ status: string }>().status, 'SUCCESSFUL');
+  third.drop();
+});
+
+t.test('an operation that was sent and not acknowledged comes again after kill -9', async (t) => {
+  const server = await new ServerProcess(t).start();
+  const serial = 'silent';
+  const first = await RawMqtt.connect(server.mqttPort, { clientId: serial, clean: false });
+  first.onPublish = () => false;
+  await first.subscribe('s/ds');
+  await roundTrip(first, '114,c8y_Restart');
+  const device = await server.deviceOf(serial) ?? '';
+  t.equal((await server.http('POST', '/devicecontrol/operations', { deviceId: device, c8y_Restart: {} })).status, 201);
+  await until('the operation arrives', () => first.received.some(({ topic }) => topic === 's/ds'), 10_000);
+  await server.kill();
+  await server.start();
+  const second = await RawMqtt.connect(server.mqttPort, { clientId: serial, clean: false });
+  await until('the operation arrives again', () => second.received.some(({ topic }) => topic === 's/ds'), 10_000);
+  await roundTrip(second, '200,a,b,1');
+  const rows = second.received.filter(({ topic }) => topic === 's/ds').map(({ payload }) => String(payload));
+  t.strictSame(rows, [`510,${serial}`], 'once on this connection');
+  second.drop();
+});
+
+async function roundTrip(client: RawMqtt, payload: string): Promise<void> {
+  await new Promise<void>((done, fail) => {
+    client.onPuback = () => done();
+    client.onClose = () => fail(new Error('the connection was closed'));
+    client.publish('s/us', payload, 1, 9);
+  });
+}

@@ -1,0 +1,68 @@
+/** SIGTERM under load: in order, in time, nothing acknowledged is missing. */
+import t from 'tap';
+import { until } from '../helpers/setup-command.ts';
+import { delay, ServerProcess, signal } from '../helpers/server-process.ts';
+import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
+
+t.setTimeout(120_000);
+
+/** What the requirement says. */
+const STOP_MAX_MS = 5_000;
+const ROUNDS = 3;
+
+t.test('SIGTERM under load', async (t) => {
+  const server = await new ServerProcess(t).start();
+  const devices = Array.from({ length: 3 }, (_, index) => new DeviceSender(server, `term-${index}`, { gapMs: 2 }));
+  const single = new HttpSender(server, 'single', 1);
+  await single.open();
+  const runs = [...devices, single].map((sender) => sender.run());
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => Date.now() - lastAckMs < 300));
+    await delay(500);
+    const { code, durationMs } = await server.terminate();
+    t.equal(code, 0, 'exit code 0');
+    t.ok(durationMs < STOP_MAX_MS, `within 5 s (${durationMs} ms)`);
+    await server.start();
+  }
+  for (const sender of [...devices, single]) sender.stop();
+  await Promise.all(runs);
+  const problems: string[] = [];
+  for (const device of devices) problems.push(...account(device.name, device.measurements, await measurementsOf(server, await server.deviceOf(device.name) ?? '')));
+  problems.push(...account(single.name, single.ledger, await measurementsOf(server, single.device)));
+  t.strictSame(problems, [], 'the account is exact');
+});
+
+t.test('a second SIGTERM ends at once', async (t) => {
+  /** A repetition within this time is the echo of npm. */
+  const ECHO_MS = 400;
+  const server = await new ServerProcess(t).start();
+  await server.createDevice('waits');
+  await server.caughtUp();
+  const clickHouse = server.clickHousePid() ?? 0;
+  // Stands still: stopping in order has to wait.
+  signal(clickHouse, 'SIGSTOP');
+  await server.createDevice('not in the history yet');
+  signal(server.pid, 'SIGTERM');
+  await delay(ECHO_MS * 2);
+  t.ok(server.isAlive, 'is still stopping');
+  const { code, durationMs } = await server.terminate();
+  t.equal(code, 1);
+  t.ok(durationMs < 500, `at once (${durationMs} ms)`);
+  signal(clickHouse, 'SIGCONT');
+  await server.start();
+  const { text } = await server.http('GET', '/inventory/managedObjects?pageSize=100');
+  t.match(text, /not in the history yet/, 'what was acknowledged is there');
+});
+
+t.test('SIGTERM while ClickHouse stands still ends in time', async (t) => {
+  const server = await new ServerProcess(t).start();
+  const clickHouse = server.clickHousePid() ?? 0;
+  signal(clickHouse, 'SIGSTOP');
+  await server.createDevice('kept in the journal');
+  const { durationMs } = await server.terminate();
+  t.ok(durationMs < STOP_MAX_MS, `within 5 s (${durationMs} ms)`);
+  signal(clickHouse, 'SIGCONT');
+  await server.start();
+  const { text } = await server.http('GET', '/inventory/managedObjects?pageSize=100');
+  t.match(text, /kept in the journal/, 'what was acknowledged is there');
+});
