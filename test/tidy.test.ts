@@ -7,7 +7,9 @@ import { ROOT } from './helpers/setup-command.ts';
 /** Left out where its own examples would count. */
 const THIS_FILE = 'test/tidy.test.ts';
 
-const LINE_LENGTH_MAX = 140;
+/** Tests have tables of cases, a line each. */
+const LINE_LENGTH_MAX = 160;
+const TEST_LINE_LENGTH_MAX = 220;
 const FILE_LINES_MAX = 500;
 
 /** Flat tables: a row is a line, however long, and there are as many as there are. */
@@ -200,7 +202,7 @@ t.test('lines and files are short', async (t) => {
   const checked = ALL.filter((source) => !FLAT_TABLES.has(source.path));
   t.same(checked.flatMap((source) => source.text.split('\n')
     .map((line, index) => ({ at: `${source.path}:${index + 1}`, length: [...line].length }))
-    .filter(({ length }) => length > LINE_LENGTH_MAX).map(({ at, length }) => `${at} has ${length} characters`)), []);
+    .filter(({ at, length }) => length > (at.startsWith('test/') ? TEST_LINE_LENGTH_MAX : LINE_LENGTH_MAX)).map(({ at, length }) => `${at} has ${length} characters`)), []);
   t.same(checked.map((source) => ({ path: source.path, lines: source.text.split('\n').length - 1 }))
     .filter(({ lines }) => lines > FILE_LINES_MAX).map(({ path, lines }) => `${path} has ${lines} lines`), []);
 });

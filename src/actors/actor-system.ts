@@ -31,7 +31,7 @@ interface Reply { resolve: (answer: unknown) => void; reject: (error: Error) => 
 /** One journal group on its way through the actors. */
 interface Group {
   readonly lastSeq: number;
-  /** Handled again after a restart: its follow-ups wait for `resumeFollowUps`, as their numbers come behind what is still to be replayed. */
+  /** Handled again after a restart: follow-ups wait for `resumeFollowUps`, their numbers come behind what is still to be replayed. */
   readonly isReplay: boolean;
   outstanding: number;
   readonly contexts: ActorContext[];

@@ -69,7 +69,8 @@ export function removeParent(context: ActorContext, link: ChildLink): undefined 
   context.remove('parents', key);
   const text = context.get('managedObject', link.child);
   if (text !== undefined) {
-    const others = context.list('parents', `${link.child}\n`).filter((entry) => entry.id !== key).map((entry) => entry.id.slice(entry.id.lastIndexOf('\n') + 1));
+    const others = context.list('parents', `${link.child}\n`).filter((entry) => entry.id !== key)
+      .map((entry) => entry.id.slice(entry.id.lastIndexOf('\n') + 1));
     context.row(managedObjectRow(context.command, link.child, splitMembers(text), [...new Set(others)]));
   }
   return undefined;

@@ -42,7 +42,8 @@ export class ActorContext {
   /** @throws PlatformError when the id (a type, an external ID, a session) is longer than the stores take. */
   put(collection: Collection, id: string, value: string): void {
     if (id.length * 3 > ID_BYTES_MAX && Buffer.byteLength(id) > ID_BYTES_MAX) {
-      throw new PlatformError('validation/invalid-field', { area: 'general', name: collection, value: id, limit: `at most ${ID_BYTES_MAX} bytes` });
+      const limit = `at most ${ID_BYTES_MAX} bytes`;
+      throw new PlatformError('validation/invalid-field', { area: 'general', name: collection, value: id, limit });
     }
     this.changes.push({ collection, tenant: this.command.tenant, id, value });
   }

@@ -16,7 +16,8 @@ function bind(context: ActorContext, body: ExternalIdBind): void {
   // The longer key, at the managed object, must fit too: its actor could only refuse what is bound already.
   const note = `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`;
   if (Buffer.byteLength(note) > ID_BYTES_MAX) {
-    throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: body.externalId, limit: `at most ${ID_BYTES_MAX} bytes` });
+    const limit = `at most ${ID_BYTES_MAX} bytes`;
+    throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: body.externalId, limit });
   }
   context.put('externalId', externalIdKey(body.type, body.externalId), JSON.stringify({ managedObject: body.managedObject }));
   context.send({ kind: COMMAND.EXTERNAL_ID_NOTE, key: Number(body.managedObject), body });

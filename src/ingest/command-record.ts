@@ -46,7 +46,8 @@ export function encodeCommand(command: Command, pendingId?: string): Buffer {
   const pending = pendingId === undefined ? undefined : Buffer.from(pendingId);
   const key = typeof command.key === 'string' ? Buffer.from(command.key) : undefined;
   if (key && key.length > KEY_BYTES_MAX) {
-    throw new PlatformError('validation/invalid-field', { area: 'general', name: 'id', value: command.key as string, limit: `at most ${KEY_BYTES_MAX} bytes` });
+    const limit = `at most ${KEY_BYTES_MAX} bytes`;
+    throw new PlatformError('validation/invalid-field', { area: 'general', name: 'id', value: command.key as string, limit });
   }
   const length = RECORD_HEADER_BYTES + (pending ? 2 + pending.length : 0) + (key ? 2 + key.length : 0) + body.length;
   const record = Buffer.allocUnsafe(length);

@@ -76,7 +76,8 @@ export class JsonMeasurementIntake {
   }
 
   /** @param missing sources that were looked for in vain, when this is not the first attempt. */
-  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, missing: Set<number> | undefined): void {
+  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone,
+    missing: Set<number> | undefined): void {
     try {
       this.#missing = missing;
       const limit = this.#group.refusal;

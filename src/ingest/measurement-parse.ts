@@ -48,7 +48,10 @@ export function splitBody(text: string): { collection: boolean; documents: strin
 export function parseMeasurement(text: string, defaultSource?: number): ParsedMeasurement {
   const members = parseMembers(text);
   const missing = ['source', 'time', 'type'].filter((name) => !members.has(name) && !(name === 'source' && defaultSource !== undefined));
-  if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.map((name) => (name === 'source' ? 'source.id' : name)).join(',') });
+  if (missing.length > 0) {
+    const names = missing.map((name) => (name === 'source' ? 'source.id' : name)).join(',');
+    throw new PlatformError('validation/mandatory-fields', { names });
+  }
   const source = members.has('source') ? sourceIdOf(members) : defaultSource;
   if (source === undefined) throw invalid('source', members.get('source') ?? '', 'an object with the id of a managed object');
   const time = parseTime(stringMember(members, 'time') ?? '');

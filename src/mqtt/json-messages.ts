@@ -130,7 +130,8 @@ class JsonMessage {
     if (members.has('source')) {
       const id = sourceIdOf(members);
       if (id === undefined) {
-        throw new PlatformError('validation/invalid-field', { area: this.#topic.area, name: 'source', value: members.get('source') ?? '', limit: 'an object with an id' });
+        throw new PlatformError('validation/invalid-field', {
+          area: this.#topic.area, name: 'source', value: members.get('source') ?? '', limit: 'an object with an id' });
       }
       return id;
     }

@@ -13,7 +13,8 @@ async function newAuthenticator(t: Test) {
   const stored = new LmdbDocuments(openEnvironment(t));
   let reads = 0;
   const documents: Documents = {
-    get: (...place) => { reads += 1; return stored.get(...place); }, getMany: (...place) => stored.getMany(...place), list: (...place) => stored.list(...place),
+    get: (...place) => { reads += 1; return stored.get(...place); }, getMany: (...place) => stored.getMany(...place),
+      list: (...place) => stored.list(...place),
     commit: (...change) => stored.commit(...change), position: () => 0,
   };
   const tenants = new Tenants('t1');
@@ -22,7 +23,8 @@ async function newAuthenticator(t: Test) {
   const authenticator = new CachingAuthenticator({ documents, tenants, refusals: { count: () => undefined }, now: () => now });
   const put = async (userName: string, password: string, extra: object = {}, tenant = 't1'): Promise<void> => {
     const user = { userName, password: await hashPassword(password), roles: ['R'], enabled: true, doc: '{}', ...extra };
-    await stored.commit([{ collection: 'user', tenant: tenants.byId(tenant)?.number ?? 0, id: userName, value: JSON.stringify(user) }], undefined);
+    await stored.commit([{ collection: 'user', tenant: tenants.byId(tenant)?.number ?? 0, id: userName, value: JSON.stringify(user) }],
+      undefined);
   };
   return { authenticator, documents, tenants, put, reads: () => reads, pass: (ms: number) => { now += ms; } };
 }
@@ -44,7 +46,8 @@ t.test('the right password of an enabled user, in the tenant that is named or th
   await check('bob', 'bobs', undefined);
   await check('eve', 'right', undefined);
   await check('t2/ada', 'right', undefined);
-  for (const user of ['', '/', 't1/', '/ada', 't1/ada/', 'x'.repeat(1_899), 'ä'.repeat(1_800), 'x'.repeat(60_000)]) await check(user, 'right', undefined);
+  for (const user of ['', '/', 't1/', '/ada', 't1/ada/', 'x'.repeat(1_899), 'ä'.repeat(1_800),
+    'x'.repeat(60_000)]) await check(user, 'right', undefined);
   t.same(await authenticator.authenticate('ada', 'right'), { tenant: 't1', tenantNumber: 2, userName: 'ada', roles: new Set(['R']) });
 });
 
@@ -106,7 +109,8 @@ t.test('first accounts: generated or configured, kept, replaced on demand', asyn
   t.same([second.isFirstStart, second.generated.size], [false, 0]);
   t.ok(await authenticator.authenticate('admin', first.generated.get('t1/admin') as string), 'passwords stay');
   const all = { ...settings, adminPassword: 'a', managementPassword: 'm', bootstrapPassword: 'b' };
-  for (let round = 0; round < 2; round += 1) t.notOk((await createFirstAccounts(documents, tenants, all)).isFirstStart, 'configured passwords make no first start');
+  for (let round = 0; round < 2; round += 1) t.notOk((await createFirstAccounts(documents, tenants, all)).isFirstStart,
+    'configured passwords make no first start');
   authenticator.forget(2, 'admin');
   t.ok(await authenticator.authenticate('admin', 'a'));
   const again = new Tenants('t1');

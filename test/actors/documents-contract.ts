@@ -11,7 +11,8 @@ export interface DocumentsPlace { open(): Promise<OpenDocuments> }
 /** Longer ids are refused (in UTF-8 bytes). */
 const ID_BYTES_TAKEN = 1_800;
 
-const change = (id: string, value: string | undefined, collection: Collection = 'event', tenant = 1): DocumentChange => ({ collection, tenant, id, value });
+const change = (id: string, value: string | undefined, collection: Collection = 'event',
+  tenant = 1): DocumentChange => ({ collection, tenant, id, value });
 const byteOrder = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 export function documentsContract(t: Test, name: string, newPlace: (t: Test) => DocumentsPlace): void {
@@ -36,10 +37,12 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
   });
 
   test('collections and tenants are apart', async (t, documents) => {
-    const collections: Collection[] = ['managedObject', 'externalId', 'externalIdsOf', 'children', 'parents', 'alarm', 'event', 'operation', 'openAlarm',
+    const collections: Collection[] = ['managedObject', 'externalId', 'externalIdsOf', 'children', 'parents', 'alarm', 'event',
+      'operation', 'openAlarm',
       'openOperation', 'user', 'session', 'sessionMessage', 'tenant', 'pending', 'meta'];
     const places = collections.flatMap((collection) => [0, 1, 11, 2 ** 32 - 1].map((tenant) => ({ collection, tenant })));
-    await documents.commit(places.flatMap(({ collection, tenant }) => ['1', '1/1'].map((id) => change(id, `${collection} ${tenant} ${id}`, collection, tenant))), 5);
+    await documents.commit(places.flatMap(({ collection, tenant }) => ['1', '1/1'].map((id) => change(id, `${collection} ${tenant} ${id}`,
+      collection, tenant))), 5);
     for (const { collection, tenant } of places) {
       t.equal(await documents.get(collection, tenant, '1'), `${collection} ${tenant} 1`);
       const listed = (await documents.list(collection, tenant, '', { limit: 10 })).filter(({ id }) => id !== 'position');
@@ -49,19 +52,23 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
 
   test('a commit replaces and removes; the last change of an id counts', async (t, documents) => {
     await documents.commit([change('1', 'a'), change('2', 'b'), change('3', 'c')], undefined);
-    await documents.commit([change('1', undefined), change('2', 'B'), change('4', 'x'), change('4', undefined), change('3', undefined), change('3', 'C'),
+    await documents.commit([change('1', undefined), change('2', 'B'), change('4', 'x'), change('4', undefined), change('3', undefined),
+      change('3', 'C'),
       change('none', undefined)], undefined);
     t.same(await documents.list('event', 1, '', { limit: 10 }), [{ id: '2', value: 'B' }, { id: '3', value: 'C' }]);
     await documents.commit([], undefined);
   });
 
   test('list: by prefix, behind `after`, at most `limit`, in byte order', async (t, documents) => {
-    const ids = ['5\na\n1', '5\na\n10', '5\na\n2', '5\nb\n1', '50\na\n1', '51', '4', '5', '5\n', '6\na', '5\n\u00e4', '5\n\uffff', '5\n😀', '5\n~', 'a b', 'a/b', 'ab'];
+    const ids = ['5\na\n1', '5\na\n10', '5\na\n2', '5\nb\n1', '50\na\n1', '51', '4', '5', '5\n', '6\na', '5\n\u00e4', '5\n\uffff',
+      '5\n😀', '5\n~', 'a b', 'a/b', 'ab'];
     await documents.commit(ids.map((id) => change(id, `v${id}`)), undefined);
     const sorted = [...ids].sort(byteOrder);
     const check = async (prefix: string, options: { after?: string; limit: number }): Promise<void> => {
-      const want = sorted.filter((id) => id.startsWith(prefix) && (options.after === undefined || byteOrder(id, options.after) > 0)).slice(0, options.limit);
-      t.same(await documents.list('event', 1, prefix, options), want.map((id) => ({ id, value: `v${id}` })), JSON.stringify([prefix, options]).replace(/[^ -~]/g, '?'));
+      const want = sorted.filter((id) => id.startsWith(prefix) &&
+        (options.after === undefined || byteOrder(id, options.after) > 0)).slice(0, options.limit);
+      t.same(await documents.list('event', 1, prefix, options), want.map((id) => ({ id, value: `v${id}` })),
+        JSON.stringify([prefix, options]).replace(/[^ -~]/g, '?'));
     };
     for (const prefix of ['', '5', '5\n', '5\na\n', '5\na\n1', '6', 'a', '7', 'zz', '\u0000']) {
       for (const after of [undefined, '5\na\n1', '5\na\n', '5\nb', '5\n\u00e4', '5\n\uffff', '4', '9', '', '5\na\n15', 'zzz', '\u0000']) {
@@ -84,10 +91,12 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
   });
 
   test('ids may be anything that is text: unicode, line feeds, zero bytes, long', async (t, documents) => {
-    const ids = ['ä温😀', 'a\nb\r\n\tc', '\u0000', '\u0001x', 'a\u0000b', ' ', '/', '1/2', '__proto__', '\u007f', '\u001b[0m', '', 'x'.repeat(ID_BYTES_TAKEN),
+    const ids = ['ä温😀', 'a\nb\r\n\tc', '\u0000', '\u0001x', 'a\u0000b', ' ', '/', '1/2', '__proto__', '\u007f', '\u001b[0m', '',
+      'x'.repeat(ID_BYTES_TAKEN),
       'ä'.repeat(ID_BYTES_TAKEN / 2), 'x'.repeat(ID_BYTES_TAKEN - 1), '温'.repeat(ID_BYTES_TAKEN / 3)];
     await documents.commit(ids.map((id, index) => change(id, String(index))), undefined);
-    for (const [index, id] of ids.entries()) t.equal(await documents.get('event', 1, id), String(index), JSON.stringify(id.slice(0, 20)).replace(/[^ -~]/g, '?'));
+    for (const [index, id] of ids.entries()) t.equal(await documents.get('event', 1, id), String(index),
+      JSON.stringify(id.slice(0, 20)).replace(/[^ -~]/g, '?'));
     t.same((await documents.list('event', 1, '', { limit: 100 })).map(({ id }) => id), [...ids].sort(byteOrder));
     await documents.commit(ids.map((id) => change(id, undefined)), undefined);
     t.same(await documents.list('event', 1, '', { limit: 100 }), []);
@@ -126,7 +135,8 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
     const place = newPlace(t);
     const { documents, close } = await place.open();
     const commits: Promise<void>[] = [];
-    for (let round = 1; round <= 200; round += 1) commits.push(documents.commit([change('a', String(round)), change(`n${round}`, 'x')], round));
+    for (let round = 1; round <= 200; round += 1) commits.push(documents.commit([change('a', String(round)), change(`n${round}`, 'x')],
+      round));
     await Promise.all(commits);
     t.same([await documents.get('event', 1, 'a'), await documents.position()], ['200', 200]);
     t.equal((await documents.list('event', 1, 'n', { limit: 1_000 })).length, 200);
@@ -158,7 +168,8 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
       }
       if (random.below(5) > 0) continue;
       const prefix = random.pick(['', ...parts]);
-      const want = [...model].filter(([id]) => id.startsWith(prefix)).sort(([a], [b]) => byteOrder(a, b)).slice(0, 20).map(([id, value]) => ({ id, value }));
+      const want = [...model].filter(([id]) => id.startsWith(prefix)).sort(([a], [b]) => byteOrder(a, b)).slice(0,
+        20).map(([id, value]) => ({ id, value }));
       const found = await opened.documents.list('event', 1, prefix, { limit: 20 });
       if (JSON.stringify(found) !== JSON.stringify(want)) t.fail(`step ${step}, prefix ${JSON.stringify(prefix)}, seed ${random.seed}`);
     }

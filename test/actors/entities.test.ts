@@ -21,11 +21,14 @@ t.test('events', async (t) => {
   const create = (id: string, doc: string, extra: Partial<Sent> = {}) => platform.request({
     kind: COMMAND.EVENT_CREATE, key: 5, body: { id, type: 'T', time: NOW, doc }, ...extra });
   const { doc } = await create('700', '{"10":1.0,"type":"T","time":"2024-05-02","id":"1","source":{"id":"9"},"lastUpdated":"x","x":{}}');
-  t.equal(doc, `{"id":"700","source":{"id":"5"},"10":1.0,"type":"T","time":"2024-05-02","x":{},"creationTime":"${TIME}","lastUpdated":"${TIME}"}`);
+  t.equal(doc, `{"id":"700","source":{"id":"5"},"10":1.0,"type":"T","time":"2024-05-02","x":{},`
+    + `"creationTime":"${TIME}","lastUpdated":"${TIME}"}`);
   t.equal(platform.stored.get('event', 1, '700'), doc);
-  t.match(JSON.parse(platform.rows[0].text), { id: 700, source: 5, type: 'T', time: '2024-05-02 00:00:00.000', fragments: ['10', 'x'], doc, deleted: 0 });
+  t.match(JSON.parse(platform.rows[0].text), { id: 700, source: 5, type: 'T', time: '2024-05-02 00:00:00.000', fragments: ['10', 'x'],
+    doc, deleted: 0 });
   await t.rejects(create('701', '{}', { key: 6 }), { code: 'source/not-found' });
-  const update = (id: string, doc: string) => platform.request({ kind: COMMAND.EVENT_UPDATE, key: 5, receivedAt: LATER, body: { id, doc } });
+  const update = (id: string, doc: string) => platform.request({ kind: COMMAND.EVENT_UPDATE, key: 5, receivedAt: LATER,
+    body: { id, doc } });
   t.match(parsed(await update('700', '{"text":"new","x":null,"id":"8","source":{"id":"6"}}')),
     { id: '700', text: 'new', source: { id: '5' }, x: undefined, lastUpdated: new Date(LATER).toISOString() });
   const before = platform.notifications.length;
@@ -36,8 +39,10 @@ t.test('events', async (t) => {
   await create('703', '{"type":"T"}', { mode: PROCESSING_MODE.QUIESCENT });
   await create('704', '{"type":"T"}', { mode: PROCESSING_MODE.CEP });
   t.same(platform.ids('event'), ['700', '703']);
-  t.same(platform.notifications.filter(({ action }) => action === 'CREATE').map(({ text }) => (JSON.parse(text) as { id: string }).id), ['700', '702']);
-  await create('705', '{"type":"T"}', { body: { id: '705', type: 'T', time: NOW, doc: '{"type":"T"}', managedObjectDoc: '{"c8y_Position":{"lat":1.50}}' } });
+  t.same(platform.notifications.filter(({ action }) => action === 'CREATE').map(({ text }) => (JSON.parse(text) as { id: string }).id),
+    ['700', '702']);
+  await create('705', '{"type":"T"}', { body: { id: '705', type: 'T', time: NOW, doc: '{"type":"T"}',
+    managedObjectDoc: '{"c8y_Position":{"lat":1.50}}' } });
   t.match(platform.stored.get('managedObject', 1, '5'), '"c8y_Position":{"lat":1.50}', 'done when the answer comes');
   await platform.request({ kind: COMMAND.EVENT_DELETE, key: 5, body: { id: '700' } });
   t.same(platform.ids('event'), ['703', '705']);
@@ -47,13 +52,15 @@ t.test('events', async (t) => {
 t.test('times at the edges of the calendar make rows that the history takes', async (t) => {
   const platform = await withDevice(openPlatform(t));
   for (const [index, time] of ['9999-12-31T23:59:59-18:00', '0000-01-01T00:00:00+18:00', '0001-01-01', '9999-12-31'].entries()) {
-    await platform.request({ kind: COMMAND.EVENT_CREATE, key: 5, body: { id: String(800 + index), type: 'T', time: 0, doc: `{"type":"T","time":"${time}"}` } });
+    await platform.request({ kind: COMMAND.EVENT_CREATE, key: 5,
+      body: { id: String(800 + index), type: 'T', time: 0, doc: `{"type":"T","time":"${time}"}` } });
     const row = JSON.parse(platform.rows.at(-1)?.text ?? '') as { time: string };
     t.match(row.time, /^(19|2[0-2])\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}$/, `${time} became ${row.time}`);
   }
 });
 
-const alarm = (platform: Platform, id: string, extra: { type?: string; doc?: string; status?: string; key?: number; mode?: 0 | 1 | 2 | 3; at?: number } = {}) =>
+const alarm = (platform: Platform, id: string,
+  extra: { type?: string; doc?: string; status?: string; key?: number; mode?: 0 | 1 | 2 | 3; at?: number } = {}) =>
   platform.request({ kind: COMMAND.ALARM_CREATE, key: extra.key ?? 5, mode: extra.mode ?? 0, receivedAt: extra.at ?? NOW, body: {
     id, type: extra.type ?? 'A', time: NOW, severity: 'MAJOR', status: extra.status ?? 'ACTIVE', user: 'ada',
     doc: extra.doc ?? `{"type":"${extra.type ?? 'A'}","text":"t","time":"2024-05-02","severity":"MAJOR"}` } });
@@ -64,13 +71,16 @@ t.test('alarms: one open alarm of a type', async (t) => {
   const platform = await withDevice(openPlatform(t));
   await platform.create('6');
   const first = await alarm(platform, '700');
-  t.equal(first.doc, `{"id":"700","source":{"id":"5"},"type":"A","text":"t","time":"2024-05-02","severity":"MAJOR","status":"ACTIVE","count":1,`
+  t.equal(first.doc, `{"id":"700","source":{"id":"5"},"type":"A","text":"t","time":"2024-05-02","severity":"MAJOR",`
+    + `"status":"ACTIVE","count":1,`
     + `"creationTime":"${TIME}","lastUpdated":"${TIME}"}`);
   const repeat = parsed(await alarm(platform, '701', { at: LATER, status: 'CLEARED',
     doc: '{"type":"A","text":"other","time":"2024-06-01","severity":"MINOR","x":1}' }));
-  t.match(repeat, { id: '700', count: 2, text: 't', severity: 'MAJOR', status: 'ACTIVE', time: '2024-06-01', firstOccurrenceTime: '2024-05-02',
+  t.match(repeat, { id: '700', count: 2, text: 't', severity: 'MAJOR', status: 'ACTIVE', time: '2024-06-01',
+    firstOccurrenceTime: '2024-05-02',
     firstOccurenceTime: '2024-05-02', x: undefined, creationTime: TIME, lastUpdated: new Date(LATER).toISOString() });
-  t.match(parsed(await alarm(platform, '702', { doc: '{"type":"A","time":"2024-07-01"}' })), { id: '700', count: 3, firstOccurrenceTime: '2024-05-02' });
+  t.match(parsed(await alarm(platform, '702', { doc: '{"type":"A","time":"2024-07-01"}' })), { id: '700', count: 3,
+    firstOccurrenceTime: '2024-05-02' });
   t.match(parsed(await alarm(platform, '703', { type: 'B' })), { id: '703', count: 1 });
   t.match(parsed(await alarm(platform, '704', { key: 6 })), { id: '704', count: 1 });
   await alarmUpdate(platform, '700', '{"status":"ACKNOWLEDGED"}');
@@ -92,12 +102,14 @@ t.test('alarms: updates', async (t) => {
   t.match(doc, `"lastUpdated":"${TIME}"`);
   t.equal(platform.notifications.length, before, 'the same data: no notification');
   t.equal(platform.rows.length, 1);
-  t.match(parsed(await alarmUpdate(platform, '700', '{"id":"1","self":"x","count":99,"creationTime":null,"lastUpdated":"x","source":{"id":"6"},"text":"n"}')),
+  t.match(parsed(await alarmUpdate(platform, '700',
+    '{"id":"1","self":"x","count":99,"creationTime":null,"lastUpdated":"x","source":{"id":"6"},"text":"n"}')),
     { id: '700', count: 1, source: { id: '5' }, creationTime: TIME, text: 'n', self: undefined });
   await alarmUpdate(platform, '700', '{"status":"CLEARED"}');
   await alarmUpdate(platform, '700', '{"status":"ACTIVE"}');
   t.match(parsed(await alarm(platform, '701')), { id: '700', count: 2 }, 'reopened: repeats are its own');
-  const ofType = (type: string, doc: string) => platform.request({ kind: COMMAND.ALARM_OF_TYPE_UPDATE, key: 5, body: { type, doc, user: 'a' } });
+  const ofType = (type: string, doc: string) => platform.request({ kind: COMMAND.ALARM_OF_TYPE_UPDATE, key: 5,
+    body: { type, doc, user: 'a' } });
   await ofType('A', '{"severity":"CRITICAL"}');
   t.match(platform.get('alarm', '700'), { severity: 'CRITICAL' });
   await ofType('A', '{"status":"CLEARED"}');
@@ -120,7 +132,8 @@ t.test('operations', async (t) => {
   await platform.request({ kind: COMMAND.CHILD_ADD, key: 5, body: { kind: 'childDevices', child: '6', parent: '5' } });
   const create = (id: string, fragment: string, key = 5) => platform.request({ kind: COMMAND.OPERATION_CREATE, key, body: {
     id, user: 'ada', doc: `{"deviceId":"${key}","${fragment}":{"n":1.0},"status":"FAILED","id":"1"}` } });
-  t.equal((await create('700', 'c8y_Restart')).doc, `{"id":"700","deviceId":"5","status":"PENDING","creationTime":"${TIME}","c8y_Restart":{"n":1.0}}`);
+  t.equal((await create('700', 'c8y_Restart')).doc,
+    `{"id":"700","deviceId":"5","status":"PENDING","creationTime":"${TIME}","c8y_Restart":{"n":1.0}}`);
   await create('1701', 'c8y_Restart');
   await create('702', 'c8y_Command');
   t.match(parsed(await create('703', 'c8y_Restart', 6)), { deviceId: '6' });
@@ -140,7 +153,8 @@ t.test('operations', async (t) => {
   t.equal(platform.notifications.length, before);
   await update({ all: true, fromStatus: 'EXECUTING', doc: '{"status":"FAILED","failureReason":"restarted"}' });
   t.same(platform.ids('openOperation'), ['5\n0000000000000702', '6\n0000000000000703']);
-  t.match(parsed(await update({ id: '702', doc: '{"id":"9","deviceId":"9","creationTime":"x","status":"EXECUTING"}' })), { id: '702', deviceId: '5', creationTime: TIME });
+  t.match(parsed(await update({ id: '702', doc: '{"id":"9","deviceId":"9","creationTime":"x","status":"EXECUTING"}' })), { id: '702',
+    deviceId: '5', creationTime: TIME });
   await update({ id: '703', doc: '{"status":"EXECUTING"}' });
   t.match(platform.get('operation', '703'), { status: 'EXECUTING' }, "a child's operation, named by its id");
   await update({ id: '702', doc: '{"status":"SUCCESSFUL"}', parameters: ['out'], managedObjectDoc: '{"done":1}' });
@@ -153,7 +167,8 @@ t.test('operations', async (t) => {
 
 t.test('sessions: subscriptions, queued messages, packet ids of QoS 2', async (t) => {
   const platform = openPlatform(t);
-  const send = (kind: Sent['kind'], body: { session: string; [name: string]: unknown }) => platform.request({ kind, key: `s:${body.session}`, body });
+  const send = (kind: Sent['kind'], body: { session: string; [name: string]: unknown }) => platform.request({ kind,
+    key: `s:${body.session}`, body });
   await send(COMMAND.SESSION_SAVE, { session: 'a', subscriptions: [['s/ds', 1]], expirySeconds: 60, disconnectedAt: 0 });
   await send(COMMAND.SESSION_RECEIVE, { session: 'a', id: 7 });
   await send(COMMAND.SESSION_RECEIVE, { session: 'a', id: 7 });
@@ -164,7 +179,8 @@ t.test('sessions: subscriptions, queued messages, packet ids of QoS 2', async (t
   await send(COMMAND.SESSION_RELEASE, { session: 'a', id: 8 });
   t.same(platform.get('session', 'a')?.received, [65_535]);
   const message = { topic: 't', payload: 'aGk=', qos: 1 };
-  for (const [session, id] of [['a', 2], ['a', 10], ['a', 1], ['a\nb', 3], ['ab', 4]] as const) await send(COMMAND.SESSION_MESSAGE_ADD, { session, id, ...message });
+  for (const [session, id] of [['a', 2], ['a', 10], ['a', 1], ['a\nb', 3],
+    ['ab', 4]] as const) await send(COMMAND.SESSION_MESSAGE_ADD, { session, id, ...message });
   t.same(platform.ids('sessionMessage', 'a\n0').map((key) => Number(key.slice(2))), [1, 2, 10]);
   await send(COMMAND.SESSION_MESSAGE_REMOVE, { session: 'a', id: 2 });
   await send(COMMAND.SESSION_REMOVE, { session: 'a' });

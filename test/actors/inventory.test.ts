@@ -12,24 +12,29 @@ const link = (platform: Platform, parent: string, child: string, kind: ChildKind
 const unlink = (platform: Platform, parent: string, child: string, kind: ChildKind = 'childDevices') =>
   platform.request({ kind: COMMAND.CHILD_REMOVE, key: Number(parent), body: { kind, child, parent } });
 const update = (platform: Platform, id: string, doc: string, extra: object = {}) =>
-  platform.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(id), receivedAt: LATER, body: { doc, mayChangeOwner: false, ...extra } });
+  platform.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(id), receivedAt: LATER,
+    body: { doc, mayChangeOwner: false, ...extra } });
 const remove = (platform: Platform, id: string) => platform.request({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: Number(id), body: {} });
 const bind = (platform: Platform, id: string, type: string, externalId: string) =>
   platform.request({ kind: COMMAND.EXTERNAL_ID_BIND, key: `x:${type}\n${externalId}`, body: { type, externalId, managedObject: id } });
-const ensure = (platform: Platform, externalId: string, id: string, extra: object = {}) => platform.request<{ id: string; created: boolean }>({
+const ensure = (platform: Platform, externalId: string, id: string,
+  extra: object = {}) => platform.request<{ id: string; created: boolean }>({
   kind: COMMAND.DEVICE_ENSURE, key: `x:c8y_Serial\n${externalId}`,
   body: { type: 'c8y_Serial', externalId, id, owner: 'ada', doc: '{"name":"d","c8y_IsDevice":{}}', ...extra } });
 
 t.test('create: as sent, with what the server keeps', async (t) => {
   const platform = openPlatform(t);
-  const sent = '{"10":1.0,"2":{},"id":"99","self":"x","creationTime":"x","lastUpdated":"x","childDevices":[],"deviceParents":{},"type":"T","n":null}';
+  const sent = '{"10":1.0,"2":{},"id":"99","self":"x","creationTime":"x","lastUpdated":"x",'
+    + '"childDevices":[],"deviceParents":{},"type":"T","n":null}';
   const { doc } = await platform.create('5', sent);
   t.equal(doc, `{"id":"5","10":1.0,"2":{},"type":"T","owner":"ada","creationTime":"${TIME}","lastUpdated":"${TIME}"}`);
   t.equal(platform.stored.get('managedObject', 1, '5'), doc);
   t.equal((await platform.create('5', '{"other":1}')).doc, doc, 'a second one with this id changes nothing');
   t.match((await platform.create('6', '{"owner":"bob"}')).doc, '"owner":"bob"');
-  t.same(platform.notifications.map(({ area, source, action }) => `${area} ${source} ${action}`), ['managedobjects 5 CREATE', 'managedobjects 6 CREATE']);
-  t.match(JSON.parse(platform.rows[0].text), { id: 5, type: 'T', owner: 'ada', fragments: ['10', '2'], parents: [], doc, deleted: 0, version: 1 });
+  t.same(platform.notifications.map(({ area, source, action }) => `${area} ${source} ${action}`),
+    ['managedobjects 5 CREATE', 'managedobjects 6 CREATE']);
+  t.match(JSON.parse(platform.rows[0].text), { id: 5, type: 'T', owner: 'ada', fragments: ['10', '2'], parents: [], doc, deleted: 0,
+    version: 1 });
   await t.rejects(platform.create('7', '[]'), { code: 'general/bad-json' });
 });
 
@@ -41,8 +46,10 @@ t.test('update: merge, null, kept members, owner, only when absent, nothing new'
     t.match(JSON.parse(doc), want, sent);
     t.equal(platform.stored.get('managedObject', 1, '5'), doc);
   };
-  await check('{"b":{"z":1},"c":null,"d":4}', { a: 1, b: { z: 1, x: undefined }, c: undefined, d: 4, creationTime: TIME, lastUpdated: new Date(LATER).toISOString() });
-  await check('{"id":"9","self":"s","creationTime":"x","lastUpdated":null,"childAssets":1,"owner":"eve"}', { id: '5', owner: 'ada', creationTime: TIME, self: undefined });
+  await check('{"b":{"z":1},"c":null,"d":4}', { a: 1, b: { z: 1, x: undefined }, c: undefined, d: 4, creationTime: TIME,
+    lastUpdated: new Date(LATER).toISOString() });
+  await check('{"id":"9","self":"s","creationTime":"x","lastUpdated":null,"childAssets":1,"owner":"eve"}', { id: '5', owner: 'ada',
+    creationTime: TIME, self: undefined });
   await check('{"owner":"eve"}', { owner: 'eve' }, { mayChangeOwner: true });
   await check('{"a":7,"e":8}', { a: 1, e: 8 }, { onlyWhenAbsent: true });
   const before = platform.notifications.length;
@@ -62,7 +69,8 @@ t.test('child links: both sides, each once, no cycles, only what exists', async 
   await link(platform, '1', '3', 'childAdditions');
   t.same(platform.ids('children'), ['1\nchildAdditions\n3', '1\nchildDevices\n2', '2\nchildAssets\n3']);
   t.same(platform.ids('parents'), ['2\nchildDevices\n1', '3\nchildAdditions\n1', '3\nchildAssets\n2']);
-  const parentsOf3 = platform.rows.map(({ text }) => JSON.parse(text) as { id: number; parents: number[] }).filter(({ id }) => id === 3).at(-1)?.parents;
+  const parentsOf3 = platform.rows.map(({ text }) => JSON.parse(text) as { id: number; parents: number[] }).filter(({ id }) =>
+    id === 3).at(-1)?.parents;
   t.same(parentsOf3?.sort(), [1, 2]);
   for (const [parent, child] of [['1', '1'], ['2', '1'], ['3', '1'], ['3', '2']]) {
     for (const kind of ['childDevices', 'childAssets', 'childAdditions'] as const) {
@@ -109,7 +117,8 @@ t.test('links and deletions that race leave no dangling side', async (t) => {
   for (let round = 0; round < 20; round += 1) {
     const platform = openPlatform(t);
     for (const id of ['1', '2', '3']) await platform.create(id);
-    const racing = [() => link(platform, '1', '2'), () => remove(platform, '2'), () => link(platform, '2', '3', 'childAssets'), () => bind(platform, '2', 'T', 'a'),
+    const racing = [() => link(platform, '1', '2'), () => remove(platform, '2'), () => link(platform, '2', '3', 'childAssets'),
+      () => bind(platform, '2', 'T', 'a'),
       () => link(platform, '3', '1'), () => remove(platform, round % 2 === 0 ? '1' : '3')];
     for (let index = racing.length - 1; index > 0; index -= 1) {
       const other = (round * 7 + index * 3) % (index + 1);
@@ -127,7 +136,8 @@ t.test('links and deletions that race leave no dangling side', async (t) => {
     }).sort();
     const children = sides(platform.ids('children'), true);
     t.same(children, sides(platform.ids('parents'), false), `round ${round}`);
-    t.ok(children.every((entry) => objects.has(entry.split(' ')[0]) && objects.has(entry.split(' ')[2])), `round ${round}: ${children.join()}`);
+    t.ok(children.every((entry) => objects.has(entry.split(' ')[0]) && objects.has(entry.split(' ')[2])),
+      `round ${round}: ${children.join()}`);
     t.same(platform.ids('externalId').length, platform.ids('externalIdsOf').length);
     t.equal(platform.ids('externalId').length > 0, false, 'object 2 is gone, so its external ID is');
     t.same(platform.ids('pending', '', 0), []);

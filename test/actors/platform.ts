@@ -1,4 +1,4 @@
-/** Journal, group commit, actors and command bus over LMDB in a temporary directory, as the server joins them; can crash and start again. */
+/** Journal, group commit, actors and command bus over LMDB, as the server joins them; can crash and start again. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,8 @@ import type { LmdbEnvironment } from '../../src/store/lmdb-environment.ts';
 import { LmdbJournal } from '../../src/store/lmdb-journal.ts';
 
 export const silentLog: Log = {
-  debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, isLevelEnabled: () => false, child: () => silentLog,
+  debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, isLevelEnabled: () => false,
+    child: () => silentLog,
 };
 
 export const TENANT = 1;
@@ -136,7 +137,8 @@ export class Platform {
     const { journal, documents } = this;
     this.group = new GroupCommit({
       journal: {
-        get lastSeq() { return journal.lastSeq; }, get sizeBytes() { return journal.sizeBytes; }, read: (seq) => journal.read(seq), trim: (seq) => journal.trim(seq),
+        get lastSeq() { return journal.lastSeq; }, get sizeBytes() { return journal.sizeBytes; }, read: (seq) => journal.read(seq),
+          trim: (seq) => journal.trim(seq),
         append: async (firstSeq, records, count) => {
           if (documents.isCrashed) return never();
           await journal.append(firstSeq, records, count);
@@ -207,7 +209,8 @@ export class Platform {
     });
     return new Promise((resolve, reject) => {
       record.copy(this.group.buffer, this.group.reserve(record.length));
-      this.group.append(record.length, { durable: () => resolve(), flushDurable: () => undefined, failed: (_token, error) => reject(error) }, 0);
+      this.group.append(record.length, { durable: () => resolve(), flushDurable: () => undefined,
+        failed: (_token, error) => reject(error) }, 0);
     });
   }
 

@@ -7,8 +7,10 @@ import { COMMAND } from '../../src/model/command.ts';
 import type { Sent } from './platform.ts';
 import { NOW, Platform, openEnvironment, openPlatform, until } from './platform.ts';
 
-const ensure = (externalId: string, id: string, parent?: string): Sent => ({ kind: COMMAND.DEVICE_ENSURE, key: `x:c8y_Serial\n${externalId}`, body: {
-  type: 'c8y_Serial', externalId, id, owner: 'ada', doc: '{"com_cumulocity_model_Agent":{}}', ...(parent ? { parent: { id: parent, kind: 'childDevices' } } : {}) } });
+const ensure = (externalId: string, id: string,
+  parent?: string): Sent => ({ kind: COMMAND.DEVICE_ENSURE, key: `x:c8y_Serial\n${externalId}`, body: {
+  type: 'c8y_Serial', externalId, id, owner: 'ada', doc: '{"com_cumulocity_model_Agent":{}}',
+    ...(parent ? { parent: { id: parent, kind: 'childDevices' } } : {}) } });
 const alarm = (id: string, source: number): Sent => ({ kind: COMMAND.ALARM_CREATE, key: source,
   body: { id, type: 'A', time: NOW, severity: 'MAJOR', status: 'ACTIVE', doc: '{"type":"A","time":"2024-01-01"}', user: 'ada' } });
 
@@ -17,7 +19,8 @@ const STEPS: readonly (readonly Sent[])[] = [
   [ensure('a', '11'), ensure('a', '12'), ensure('b', '13')],
   [ensure('c', '14', '11'), alarm('21', 11), alarm('22', 11), alarm('23', 13)],
   [{ kind: COMMAND.CHILD_ADD, key: 13, body: { kind: 'childAssets', parent: '13', child: '14' } },
-    { kind: COMMAND.EVENT_CREATE, key: 11, body: { id: '31', type: 'T', time: NOW, doc: '{"type":"T"}', managedObjectDoc: '{"c8y_Position":{}}' } },
+    { kind: COMMAND.EVENT_CREATE, key: 11,
+      body: { id: '31', type: 'T', time: NOW, doc: '{"type":"T"}', managedObjectDoc: '{"c8y_Position":{}}' } },
     { kind: COMMAND.OPERATION_CREATE, key: 14, body: { id: '41', doc: '{"x":{}}', user: 'ada' } }, alarm('24', 11)],
   [{ kind: COMMAND.MANAGED_OBJECT_DELETE, key: 13, body: {} }, alarm('25', 13), ensure('b', '15')],
 ];
@@ -117,7 +120,8 @@ t.test('the whole journal replayed gives the same documents, each time', async (
     await copyJournal(done.environment, environment);
     const platform = await new Platform(environment).recover();
     t.same(platform.snapshot(), done.snapshot());
-    t.same(await (await platform.crash()).recover().then((next) => next.snapshot()), done.snapshot(), 'and a further start changes nothing');
+    t.same(await (await platform.crash()).recover().then((next) => next.snapshot()), done.snapshot(),
+      'and a further start changes nothing');
   }
 });
 
@@ -128,7 +132,8 @@ t.test('a store that answers later: the same documents, each actor in order', as
   await Promise.all([5, 6, 7].map((id) => platform.create(String(id))));
   const order: string[] = [];
   const sent = Array.from({ length: 60 }, (_, index) => platform.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: 5 + index % 3,
-    body: { doc: `{"n":${index}}`, mayChangeOwner: false } }).then(({ doc }) => { order.push(`${5 + index % 3} ${(JSON.parse(doc) as { n: number }).n}`); }));
+    body: { doc: `{"n":${index}}`, mayChangeOwner: false } })
+    .then(({ doc }) => { order.push(`${5 + index % 3} ${(JSON.parse(doc) as { n: number }).n}`); }));
   await Promise.all(sent);
   for (const id of [5, 6, 7]) {
     const own = order.filter((entry) => entry.startsWith(`${id} `)).map((entry) => Number(entry.slice(2)));

@@ -31,7 +31,7 @@ class ExactlyOnceSender {
 
   async run(): Promise<void> {
     let client: RawMqtt | undefined;
-    while (!this.isStopped) {
+    while (!this.isStopped && !this.#server.isDisposed) {
       const number = this.ledger.next();
       const packetId = number % PACKET_IDS + 1;
       // What a client keeps: PUBLISH until PUBREC, then PUBREL until PUBCOMP.
@@ -72,6 +72,7 @@ class ExactlyOnceSender {
 
   async #connect(): Promise<RawMqtt> {
     for (;;) {
+      if (this.#server.isDisposed) throw new Error('the test is over');
       try {
         const client = await RawMqtt.connect(this.#server.mqttPort, { clientId: this.#name, clean: false, version: this.#version });
         if (this.#hadSession && !client.sessionPresent) this.problems.push(`${this.#name}: the session is gone`);

@@ -75,7 +75,7 @@ export class DeviceSender implements Sender {
   stop(): void { this.#isStopped = true; }
 
   async run(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#isStopped && !this.#server.isDisposed) {
       try {
         this.#client = await RawMqtt.connect(this.#server.mqttPort, { clientId: this.name });
       } catch {
@@ -155,7 +155,7 @@ export class HttpSender implements Sender {
 
   async run(): Promise<void> {
     const time = new Date().toISOString();
-    while (!this.#isStopped) {
+    while (!this.#isStopped && !this.#server.isDisposed) {
       const numbers = Array.from({ length: this.batch }, () => this.ledger.next());
       const collection = this.collections.next();
       const items = numbers.map((number) => ({ source: { id: this.device }, time, type: `c${collection}`, fault: { n: { value: number } } }));
@@ -193,7 +193,7 @@ export class NewDevicesSender implements Sender {
   stop(): void { this.#isStopped = true; }
 
   async run(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#isStopped && !this.#server.isDisposed) {
       try {
         const number = this.ledger.next();
         const client = await RawMqtt.connect(this.#server.mqttPort, { clientId: this.serialOf(number) });

@@ -30,6 +30,8 @@ export class ServerProcess {
   httpPort = 0;
   mqttPort = 0;
   stderr = '';
+  /** The test is over: who sends stops. */
+  isDisposed = false;
   exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }> = Promise.resolve({ code: null, signal: null });
   #child: ChildProcess | undefined;
   #args: readonly string[];
@@ -41,6 +43,7 @@ export class ServerProcess {
     this.#args = options.args ?? [];
     this.data = options.data ?? mkdtempSync(join(tmpdir(), 'millrace-fault-'));
     t.teardown(async () => {
+      this.isDisposed = true;
       for (const pid of [this.clickHousePid(), ...this.#clickHousePids]) if (pid !== undefined && isClickHouse(pid, this.data)) signal(pid, 'SIGKILL');
       await this.kill();
       this.#agent.destroy();

@@ -32,7 +32,8 @@ class Recorder implements AcknowledgementSink {
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
-const record = (text = ''): Buffer => encodeCommand({ kind: COMMAND.EVENT_DELETE, tenant: 1, key: 1, mode: 0, receivedAt: 0, body: { text } });
+const record = (text = ''): Buffer => encodeCommand({ kind: COMMAND.EVENT_DELETE, tenant: 1, key: 1, mode: 0, receivedAt: 0,
+  body: { text } });
 
 function newGroup(options: { journalBytesMax?: number; refusal?: () => string | undefined; lastSeq?: number } = {}) {
   const journal = new ManualJournal();
@@ -40,7 +41,8 @@ function newGroup(options: { journalBytesMax?: number; refusal?: () => string | 
   const log: string[] = [];
   const group = new GroupCommit({
     journal, journalBytesMax: options.journalBytesMax ?? 1e9, refusal: options.refusal ?? (() => undefined),
-    onDurable: (firstSeq, records) => { log.push(`group ${firstSeq}+${countRecords(records)}`); }, onError: (error) => { log.push(error.message); },
+    onDurable: (firstSeq, records) => { log.push(`group ${firstSeq}+${countRecords(records)}`); },
+      onError: (error) => { log.push(error.message); },
   });
   const put = (sink: AcknowledgementSink, token: number, bytes = record()): boolean => {
     const at = group.reserve(bytes.length);
@@ -274,7 +276,8 @@ t.test('command bus: requests are answered by the actor, refused by the limits, 
     new Recorder('a', log), 7);
   t.ok(offered);
   const followUp = bus.appendFollowUp(command, '1-0');
-  const failures = Promise.all([t.rejects(failing, { code: 'general/busy' }), t.rejects(followUp, 'a follow-up is sent again by its sender')]);
+  const failures = Promise.all([t.rejects(failing, { code: 'general/busy' }),
+    t.rejects(followUp, 'a follow-up is sent again by its sender')]);
   await appended(2);
   t.same(journal.appends[1].count, 4);
   t.same(replies.size, 3);

@@ -19,7 +19,8 @@ export interface JournalPlace {
 /** A batch of records with consecutive numbers in their bodies, so that each can be accounted for. */
 export function batchOf(firstNumber: number, count: number, padding = 0): Buffer {
   return Buffer.concat(Array.from({ length: count }, (_, index) => encodeCommand({
-    kind: COMMAND.EVENT_DELETE, tenant: 1, key: firstNumber + index, mode: 0, receivedAt: 0, body: { n: firstNumber + index, x: 'x'.repeat(padding) },
+    kind: COMMAND.EVENT_DELETE, tenant: 1, key: firstNumber + index, mode: 0, receivedAt: 0,
+      body: { n: firstNumber + index, x: 'x'.repeat(padding) },
   })));
 }
 
@@ -158,7 +159,8 @@ export function journalContract(t: Test, name: string, newPlace: (t: Test) => Jo
         opened = await place.open();
       } else {
         const seq = Math.max(1, trimmed + 1, random.below(lastSeq + 2));
-        if (JSON.stringify(await readAll(journal, seq)) !== JSON.stringify(range(seq, lastSeq))) t.fail(`from ${seq} of ${lastSeq}, seed ${random.seed}`);
+        if (JSON.stringify(await readAll(journal, seq)) !== JSON.stringify(range(seq,
+          lastSeq))) t.fail(`from ${seq} of ${lastSeq}, seed ${random.seed}`);
       }
       if (opened.journal.lastSeq !== lastSeq) t.fail(`lastSeq ${opened.journal.lastSeq}, want ${lastSeq}, seed ${random.seed}`);
     }
@@ -170,7 +172,8 @@ export function journalContract(t: Test, name: string, newPlace: (t: Test) => Jo
     const random = new Random();
     const place = newPlace(t);
     for (let round = 0; round < 4; round += 1) {
-      const child = spawn(process.execPath, [...place.writer], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } });
+      const child = spawn(process.execPath,
+        [...place.writer], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } });
       let acknowledged = 0;
       const killAt = 20 + random.below(200);
       let lines = 0;

@@ -14,7 +14,8 @@ const HOUR_MS = 3_600_000;
 interface Running { platform: Platform; projector: Projector; positions: number[]; inserted: string[]; deletions: number[] }
 
 /** One process: recovers, then projects into `history`. */
-async function start(t: Test, platform: Platform, history: FakeHistory, options: { rowsMax?: number; intervalMs?: number } = {}): Promise<Running> {
+async function start(t: Test, platform: Platform, history: FakeHistory,
+  options: { rowsMax?: number; intervalMs?: number } = {}): Promise<Running> {
   const positions: number[] = [];
   const inserted: string[] = [];
   const deletions: number[] = [];
@@ -22,7 +23,8 @@ async function start(t: Test, platform: Platform, history: FakeHistory, options:
   const { actors, documents } = platform;
   const dead = <Value>(run: () => Promise<Value>): Promise<Value> => (documents.isCrashed ? new Promise<Value>(() => undefined) : run());
   const projector: Projector = new Projector({
-    journal: platform.journal, progress: platform.memory, rowsMax: options.rowsMax ?? 1_000, intervalMs: options.intervalMs ?? HOUR_MS, log: silentLog,
+    journal: platform.journal, progress: platform.memory, rowsMax: options.rowsMax ?? 1_000, intervalMs: options.intervalMs ?? HOUR_MS,
+      log: silentLog,
     history: {
       insertMeasurements: (columns, token) => dead(() => history.insertMeasurements(columns, token)),
       insertRows: (table, texts) => dead(() => history.insertRows(table, texts)),
@@ -33,7 +35,8 @@ async function start(t: Test, platform: Platform, history: FakeHistory, options:
       deletions.push(command.seq);
       const { table, filter } = command.body as { table: string; filter: Record<string, string> };
       for (const { id, source } of await history.select(1, table, filter)) {
-        await platform.request({ kind: table === 'events' ? COMMAND.EVENT_DELETE : COMMAND.ALARM_DELETE, key: source, body: { id: String(id) } })
+        await platform.request({ kind: table === 'events' ? COMMAND.EVENT_DELETE : COMMAND.ALARM_DELETE, key: source,
+          body: { id: String(id) } })
           .catch(() => undefined);
       }
     }),
@@ -59,7 +62,8 @@ async function measure(platform: Platform, first: number, count: number): Promis
 
 const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first + index);
 const numbers = (history: FakeHistory): number[] => history.values.map(({ value }) => value).sort((a, b) => a - b);
-const event = (id: number, source = 5) => ({ kind: COMMAND.EVENT_CREATE, key: source, body: { id: String(id), type: 'T', time: NOW, doc: '{"type":"T"}' } });
+const event = (id: number, source = 5) => ({ kind: COMMAND.EVENT_CREATE, key: source,
+  body: { id: String(id), type: 'T', time: NOW, doc: '{"type":"T"}' } });
 
 t.test('follows live: one block when somebody looks, one when the interval ends, one when it is full', async (t) => {
   const history = new FakeHistory();
@@ -235,7 +239,8 @@ t.test('rows of actors arrive at least once, and the outbox is emptied', async (
   let running = await start(t, new Platform(openEnvironment(t)), history);
   await running.platform.create('5');
   await running.platform.request(event(701));
-  history.after = (call) => { if (call.startsWith('events')) { running.platform.documents.isCrashed = true; return new Promise(() => undefined); } };
+  history.after = (call) => { if (call.startsWith('events')) { running.platform.documents.isCrashed = true; return new Promise(() =>
+    undefined); } };
   void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
   await until(() => running.platform.documents.isCrashed);
   history.after = () => undefined;
@@ -267,12 +272,15 @@ t.test('groups with nothing but measurements let the journal be trimmed', async 
 t.test('random load, delays, failures and crashes: each row is there exactly once', async (t) => {
   const random = new Random();
   const history = new FakeHistory();
-  const options = (): { rowsMax: number; intervalMs: number } => ({ rowsMax: 1 + random.below(40), intervalMs: random.pick([1, 5, HOUR_MS]) });
+  const options = (): { rowsMax: number; intervalMs: number } => ({ rowsMax: 1 + random.below(40),
+    intervalMs: random.pick([1, 5, HOUR_MS]) });
   let running = await start(t, new Platform(openEnvironment(t)), history, options());
   await running.platform.create('5');
   let nextId = 1_000;
   let crashes = 0;
-  const turns = async (count: number): Promise<void> => { for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => { setImmediate(resolve); }); };
+  const turns = async (count: number): Promise<void> => {
+    for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => { setImmediate(resolve); });
+  };
   const misbehave = async (): Promise<void> => {
     const { documents } = running.platform;
     const kind = random.below(60);
@@ -288,7 +296,8 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
     const { platform } = running;
     const kind = random.below(10);
     if (kind < 6) {
-      for (let count = random.below(15); count > 0; count -= 1) void platform.measure(5, Array.from({ length: random.below(4) }, () => random.below(100)));
+      for (let count = random.below(15); count > 0; count -= 1) void platform.measure(5,
+        Array.from({ length: random.below(4) }, () => random.below(100)));
     } else if (kind < 9) {
       const id = nextId++;
       platform.request(event(id)).then(() => { acknowledgedEvents.add(id); }, () => undefined);
@@ -321,7 +330,8 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
       if (batch.records[at + 5] !== COMMAND.MEASUREMENT) continue;
       const { values } = decodeMeasurement(batch.records, at);
       const stored = history.values.filter((value) => value.seq === seq).map(({ value }) => value);
-      if (JSON.stringify(stored) !== JSON.stringify(values.length === 0 ? [0] : values.map(({ value }) => value))) t.fail(`${seq}, seed ${random.seed}`);
+      if (JSON.stringify(stored) !== JSON.stringify(values.length === 0 ? [0] : values.map(({ value }) =>
+        value))) t.fail(`${seq}, seed ${random.seed}`);
     }
   }
 });

@@ -27,7 +27,8 @@ t.test('commands: encode and decode are inverse, wherever the record stands in a
     const seq = random.below(1e9);
     const decoded = decodeCommand(batch, before.length, seq);
     batch.fill(0xff);
-    const isRight = JSON.stringify(decoded) === JSON.stringify({ seq, shard: shardOf(command.tenant, key), kind: command.kind, mode: command.mode,
+    const isRight = JSON.stringify(decoded) === JSON.stringify({ seq, shard: shardOf(command.tenant, key), kind: command.kind,
+      mode: command.mode,
       tenant: command.tenant, key, receivedAt: command.receivedAt, pendingId, body: command.body });
     if (!isRight) t.fail(`${JSON.stringify(command)}, seed ${random.seed}`);
   }
@@ -46,10 +47,12 @@ t.test('measurements: encode and decode are inverse', (t) => {
   const random = new Random();
   for (let round = 0; round < 3_000; round += 1) {
     const measurement = {
-      tenant: random.pick([1, 2 ** 32 - 1]), source: random.pick(IDS), id: random.pick(IDS), time: random.pick([0, -1, 1.7e12, 253402300799999]),
+      tenant: random.pick([1, 2 ** 32 - 1]), source: random.pick(IDS), id: random.pick(IDS),
+        time: random.pick([0, -1, 1.7e12, 253402300799999]),
       mode: random.below(4) as ProcessingMode, type: random.pick(TEXTS), document: random.pick(['', '{"a":1.0}', '{"ä":"温"}']),
       values: Array.from({ length: random.below(5) }, () => ({
-        fragment: random.pick(TEXTS), series: random.pick(TEXTS), unit: random.pick(TEXTS), value: random.pick([0, -1.5, 1e300, 5e-324, 1 / 3]),
+        fragment: random.pick(TEXTS), series: random.pick(TEXTS), unit: random.pick(TEXTS),
+          value: random.pick([0, -1.5, 1e300, 5e-324, 1 / 3]),
       })),
     };
     const record = encodeMeasurement({ ...measurement, receivedAt: 5 });
@@ -99,7 +102,8 @@ t.test('ids and texts spread evenly over the shards, and always to the same one'
     const found = new Array<number>(SHARD_COUNT).fill(0);
     for (const shard of shards) found[shard] += 1;
     const mean = count / SHARD_COUNT;
-    t.ok(Math.min(...found) > mean * 0.5 && Math.max(...found) < mean * 1.6, `${name}: ${Math.min(...found)} to ${Math.max(...found)} of ${mean}`);
+    t.ok(Math.min(...found) > mean * 0.5 && Math.max(...found) < mean * 1.6,
+      `${name}: ${Math.min(...found)} to ${Math.max(...found)} of ${mean}`);
   };
   const count = 20_000;
   check('ids of a row', Array.from({ length: count }, (_, index) => shardOfId(1, 1_000 + index)), count);

@@ -37,8 +37,10 @@ t.test('anything but one JSON object is refused with 400', (t) => {
       t.ok(error instanceof PlatformError && error.code === 'general/bad-json', name(text));
     }
   };
-  for (const text of ['', ' ', '[]', '1', '"a"', 'null', 'true', '{', '}', '{}{}', '{"a":1,}', '{a:1}', "{'a':1}", '{"a":01}', '{"a":+1}', '{"a":.5}',
-    '{"a":1.}', '{"a":NaN}', '{"a":"\t"}', '{"a":"\\x"}', '{"a":1}x', '\ufeff{}', '{\u00a0}', '{"a":1 "b":2}', '{\v}', '{"a"\f:1}', '{"a":"\\u12g4"}',
+  for (const text of ['', ' ', '[]', '1', '"a"', 'null', 'true', '{', '}', '{}{}', '{"a":1,}', '{a:1}', "{'a':1}", '{"a":01}', '{"a":+1}',
+    '{"a":.5}',
+    '{"a":1.}', '{"a":NaN}', '{"a":"\t"}', '{"a":"\\x"}', '{"a":1}x', '\ufeff{}', '{\u00a0}', '{"a":1 "b":2}', '{\v}', '{"a"\f:1}',
+      '{"a":"\\u12g4"}',
     '{"a":undefined}', '{/**/}']) check(text);
   check(`{"a":${'['.repeat(NESTING_MAX)}${']'.repeat(NESTING_MAX)}}`);
   check(`{"a":${'{"b":'.repeat(NESTING_MAX)}1${'}'.repeat(NESTING_MAX)}}`);
@@ -76,7 +78,8 @@ t.test('merge: a member replaces the old one as a whole, null removes it', (t) =
 
 t.test('members that hold a string', (t) => {
   const members = parseMembers('{"s":"a\\"\\u00e4","n":1,"o":{},"l":["x"],"z":null,"e":""}');
-  const cases: [string, string | undefined][] = [['s', 'a"ä'], ['e', ''], ['n', undefined], ['o', undefined], ['l', undefined], ['z', undefined], ['?', undefined]];
+  const cases: [string, string | undefined][] = [['s', 'a"ä'], ['e', ''], ['n', undefined], ['o', undefined], ['l', undefined],
+    ['z', undefined], ['?', undefined]];
   for (const [name, want] of cases) t.equal(stringMember(members, name), want, name);
   t.same(splitElements('[]'), []);
   t.same(splitElements('[1,{"a":[1,2]},"x,]",[],null]'), ['1', '{"a":[1,2]}', '"x,]"', '[]', 'null']);
@@ -85,7 +88,8 @@ t.test('members that hold a string', (t) => {
 
 t.test('random documents: split, join and compact agree with JSON.parse', (t) => {
   const random = new Random();
-  const texts = ['', 'a', 'b c', '"', '\\', '\\"', '\n', '10', '2', '__proto__', 'ä温😀', '\ud800', ',', ':', '{', '}', '[', ']', ' \\ ', '\u0000'];
+  const texts = ['', 'a', 'b c', '"', '\\', '\\"', '\n', '10', '2', '__proto__', 'ä温😀', '\ud800', ',', ':', '{', '}', '[', ']', ' \\ ',
+    '\u0000'];
   const space = (): string => random.pick(['', '', '', ' ', '\n\t', '\r ']);
   const value = (depth: number): string => {
     const kind = random.below(depth > 3 ? 4 : 6);
@@ -95,11 +99,13 @@ t.test('random documents: split, join and compact agree with JSON.parse', (t) =>
     const count = random.below(4);
     const items = Array.from({ length: count }, () => `${space()}${value(depth + 1)}${space()}`);
     if (kind === 4) return `[${count === 0 ? space() : items.join(',')}]`;
-    return `{${count === 0 ? space() : items.map((item) => `${space()}${JSON.stringify(random.pick(texts))}${space()}:${item}`).join(',')}}`;
+    const members = items.map((item) => `${space()}${JSON.stringify(random.pick(texts))}${space()}:${item}`);
+    return `{${count === 0 ? space() : members.join(',')}}`;
   };
   for (let round = 0; round < 5_000; round += 1) {
     const count = random.below(6);
-    const text = `{${Array.from({ length: count }, () => `${space()}${JSON.stringify(random.pick(texts))}:${value(0)}`).join(',')}${space()}}`;
+    const parts = Array.from({ length: count }, () => `${space()}${JSON.stringify(random.pick(texts))}:${value(0)}`);
+    const text = `{${parts.join(',')}${space()}}`;
     const want = JSON.parse(text) as Record<string, unknown>;
     const members = parseMembers(text);
     const again = joinMembers(members);

@@ -1,0 +1,95 @@
+/** Documents come back exactly as they were sent, over HTTP and MQTT, from single reads, lists and answers. */
+import t from 'tap';
+import { connectDevice } from '../helpers/running-server-mqtt.ts';
+import { startServer } from '../helpers/running-server.ts';
+
+const server = await startServer(t);
+const { rest } = server;
+const TIME = '2024-05-02T10:00:00.000Z';
+
+/** Members that a parser and a new text would change: order, integer-like names, numbers, unicode, nesting. */
+const MEMBERS = [
+  '"zeta":1', '"10":"ten"', '"9":"nine"', '"alpha":{}', '"list":[]', '"one":1.0', '"large":9007199254740993', '"exponent":1E+2', '"small":0.10', '"negative":-0',
+  '"tiny":1e-400', '"text":"ä 日本語 😀 \\u0041 \\/ \\n \\"q\\""', '"deep":{"b":{"2":{},"1":[[],{},[1.0,{"x":null}]]},"a":true}', '"nothing":"null"', '"c8y_Flag":{}',
+  '"__proto__":{"a":1}', '"constructor":1', '"long":"' + 'x'.repeat(5_000) + '"', '"":null',
+].filter((member) => !member.startsWith('"":') && !member.startsWith('"text":')).concat('"words":"ä 日本語 😀 \\u0041 \\/ \\n \\"q\\""');
+const BODY = MEMBERS.join(',');
+
+/** JSON without blanks between its tokens. */
+function compact(text: string): string {
+  return text.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, (_match, quoted: string | undefined) => quoted ?? '');
+}
+
+function has(t: { ok(value: boolean, message: string): unknown; equal(a: unknown, b: unknown, m?: string): unknown }, text: string, where: string): void {
+  const found = compact(text);
+  for (const member of MEMBERS) if (!found.includes(member)) t.equal(found.slice(0, 6_000), member, where);
+  t.ok(found.includes(BODY), `${where}: all members in their order`);
+}
+
+t.test('managed objects', async (t) => {
+  const posted = await rest.post('/inventory/managedObjects', `{${BODY},"name":"Exact","type":"exact"}`);
+  t.equal(posted.status, 201, posted.text);
+  has(t, posted.text, 'POST');
+  const { id } = posted.json;
+  has(t, (await rest.get(`/inventory/managedObjects/${id}`)).text, 'GET');
+  has(t, (await rest.get('/inventory/managedObjects?type=exact')).text, 'list');
+  await rest.put(`/inventory/managedObjects/${id}`, '{"name":"Still exact"}');
+  has(t, (await rest.get(`/inventory/managedObjects/${id}`)).text, 'after a PUT of another member');
+  await rest.put(`/inventory/managedObjects/${id}`, '{"deep":{"new":1.50},"zeta":null,"9":{}}');
+  const changed = compact((await rest.get(`/inventory/managedObjects/${id}`)).text);
+  t.ok(changed.includes('"deep":{"new":1.50}'), 'a fragment is replaced as a whole');
+  t.notOk(changed.includes('"zeta"'), 'null removes');
+  t.ok(changed.includes('"10":"ten","9":{},"alpha":{}'), 'in its place');
+});
+
+t.test('events, alarms and operations', async (t) => {
+  const id = await rest.createDevice('Source');
+  const source = `"source":{"id":"${id}"}`;
+  const check = async (path: string, own: string, list: string): Promise<void> => {
+    const posted = await rest.post(path, `{${own},${BODY}}`);
+    t.equal(posted.status, 201, posted.text);
+    has(t, posted.text, `POST ${path}`);
+    has(t, (await rest.get(`${path}/${posted.json.id}`)).text, `GET ${path}`);
+    has(t, (await rest.get(`${path}?${list}`)).text, `list ${path}`);
+  };
+  await check('/event/events', `${source},"type":"e","time":"${TIME}","text":"t"`, `source=${id}`);
+  await check('/alarm/alarms', `${source},"type":"a","time":"${TIME}","text":"t","severity":"MINOR"`, `source=${id}`);
+  await check('/devicecontrol/operations', `"deviceId":"${id}"`, `deviceId=${id}`);
+});
+
+t.test('measurements with several fragments and other properties', async (t) => {
+  const id = await rest.createDevice('Measured');
+  const fragments = '"f_2":{"9":{"value":1.0,"unit":"C"},"10":{"value":9007199254740993},"a":{"unit":"x","value":1e2}},"f_1":{"s":{"value":-0.10,"unit":""}},'
+    + '"other":{"b":{},"a":[1.0,{}]},"flag":{},"words":"ä \\u0041","many":{"s1":{"value":1},"s2":{"value":2},"extra":"kept"}';
+  const posted = await rest.post('/measurement/measurements', `{"source":{"id":"${id}"},"time":"${TIME}","type":"exact",${fragments}}`);
+  t.equal(posted.status, 201, posted.text);
+  t.ok(compact(posted.text).includes(fragments), `POST: ${posted.text}`);
+  const read = (await rest.get(`/measurement/measurements/${posted.json.id}`)).text;
+  t.ok(compact(read).includes(fragments), `GET: ${read}`);
+  t.ok(compact((await rest.get(`/measurement/measurements?source=${id}`)).text).includes(fragments), 'list');
+  const stream = await rest.request('GET', `/measurement/measurements?source=${id}`, { headers: { accept: 'application/json-stream' } });
+  t.ok(compact(stream.text).includes(fragments), 'stream');
+  const single = '"c8y_T":{"T":{"value":1.0,"unit":"C"}}';
+  const simple = await rest.post('/measurement/measurements', `{"source":{"id":"${id}"},"time":"${TIME}","type":"single",${single}}`);
+  t.ok(compact((await rest.get(`/measurement/measurements/${simple.json.id}`)).text).includes(single), 'one value');
+});
+
+t.test('times come back as instants, also with another offset', async (t) => {
+  const id = await rest.createDevice('Timed');
+  const event = await rest.create('/event/events', { source: { id }, type: 'e', text: 't', time: '2024-05-02T12:00:00.123+02:00' });
+  t.equal(Date.parse(event.time), Date.parse('2024-05-02T10:00:00.123Z'));
+  const measurement = await rest.create('/measurement/measurements', { source: { id }, type: 'e', time: '2024-05-02T12:00:00.123+02:00' });
+  t.equal(Date.parse((await rest.read(`/measurement/measurements/${measurement.id}`)).time), Date.parse('2024-05-02T10:00:00.123Z'));
+});
+
+t.test('JSON over MQTT', async (t) => {
+  const device = await connectDevice(t, server, 'exact-1');
+  await device.publish('event/events/create', `{"type":"e","text":"t","time":"${TIME}",${BODY}}`);
+  await device.publish('inventory/managedObjects/update/exact-1', `{${BODY}}`);
+  const id = await rest.idOf('exact-1');
+  has(t, (await rest.get(`/event/events?source=${id}`)).text, 'event');
+  has(t, (await rest.get(`/inventory/managedObjects/${id}`)).text, 'managed object');
+  await device.subscribe('devicecontrol/notifications');
+  await rest.create('/devicecontrol/operations', `{"deviceId":"${id}",${BODY}}`);
+  has(t, await device.row('devicecontrol/notifications', /deviceId/), 'operation');
+});
