@@ -113,7 +113,7 @@ class Core {
     this.actors = new ActorSystem({
       documents: this.documents, bus: this.bus, log, onCommitFailed: fatal,
       append: (command, pendingId) => this.commands.appendFollowUp(command, pendingId),
-      onUserChanged: (tenant, userName) => this.#userChanged(tenant, userName),
+      onUserChanged: (tenant, userName) => this.#userChanged(tenant, userName), onObjectChanged: (id) => this.sources.forget(id),
     });
     this.group = new GroupCommit({
       journal: this.journal, journalBytesMax: config.journalMaxBytes, refusal: () => this.disk.refusal,
@@ -153,7 +153,6 @@ class Core {
     await this.tenants.open(this.documents);
     this.ids = await IdBlocks.open(this.documents, (error) => { throw error; });
     await this.#accounts();
-    for (const tenant of this.tenants.all) this.sources.follow(this.bus, tenant.number);
     await this.#replay();
     await this.#writer.createTables();
     await this.projector.start();

@@ -6,7 +6,7 @@ import { open } from 'lmdb';
 import t from 'tap';
 import { copyDirectory, verifyManifest, writeManifest } from '../src/cli/backup-files.ts';
 import { lockHolder } from '../src/cli/control.ts';
-import { millrace, scratchDirectory } from './helpers/setup-command.ts';
+import { COMMAND, millrace, scratchDirectory, start, until } from './helpers/setup-command.ts';
 
 /** A data directory as the server leaves it, with one document. */
 async function dataDirectory(path: string): Promise<void> {
@@ -125,18 +125,81 @@ t.test('the manifest finds what is missing, changed or added', async (t) => {
   const [from, to] = ['from', 'to'].map((name) => join(directory, name));
   mkdirSync(join(from, 'a'), { recursive: true });
   for (const name of ['a/one', 'a/two', 'three', 'skipped']) writeFileSync(join(from, name), name);
-  symlinkSync('/etc/hostname', join(from, 'link'));
+  symlinkSync('../three', join(from, 'a/link'));
+  symlinkSync('one', join(from, 'a/other'));
   t.equal(await copyDirectory(from, to, ['skipped']), 'a/onea/twothree'.length);
   const manifest = await writeManifest(to, { version: '1', timeMs: 0, checksums: false });
   t.same(manifest.files.map((file) => file.path), ['a/one', 'a/two', 'three']);
+  t.same(manifest.links, [{ path: 'a/link', target: '../three' }, { path: 'a/other', target: 'one' }]);
   t.equal(manifest.time, '1970-01-01T00:00:00.000Z');
+  t.same((await verifyManifest(to)).problems, []);
+  rmSync(join(to, 'a/link'));
+  rmSync(join(to, 'a/other'));
+  symlinkSync('two', join(to, 'a/other'));
+  symlinkSync('two', join(to, 'a/new'));
   rmSync(join(to, 'a/one'));
   appendFileSync(join(to, 'a/two'), '!');
   writeFileSync(join(to, 'four'), '');
   t.same((await verifyManifest(to)).problems,
-    ['a/one is missing', 'a/two has 6 bytes instead of 5', 'four is not in the manifest']);
+    ['a/one is missing', 'a/two has 6 bytes instead of 5', 'four is not in the manifest', 'a/link is no link to ../three',
+      'a/other is no link to one', 'the link a/new is not in the manifest']);
   writeFileSync(join(to, 'backup.json'), JSON.stringify({ ...manifest, files: [{ path: '../x', sizeBytes: 1 }] }));
   t.match((await verifyManifest(to)).problems, [/lacks its time, version or list/]);
+});
+
+t.test('a link that leads out of the directory is refused', async (t) => {
+  for (const target of ['/etc/hostname', '../outside']) {
+    const directory = scratchDirectory(t);
+    mkdirSync(join(directory, 'from'));
+    symlinkSync(target, join(directory, 'from', 'link'));
+    await t.rejects(copyDirectory(join(directory, 'from'), join(directory, 'to')), { message: /cannot be copied/ });
+  }
+});
+
+/** A server on a data directory, with the first tenant's administrator. */
+async function serve(data: string): Promise<{ url: string; stop(): Promise<number | null> }> {
+  const running = start(COMMAND, ['serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0', '--data', data],
+    { MILLRACE_ADMIN_PASSWORD: 'secret-1' });
+  await until('the screen', () => running.output().stdout.includes('curl') || running.child.exitCode !== null);
+  const url = /http:\/\/[\d.:]+/.exec(running.output().stdout)?.[0];
+  if (url === undefined) throw new Error(running.output().stderr);
+  return { url, stop: async () => { running.child.kill('SIGTERM'); return (await running.ended).code; } };
+}
+
+const HEADERS = { authorization: `Basic ${Buffer.from('t1/admin:secret-1').toString('base64')}`, 'content-type': 'application/json',
+  accept: 'application/json' };
+
+async function call(url: string, body?: object): Promise<Record<string, any>> {
+  const answer = await fetch(url, { headers: HEADERS, ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}) });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+  return await answer.json() as Record<string, any>;
+}
+
+t.test('a server on a restored backup has what the first one stored', async (t) => {
+  const directory = scratchDirectory(t);
+  const data = join(directory, 'data');
+  const first = await serve(data);
+  const { id } = await call(`${first.url}/inventory/managedObjects`, { name: 'kept', c8y_IsDevice: {} });
+  await call(`${first.url}/measurement/measurements`,
+    { source: { id }, type: 'kept', time: '2026-01-01T00:00:00.000Z', a: { b: { value: 7 } } });
+  t.equal((await call(`${first.url}/measurement/measurements?source=${id}`)).measurements.length, 1);
+  const [running, stopped] = [join(directory, 'running'), join(directory, 'stopped')];
+  const byServer = await millrace(['backup', '--data', data, running]);
+  t.equal(byServer.code, 0, byServer.stderr);
+  t.match(byServer.stderr, /the running server made the backup/);
+  t.equal(await first.stop(), 0);
+  const offline = await millrace(['backup', '--data', data, stopped]);
+  t.equal(offline.code, 0, offline.stderr);
+  for (const backup of [running, stopped]) {
+    const restored = `${backup}-restored`;
+    const result = await millrace(['restore', '--data', restored, backup]);
+    t.equal(result.code, 0, result.stderr);
+    const second = await serve(restored);
+    t.equal((await call(`${second.url}/inventory/managedObjects/${id}`)).name, 'kept', 'documents');
+    const { measurements } = await call(`${second.url}/measurement/measurements?source=${id}`);
+    t.match(measurements, [{ type: 'kept', a: { b: { value: 7 } } }], 'history');
+    t.equal(await second.stop(), 0);
+  }
 });
 
 t.test('who holds the lock', async (t) => {

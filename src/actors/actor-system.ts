@@ -50,6 +50,8 @@ export interface ActorSystemOptions {
   readonly onCommitFailed: (error: Error) => void;
   /** A user was changed or deleted: what was remembered about it is forgotten, before the change is answered. */
   readonly onUserChanged: (tenant: number, userName: string) => void;
+  /** A managed object was changed or deleted: gateways forget what they remember about it. */
+  readonly onObjectChanged: (id: number) => void;
 }
 
 export class ActorSystem {
@@ -223,7 +225,8 @@ export class ActorSystem {
     this.#uncommittedRows.delete(group.lastSeq);
     for (const context of group.contexts) {
       if (!group.isReplay) this.#followUps.send(context);
-      const { kind, tenant, body } = context.command;
+      const { kind, key, tenant, body } = context.command;
+      if (typeof key === 'number' && (kind === COMMAND.MANAGED_OBJECT_UPDATE || kind === COMMAND.MANAGED_OBJECT_DELETE)) this.#options.onObjectChanged(key);
       if (kind === COMMAND.USER_PUT || kind === COMMAND.USER_DELETE) this.#options.onUserChanged(tenant, (body as { userName: string }).userName);
       if (!isNotified(context.command.mode)) continue;
       for (const notification of context.notifications) this.#options.bus.publish(notification);

@@ -12,8 +12,20 @@ const NOT_FRAGMENTS: ReadonlySet<string> = new Set(['id', 'self', 'type', 'name'
 
 const fragmentNames = (members: Members): string[] => [...members.keys()].filter((name) => !NOT_FRAGMENTS.has(name));
 
+/** One row that the history store cannot read would hold up all that follow: `\\ud800` in a name is replaced, the document keeps it. */
+const withoutLoneSurrogates = (_name: string, value: unknown): unknown =>
+  (typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\ufffd') : value);
+
+/** Id of a bulk operation, 0 for anything that is none. */
+function bulkOperationId(members: Members): number {
+  const id = Number(stringMember(members, 'bulkOperationId') ?? 0);
+  return Number.isSafeInteger(id) && id > 0 ? id : 0;
+}
+
 function columns(command: JournalCommand, table: string, values: object): HistoryRow {
-  return { table, seq: command.seq, text: JSON.stringify({ tenant: command.tenant, ...values, version: command.seq, shard: command.shard, seq: command.seq }) };
+  const row = { tenant: command.tenant, ...values, version: command.seq, shard: command.shard, seq: command.seq };
+  const text = JSON.stringify(row);
+  return { table, seq: command.seq, text: text.includes('\\ud') ? JSON.stringify(row, withoutLoneSurrogates) : text };
 }
 
 /** The years that DateTime64 has. Times outside are moved to its edge; the document keeps what was sent. */
@@ -46,7 +58,7 @@ export function entityRow(command: JournalCommand, table: 'events' | 'alarms' | 
   if (table === 'operations') {
     return columns(command, table, {
       ...common, status: stringMember(members, 'status') ?? '', agents: (entity.agents ?? []).map(Number),
-      bulk: Number(stringMember(members, 'bulkOperationId') ?? 0),
+      bulk: bulkOperationId(members),
     });
   }
   const timed = {

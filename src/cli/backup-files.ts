@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, stat } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { copyFile, mkdir, open, readdir, readFile, readlink, rename, stat, symlink } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 export const MANIFEST_NAME = 'backup.json';
@@ -21,35 +21,57 @@ export interface ManifestFile {
   readonly sha256?: string;
 }
 
+/** A symbolic link: the engine finds its tables by links, so a copy without them looks whole and is empty. */
+export interface ManifestLink { readonly path: string; readonly target: string }
+
 export interface Manifest {
   readonly format: number;
   /** Version of the program that made the backup. */
   readonly version: string;
   readonly time: string;
   readonly files: readonly ManifestFile[];
+  readonly links: readonly ManifestLink[];
 }
 
 /** Names directly under the data directory that belong to a running server, not to its data. */
 export const VOLATILE_NAMES: readonly string[] = ['control.sock', 'lock', MANIFEST_NAME, '.restoring'];
 
 /**
- * Copies a directory with everything below it; every file and directory is on disk when it resolves. Sockets and
- * symbolic links are left out.
+ * Copies a directory with everything below it; every file and directory is on disk when it resolves. Symbolic links stay
+ * links; sockets and pipes are left out, for they hold nothing.
  * @param exclude names directly under `from` that are not copied.
  * @returns the number of bytes copied.
- * @throws the file system's error; what was copied by then stays.
+ * @throws the file system's error, or an Error for a link that leads out of `from`; what was copied by then stays.
  */
 export async function copyDirectory(from: string, to: string, exclude: readonly string[] = []): Promise<number> {
+  return copyBelow({ top: from, exclude }, from, to);
+}
+
+async function copyBelow(options: { top: string; exclude: readonly string[] }, from: string, to: string): Promise<number> {
   await mkdir(to, { recursive: true });
   let bytes = 0;
   for (const entry of await readdir(from, { withFileTypes: true })) {
-    if (exclude.includes(entry.name)) continue;
+    if (options.exclude.includes(entry.name)) continue;
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
-    if (entry.isDirectory()) bytes += await copyDirectory(source, target);
+    if (entry.isDirectory()) bytes += await copyBelow({ top: options.top, exclude: [] }, source, target);
     else if (entry.isFile()) bytes += await copySynchronised(source, target);
+    else if (entry.isSymbolicLink()) await copyLink(options.top, source, target);
   }
   await synchronise(to);
   return bytes;
+}
+
+/** A link that is relative and leads to something below `top` means the same in the copy; any other would point astray. */
+async function copyLink(top: string, source: string, target: string): Promise<void> {
+  const content = await readlink(source);
+  if (isAbsolute(content) || !isWithin(top, resolve(dirname(source), content))) {
+    throw new Error(`${source} is a link to ${content}, which does not lie in ${top}: it cannot be copied with it`);
+  }
+  await symlink(content, target);
+}
+
+function isWithin(directory: string, path: string): boolean {
+  return path === directory || path.startsWith(`${resolve(directory)}${sep}`);
 }
 
 /** Copies one file and synchronises it; returns its size in bytes. */
@@ -73,12 +95,15 @@ export async function writeManifest(
   directory: string, options: { version: string; timeMs: number; checksums: boolean },
 ): Promise<Manifest> {
   const files: ManifestFile[] = [];
-  for (const path of await listFiles(directory)) {
+  const contents = await listContents(directory);
+  for (const path of contents.files) {
     const { size } = await stat(join(directory, path));
     const sum = options.checksums ? { sha256: await sha256(join(directory, path)) } : {};
-    files.push({ path: path.split(sep).join('/'), sizeBytes: size, ...sum });
+    files.push({ path, sizeBytes: size, ...sum });
   }
-  const manifest = { format: MANIFEST_FORMAT, version: options.version, time: new Date(options.timeMs).toISOString(), files };
+  const manifest: Manifest = {
+    format: MANIFEST_FORMAT, version: options.version, time: new Date(options.timeMs).toISOString(), files, links: contents.links,
+  };
   const partial = join(directory, `${MANIFEST_NAME}.partial`);
   const handle = await open(partial, 'w');
   try {
@@ -99,7 +124,8 @@ export async function verifyManifest(directory: string): Promise<{ manifest: Man
   const manifest = await readManifest(join(directory, MANIFEST_NAME));
   if (typeof manifest === 'string') return { manifest: undefined, problems: [manifest] };
   const problems: string[] = [];
-  const present = new Set((await listFiles(directory)).map((path) => path.split(sep).join('/')));
+  const contents = await listContents(directory);
+  const present = new Set(contents.files);
   for (const file of manifest.files) {
     const path = join(directory, file.path);
     if (!present.delete(file.path)) problems.push(`${file.path} is missing`);
@@ -110,6 +136,12 @@ export async function verifyManifest(directory: string): Promise<{ manifest: Man
     }
   }
   for (const path of present) problems.push(`${path} is not in the manifest`);
+  const links = new Map(contents.links.map((link) => [link.path, link.target]));
+  for (const { path, target } of manifest.links) {
+    if (links.get(path) !== target) problems.push(`${path} is no link to ${target}`);
+    links.delete(path);
+  }
+  for (const path of links.keys()) problems.push(`the link ${path} is not in the manifest`);
   return { manifest, problems };
 }
 
@@ -121,19 +153,26 @@ async function readManifest(path: string): Promise<Manifest | string> {
     return `${MANIFEST_NAME} cannot be read, so this is no finished backup: ${(error as Error).message}`;
   }
   if (value?.format !== MANIFEST_FORMAT) return `${MANIFEST_NAME} has the format ${value?.format}; this program reads ${MANIFEST_FORMAT}`;
-  const isWhole = Array.isArray(value.files) && typeof value.time === 'string' && typeof value.version === 'string'
-    && value.files.every((file) => typeof file?.path === 'string' && Number.isSafeInteger(file.sizeBytes)
-      && !file.path.startsWith('/') && !file.path.split('/').includes('..'));
+  const isPath = (path: unknown): boolean => typeof path === 'string' && !path.startsWith('/') && !path.split('/').includes('..');
+  const isWhole = Array.isArray(value.files) && Array.isArray(value.links)
+    && typeof value.time === 'string' && typeof value.version === 'string'
+    && value.files.every((file) => isPath(file?.path) && Number.isSafeInteger(file.sizeBytes))
+    && value.links.every((link) => isPath(link?.path) && typeof link.target === 'string');
   return isWhole ? value as Manifest : `${MANIFEST_NAME} lacks its time, version or list of files`;
 }
 
-/** Paths of all files below a directory, relative, sorted; without the manifest. */
-async function listFiles(directory: string): Promise<string[]> {
+/** All files and links below a directory, by relative path with `/`, sorted; without the manifest. */
+async function listContents(directory: string): Promise<{ files: string[]; links: ManifestLink[] }> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile())
-    .map((entry) => relative(directory, join(entry.parentPath ?? entry.path, entry.name)))
-    .filter((path) => path !== MANIFEST_NAME && path !== `${MANIFEST_NAME}.partial`)
-    .sort();
+  const files: string[] = [];
+  const links: ManifestLink[] = [];
+  for (const entry of entries) {
+    const full = join(entry.parentPath ?? entry.path, entry.name);
+    const path = relative(directory, full).split(sep).join('/');
+    if (entry.isSymbolicLink()) links.push({ path, target: await readlink(full) });
+    else if (entry.isFile() && path !== MANIFEST_NAME && path !== `${MANIFEST_NAME}.partial`) files.push(path);
+  }
+  return { files: files.sort(), links: links.sort((left, right) => left.path < right.path ? -1 : 1) };
 }
 
 async function sha256(path: string): Promise<string> {

@@ -1,5 +1,5 @@
 /** Which managed objects exist and who owns them, remembered by the gateways: a measurement's source is checked before it is journaled. */
-import type { DocumentReader, LiveBus } from '../model/command.ts';
+import type { DocumentReader } from '../model/command.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 
 /** Sources remembered; the oldest half is forgotten when it is reached. */
@@ -15,11 +15,9 @@ export class Sources {
     this.#documents = documents;
   }
 
-  /** Forgets objects that are changed or deleted. Call once for each tenant. */
-  follow(bus: LiveBus, tenant: number): void {
-    bus.subscribe(tenant, 'managedobjects', (notification) => {
-      if (notification.action !== 'CREATE') this.#known.delete(Number(notification.source));
-    });
+  /** The object was changed or deleted. */
+  forget(id: number): void {
+    this.#known.delete(id);
   }
 
   /** @returns undefined when the tenant has no such object. Synchronous when remembered or when the store answers at once. */

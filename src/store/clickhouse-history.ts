@@ -33,7 +33,8 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     await this.createTables();
     const native = nativeColumns(columns);
     await this.#clickHouse.insertNative('measurements', native.map((column) => column.name), encodeNative(native, columns.rowCount),
-      { insert_deduplication_token: token });
+      // Late data may be of any month, each of which is a partition.
+      { insert_deduplication_token: token, max_partitions_per_insert_block: 0 });
   }
 
   async insertRows(table: string, texts: readonly string[]): Promise<void> {

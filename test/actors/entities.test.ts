@@ -59,6 +59,19 @@ t.test('times at the edges of the calendar make rows that the history takes', as
   }
 });
 
+t.test('what no column can hold does not hold up the history', async (t) => {
+  const platform = await withDevice(openPlatform(t));
+  for (const [text, want] of [['-5', 0], ['1.5', 0], ['x', 0], ['1e30', 0], ['', 0], ['12', 12]] as const) {
+    await platform.request({ kind: COMMAND.OPERATION_CREATE, key: 5, body: { id: '900', user: 'a', doc: `{"bulkOperationId":"${text}"}` } });
+    t.equal((JSON.parse(platform.rows.at(-1)?.text ?? '') as { bulk: number }).bulk, want, text);
+  }
+  const doc = '{"type":"T\\ud800","\\udc00x":1,"text":"\\ud83d\\ude00"}';
+  await platform.request({ kind: COMMAND.EVENT_CREATE, key: 5, body: { id: '901', type: 'T', time: NOW, doc } });
+  const row = JSON.parse(platform.rows.at(-1)?.text ?? '') as { type: string; fragments: string[]; doc: string };
+  t.same([row.type, row.fragments], ['T\ufffd', ['\ufffdx']]);
+  t.match(row.doc, '"type":"T\\ud800","\\udc00x":1', 'the document keeps what was sent');
+});
+
 const alarm = (platform: Platform, id: string,
   extra: { type?: string; doc?: string; status?: string; key?: number; mode?: 0 | 1 | 2 | 3; at?: number } = {}) =>
   platform.request({ kind: COMMAND.ALARM_CREATE, key: extra.key ?? 5, mode: extra.mode ?? 0, receivedAt: extra.at ?? NOW, body: {

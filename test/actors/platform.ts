@@ -132,6 +132,7 @@ export class Platform {
     this.actors = new ActorSystem({
       documents: this.documents, bus, log: silentLog, onCommitFailed: (error) => { throw error; },
       onUserChanged: (tenant, userName) => { this.usersChanged.push(`${tenant}/${userName}`); },
+      onObjectChanged: () => undefined,
       append: (command, pendingId) => (this.documents.isCrashed ? never() : this.commands.appendFollowUp(command, pendingId)),
     });
     const { journal, documents } = this;

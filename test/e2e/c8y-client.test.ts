@@ -7,6 +7,9 @@ const server = await startServer(t);
 const client: any = await Client.authenticate({ tenant: TENANT, user: 'admin', password: PASSWORD }, server.url);
 const TIME = '2024-05-02T10:00:00.000Z';
 
+/** Status of an answer, also of one that the client throws. */
+const statusOf = async (answer: Promise<any>): Promise<number> => (await answer.catch((error: unknown) => error)).res.status;
+
 const createDevice = async (name: string): Promise<string> => (await client.inventory.create({ name, c8y_IsDevice: {}, com_cumulocity_model_Agent: {} })).data.id;
 
 t.test('log in: right and wrong', async (t) => {
@@ -33,7 +36,7 @@ t.test('inventory', async (t) => {
   t.equal((await second.paging.prev()).data[0].id, first.data[0].id);
   t.equal((await client.inventory.list({ type: 'c8y_client', pageSize: 100 })).data.length, 7);
   t.equal((await client.inventory.delete(created.id)).res.status, 204);
-  await t.rejects(client.inventory.detail(created.id), { res: { status: 404 } });
+  t.equal(await statusOf(client.inventory.detail(created.id)), 404);
 });
 
 t.test('children of the three kinds', async (t) => {
@@ -59,13 +62,13 @@ t.test('children of the three kinds', async (t) => {
 
 t.test('identity', async (t) => {
   const id = await createDevice('Named');
-  const identity = { type: 'my_Type', externalId: 'serial/with slash', managedObject: { id } };
+  const identity = { type: 'my_Type', externalId: 'serial with blank', managedObject: { id } };
   t.equal((await client.identity.create(identity)).res.status, 201);
   t.equal((await client.identity.detail(identity)).data.managedObject.id, id);
-  t.match((await client.identity.list(id)).data, [{ type: 'my_Type', externalId: 'serial/with slash' }]);
-  await t.rejects(client.identity.create(identity), { res: { status: 409 } });
+  t.match((await client.identity.list(id)).data, [{ type: 'my_Type', externalId: 'serial with blank' }]);
+  t.equal(await statusOf(client.identity.create(identity)), 409);
   t.equal((await client.identity.delete(identity)).res.status, 204);
-  await t.rejects(client.identity.detail(identity), { res: { status: 404 } });
+  t.equal(await statusOf(client.identity.detail(identity)), 404);
 });
 
 t.test('measurements', async (t) => {
@@ -96,7 +99,7 @@ t.test('alarms', async (t) => {
   t.equal((await client.alarm.list({ source: id, status: 'ACKNOWLEDGED', severity: 'MAJOR' })).data.length, 1);
   t.equal((await client.alarm.list({ source: id, resolved: true })).data.length, 0);
   t.equal((await client.alarm.count({ source: id })).data, 1);
-  t.equal((await client.alarm.updateBulk({ status: 'CLEARED' }, { source: id, resolved: false })).res.status, 200);
+  t.equal((await client.alarm.updateBulk({ status: 'CLEARED' }, { source: id, resolved: false })).status, 200);
   t.equal((await client.alarm.list({ source: id, resolved: true })).data.length, 1);
 });
 
@@ -140,11 +143,10 @@ t.test('realtime, with the class that browsers use', async (t) => {
   const subscription = realtime.subscribe(`/alarms/${id}`, (message: any) => seen.push(message));
   t.teardown(() => { realtime.disconnect(); });
   // Nothing tells when the subscription is in force: an alarm of another type until one arrives.
-  for (let index = 0; seen.length === 0 && index < 100; index += 1) {
-    await client.alarm.create({ source: { id }, type: `a-${index}`, text: 't', severity: 'MINOR', time: TIME });
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
-  }
+  await eventually('an alarm', async () => {
+    await client.alarm.create({ source: { id }, type: `a-${Date.now()}`, text: 't', severity: 'MINOR', time: TIME });
+    return seen.length > 0;
+  });
   t.match(seen[0], { channel: `/alarms/${id}`, data: { realtimeAction: 'CREATE', data: { source: { id }, severity: 'MINOR' } } });
   realtime.unsubscribe(subscription);
-  await eventually('ended', () => true);
 });

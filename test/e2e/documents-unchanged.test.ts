@@ -10,9 +10,9 @@ const TIME = '2024-05-02T10:00:00.000Z';
 /** Members that a parser and a new text would change: order, integer-like names, numbers, unicode, nesting. */
 const MEMBERS = [
   '"zeta":1', '"10":"ten"', '"9":"nine"', '"alpha":{}', '"list":[]', '"one":1.0', '"large":9007199254740993', '"exponent":1E+2', '"small":0.10', '"negative":-0',
-  '"tiny":1e-400', '"text":"ä 日本語 😀 \\u0041 \\/ \\n \\"q\\""', '"deep":{"b":{"2":{},"1":[[],{},[1.0,{"x":null}]]},"a":true}', '"nothing":"null"', '"c8y_Flag":{}',
-  '"__proto__":{"a":1}', '"constructor":1', '"long":"' + 'x'.repeat(5_000) + '"', '"":null',
-].filter((member) => !member.startsWith('"":') && !member.startsWith('"text":')).concat('"words":"ä 日本語 😀 \\u0041 \\/ \\n \\"q\\""');
+  '"tiny":1e-400', '"words":"ä 日本語 😀 \\u0041 \\/ \\n \\"q\\""', '"deep":{"b":{"2":{},"1":[[],{},[1.0,{"x":null}]]},"a":true}', '"nothing":"null"', '"c8y_Flag":{}',
+  '"__proto__":{"a":1}', '"constructor":1', `"long":"${'x'.repeat(5_000)}"`,
+];
 const BODY = MEMBERS.join(',');
 
 /** JSON without blanks between its tokens. */
@@ -20,21 +20,22 @@ function compact(text: string): string {
   return text.replaceAll(/("(?:[^"\\]|\\.)*")|\s+/g, (_match, quoted: string | undefined) => quoted ?? '');
 }
 
-function has(t: { ok(value: boolean, message: string): unknown; equal(a: unknown, b: unknown, m?: string): unknown }, text: string, where: string): void {
+/** @returns '' when all members are in the text in their order, else the first that is not there as it was sent. */
+function lost(text: string): string {
   const found = compact(text);
-  for (const member of MEMBERS) if (!found.includes(member)) t.equal(found.slice(0, 6_000), member, where);
-  t.ok(found.includes(BODY), `${where}: all members in their order`);
+  if (found.includes(BODY)) return '';
+  return MEMBERS.find((member) => !found.includes(member)) ?? 'the order of the members';
 }
 
 t.test('managed objects', async (t) => {
   const posted = await rest.post('/inventory/managedObjects', `{${BODY},"name":"Exact","type":"exact"}`);
   t.equal(posted.status, 201, posted.text);
-  has(t, posted.text, 'POST');
+  t.equal(lost(posted.text), '', 'POST');
   const { id } = posted.json;
-  has(t, (await rest.get(`/inventory/managedObjects/${id}`)).text, 'GET');
-  has(t, (await rest.get('/inventory/managedObjects?type=exact')).text, 'list');
+  t.equal(lost((await rest.get(`/inventory/managedObjects/${id}`)).text), '', 'GET');
+  t.equal(lost((await rest.get('/inventory/managedObjects?type=exact')).text), '', 'list');
   await rest.put(`/inventory/managedObjects/${id}`, '{"name":"Still exact"}');
-  has(t, (await rest.get(`/inventory/managedObjects/${id}`)).text, 'after a PUT of another member');
+  t.equal(lost((await rest.get(`/inventory/managedObjects/${id}`)).text), '', 'after a PUT of another member');
   await rest.put(`/inventory/managedObjects/${id}`, '{"deep":{"new":1.50},"zeta":null,"9":{}}');
   const changed = compact((await rest.get(`/inventory/managedObjects/${id}`)).text);
   t.ok(changed.includes('"deep":{"new":1.50}'), 'a fragment is replaced as a whole');
@@ -48,9 +49,9 @@ t.test('events, alarms and operations', async (t) => {
   const check = async (path: string, own: string, list: string): Promise<void> => {
     const posted = await rest.post(path, `{${own},${BODY}}`);
     t.equal(posted.status, 201, posted.text);
-    has(t, posted.text, `POST ${path}`);
-    has(t, (await rest.get(`${path}/${posted.json.id}`)).text, `GET ${path}`);
-    has(t, (await rest.get(`${path}?${list}`)).text, `list ${path}`);
+    t.equal(lost(posted.text), '', `POST ${path}`);
+    t.equal(lost((await rest.get(`${path}/${posted.json.id}`)).text), '', `GET ${path}`);
+    t.equal(lost((await rest.get(`${path}?${list}`)).text), '', `list ${path}`);
   };
   await check('/event/events', `${source},"type":"e","time":"${TIME}","text":"t"`, `source=${id}`);
   await check('/alarm/alarms', `${source},"type":"a","time":"${TIME}","text":"t","severity":"MINOR"`, `source=${id}`);
@@ -87,9 +88,9 @@ t.test('JSON over MQTT', async (t) => {
   await device.publish('event/events/create', `{"type":"e","text":"t","time":"${TIME}",${BODY}}`);
   await device.publish('inventory/managedObjects/update/exact-1', `{${BODY}}`);
   const id = await rest.idOf('exact-1');
-  has(t, (await rest.get(`/event/events?source=${id}`)).text, 'event');
-  has(t, (await rest.get(`/inventory/managedObjects/${id}`)).text, 'managed object');
+  t.equal(lost((await rest.get(`/event/events?source=${id}`)).text), '', 'event');
+  t.equal(lost((await rest.get(`/inventory/managedObjects/${id}`)).text), '', 'managed object');
   await device.subscribe('devicecontrol/notifications');
   await rest.create('/devicecontrol/operations', `{"deviceId":"${id}",${BODY}}`);
-  has(t, await device.row('devicecontrol/notifications', /deviceId/), 'operation');
+  t.equal(lost(await device.row('devicecontrol/notifications', /deviceId/)), '', 'operation');
 });

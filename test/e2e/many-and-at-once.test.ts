@@ -97,7 +97,7 @@ t.test('an orderly stop ends with 0 and the next start has everything', async (t
   await device.publish('s/us', '102,restarted-service,systemd,db,up', 2);
   await device.end();
   t.equal(await server.stop(), 0);
-  t.same(server.complaints, []);
+  t.same(server.complaints.filter((line) => !line.includes('http/body-bytes')), [], 'no warning but that of the body above');
   const second = await startServer(t, { data: server.data });
   t.match(await second.rest.deviceOf('restarted'), { name: 'Restarted' });
   t.match(await second.rest.deviceOf('restarted-service'), { status: 'up' });

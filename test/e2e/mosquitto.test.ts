@@ -3,9 +3,8 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import t from 'tap';
 import { PASSWORD, TENANT, eventually, startServer } from '../helpers/running-server.ts';
+import type { Teardown } from '../helpers/running-server.ts';
 import { missing } from '../helpers/tools.ts';
-
-declare namespace Tap { type Test = typeof t }
 
 const skip = missing('mosquitto_pub', 'mosquitto_sub');
 const server = await startServer(t);
@@ -14,7 +13,7 @@ const RUN_TIMEOUT_MS = 15_000;
 
 interface Run { child: ChildProcess; output(): string; ended: Promise<{ code: number | null; output: string }> }
 
-function run(t: Tap.Test, program: 'mosquitto_pub' | 'mosquitto_sub' | 'mosquitto_rr', ...args: string[]): Run {
+function run(t: Teardown, program: 'mosquitto_pub' | 'mosquitto_sub' | 'mosquitto_rr', ...args: string[]): Run {
   const login = args.includes('-u') ? [] : ['-u', `${TENANT}/admin`, '-P', PASSWORD];
   const child = spawn(program, ['-h', '127.0.0.1', '-p', String(server.mqttPort), ...login, ...args], { stdio: ['pipe', 'pipe', 'pipe'], timeout: RUN_TIMEOUT_MS });
   t.teardown(() => { child.kill('SIGKILL'); });
@@ -55,7 +54,7 @@ t.test('an error row reaches s/e of who sent the faulty one', { skip: missing('m
 
 t.test('the will is published when the client is killed', { skip }, async (t) => {
   const client = run(t, 'mosquitto_sub', '-V', 'mqttv5', '-i', 'killed', '-t', 's/e', '-d', '--will-topic', 's/us', '--will-payload', '400,my_Will,gone', '--will-qos', '1');
-  await eventually('subscribed', () => client.output().includes('SUBACK'));
+  await eventually('connected', async () => /millrace_connections\{protocol="mqtt"\} 1\n/.test((await rest.request('GET', '/metrics', { headers: { accept: '*/*' } })).text));
   client.child.kill('SIGKILL');
   const id = await eventually('the device of the will', () => rest.idOf('killed'));
   t.match(await eventually('the will', async () => (await rest.read(`/event/events?source=${id}`)).events[0]), { type: 'my_Will', text: 'gone' });

@@ -67,7 +67,7 @@ t.test('the forms of the client ID name one device', async (t) => {
 });
 
 t.test('refused connections', async (t) => {
-  const check = async (what: string, clientId: string, options: DeviceOptions, want: object): Promise<void> => {
+  const check = async (what: string, clientId: string, options: DeviceOptions, want: { code: number }): Promise<void> => {
     await t.rejects(connectDevice(t, server, clientId, options), want, what);
   };
   await check('wrong password, 3.1.1', 'refused', { password: 'wrong' }, { code: 4 });

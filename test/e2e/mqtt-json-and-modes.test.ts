@@ -4,14 +4,13 @@ import { BayeuxSocket } from '../helpers/running-server-bayeux.ts';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import type { Device } from '../helpers/running-server-mqtt.ts';
 import { eventually, startServer } from '../helpers/running-server.ts';
+import type { Teardown } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
 const { rest } = server;
 const TIME = '2024-05-02T10:00:00.000Z';
 
-declare namespace Tap { type Test = typeof t }
-
-async function createDevice(t: Tap.Test, serial: string): Promise<{ device: Device; id: string }> {
+async function createDevice(t: Teardown, serial: string): Promise<{ device: Device; id: string }> {
   const device = await connectDevice(t, server, serial);
   await device.subscribe('s/e', 'error');
   await device.publish('s/us', `100,Device ${serial},my_Type`);

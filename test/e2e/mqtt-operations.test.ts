@@ -3,13 +3,12 @@ import t from 'tap';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import type { Device } from '../helpers/running-server-mqtt.ts';
 import { eventually, startServer } from '../helpers/running-server.ts';
+import type { Teardown } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
 const { rest } = server;
 
-declare namespace Tap { type Test = typeof t }
-
-async function createDevice(t: Tap.Test, serial: string, topics: string[] = ['s/ds', 's/e']): Promise<{ device: Device; id: string }> {
+async function createDevice(t: Teardown, serial: string, topics: string[] = ['s/ds', 's/e']): Promise<{ device: Device; id: string }> {
   const device = await connectDevice(t, server, serial);
   if (topics.length > 0) await device.subscribe(...topics);
   await device.publish('s/us', `100,Device ${serial},my_Type`);

@@ -3,13 +3,14 @@ import t from 'tap';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import type { Device } from '../helpers/running-server-mqtt.ts';
 import { eventually, startServer } from '../helpers/running-server.ts';
+import type { Teardown } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
 const { rest } = server;
 const TIME = '2024-05-02T10:00:00.000Z';
 
 /** A device that exists and listens for answers and errors. */
-async function createDevice(t: Tap.Test, serial: string): Promise<{ device: Device; id: string }> {
+async function createDevice(t: Teardown, serial: string): Promise<{ device: Device; id: string }> {
   const device = await connectDevice(t, server, serial);
   await device.subscribe('s/ds', 's/e');
   await device.publish('s/us', `100,Device ${serial},my_Type`);
@@ -20,8 +21,6 @@ const measurementsOf = async (id: string): Promise<any[]> => (await rest.read(`/
 const alarmsOf = async (id: string): Promise<any[]> => (await rest.read(`/alarm/alarms?source=${id}&pageSize=100`)).alarms;
 const eventsOf = async (id: string): Promise<any[]> => (await rest.read(`/event/events?source=${id}&pageSize=100`)).events;
 const objectOf = (id: string): Promise<any> => rest.read(`/inventory/managedObjects/${id}`);
-
-declare namespace Tap { type Test = typeof t }
 
 t.test('100 creates the device once', async (t) => {
   const { device, id } = await createDevice(t, 'creation-1');

@@ -16,8 +16,13 @@ t.test('journal at --journal-max-bytes while ClickHouse stands still', async (t)
   for (const sender of fill) await sender.open();
   const runs = [...devices, ...fill].map((sender) => sender.run());
   await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => lastAckMs > 0));
+  const event = { source: { id: fill[0].device }, type: 'fault_Event', text: 'to be deleted', time: new Date().toISOString() };
+  t.equal((await server.http('POST', '/event/events', event)).status, 201);
+  await server.caughtUp();
   const clickHouse = server.clickHousePid() ?? 0;
   signal(clickHouse, 'SIGSTOP');
+  // Carried out by the projector with commands of its own, when the journal is at its bound: they must not be refused.
+  const deletion = server.http('DELETE', `/event/events?source=${fill[0].device}`);
 
   await until('HTTP is refused', () => fill.every(({ otherAnswers }) => otherAnswers.size > 0), 60_000);
   await until('devices are held back', () => devices.every(({ lastAckMs }) => Date.now() - lastAckMs > 1_000), 30_000);
@@ -43,6 +48,9 @@ t.test('journal at --journal-max-bytes while ClickHouse stands still', async (t)
   for (const sender of [...devices, ...fill]) sender.stop();
   await Promise.all(runs);
   await server.caughtUp();
+  t.equal((await deletion).status, 204);
+  const { events } = (await server.http('GET', `/event/events?source=${fill[0].device}`)).json<{ events: unknown[] }>();
+  t.strictSame(events, [], 'the deletion was carried out');
   t.strictSame(devices.map(({ disconnects }) => disconnects), [0, 0], 'no device was disconnected');
   const problems: string[] = [];
   for (const device of devices) problems.push(...account(device.name, device.measurements, await measurementsOf(server, await server.deviceOf(device.name) ?? '')));

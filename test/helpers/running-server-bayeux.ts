@@ -1,9 +1,8 @@
 /** A live subscriber over a bare `ws`, for tests that look at the messages themselves. */
 import { WebSocket } from 'ws';
 import { PASSWORD, TENANT, eventually } from './running-server.ts';
-import type { RunningServer } from './running-server.ts';
+import type { RunningServer, Teardown } from './running-server.ts';
 
-interface Teardown { teardown(action: () => unknown): void }
 /** Tests look into messages freely. */
 export type Message = Record<string, any>;
 

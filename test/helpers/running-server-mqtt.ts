@@ -2,11 +2,9 @@
 import mqtt from 'mqtt';
 import type { IClientOptions, MqttClient } from 'mqtt';
 import { PASSWORD, TENANT, eventually } from './running-server.ts';
-import type { RunningServer } from './running-server.ts';
+import type { RunningServer, Teardown } from './running-server.ts';
 
 export type Transport = 'tcp' | 'ws' | 'tls';
-
-interface Teardown { teardown(action: () => unknown): void }
 
 export interface DeviceOptions extends IClientOptions { readonly transport?: Transport }
 

@@ -16,7 +16,8 @@ export const MANAGEMENT_PASSWORD = 'mill-Race-8';
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 15_000;
 
-interface Teardown { teardown(action: () => unknown): void }
+/** A test, or the file's root. */
+export interface Teardown { teardown(action: () => unknown): void }
 
 /** One answer, with its text as it came. */
 export class Reply {
