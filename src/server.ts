@@ -11,7 +11,6 @@ import { ProjectorMemory } from './actors/projector-memory.ts';
 import { ApiServer } from './api/api-server.ts';
 import { realtimeRoutes, registerRealtimeSockets } from './api/realtime.ts';
 import { apiRoutes } from './api/routes.ts';
-import { isServerRunning } from './cli/control.ts';
 import type { Config } from './config.ts';
 import { CommandBus } from './ingest/command-bus.ts';
 import { GroupCommit } from './ingest/group-commit.ts';
@@ -26,6 +25,7 @@ import { SessionDocuments } from './mqtt/session-documents.ts';
 import { mqttWebSocketHandlers } from './mqtt/web-socket-transport.ts';
 import { backupRunning, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY } from './operate/backup-running.ts';
 import { ControlSocket } from './operate/control-socket.ts';
+import { DataLock } from './operate/data-lock.ts';
 import { DiskGuard } from './operate/disk-guard.ts';
 import { reportHealth } from './operate/health.ts';
 import { Metrics } from './operate/metrics.ts';
@@ -94,8 +94,10 @@ class Core {
   /** Sequence that has been handled by the actors: what is acknowledged. */
   handledSeq = 0;
   readonly #writer: ClickHouseHistoryWriter;
+  readonly #lock: DataLock;
 
-  private constructor(config: Config, log: Log, data: string, engine: EmbeddedClickHouse, clickHouse: ClickHouse) {
+  private constructor(config: Config, log: Log, data: string, engine: EmbeddedClickHouse, clickHouse: ClickHouse, lock: DataLock) {
+    this.#lock = lock;
     this.config = config;
     this.log = log;
     this.metrics = new Metrics(log);
@@ -140,12 +142,18 @@ class Core {
   static async open(config: Config, log: Log): Promise<Core> {
     const data = resolve(config.data);
     await mkdir(data, { recursive: true });
-    if (await isServerRunning(data)) throw new Error(`another server uses the data directory ${data}`);
+    const lock = await DataLock.take(data);
     const engine = new EmbeddedClickHouse({ directory: join(data, CLICKHOUSE_DIRECTORY), log, memoryBytesMax: config.clickhouseMemoryMaxBytes });
-    const url = await engine.start();
-    const core = new Core(config, log, data, engine, new ClickHouse({ url, log }));
-    await core.#start();
-    return core;
+    try {
+      const url = await engine.start();
+      const core = new Core(config, log, data, engine, new ClickHouse({ url, log }), lock);
+      await core.#start();
+      return core;
+    } catch (error) {
+      await engine.stop();
+      await lock.release();
+      throw error;
+    }
   }
 
   async #start(): Promise<void> {
@@ -208,6 +216,7 @@ class Core {
     this.disk.stop();
     this.metrics.stop();
     await this.environment.close();
+    await this.#lock.release();
   }
 }
 

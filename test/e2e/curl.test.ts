@@ -201,3 +201,17 @@ t.test('deleting measurements: one by its id, then by filters', { skip }, async 
   t.equal((await asAdmin('-X', 'DELETE', `/measurement/measurements?source=${source}&type=d2`)).status, 204);
   t.same((await asAdmin(`/measurement/measurements?source=${source}`)).json.measurements.map((measurement: any) => measurement.type), ['d3']);
 });
+
+t.test('processing modes by header, in both spellings', { skip }, async (t) => {
+  const source = await rest.createDevice('Modes');
+  const post = async (mode: string, header = 'X-Platform-Processing-Mode'): Promise<Answer> => asAdmin('-H', `${header}: ${mode}`, '-H', 'Content-Type: application/json',
+    '-d', JSON.stringify({ source: { id: source }, time: TIME, type: mode, text: 't' }), '/event/events');
+  for (const mode of ['PERSISTENT', 'TRANSIENT', 'QUIESCENT', 'CEP']) t.equal((await post(mode)).status, 201, mode);
+  t.equal((await post('TRANSIENT', 'X-Cumulocity-Processing-Mode')).status, 201);
+  t.ok((await post('SOMETHING')).status >= 400);
+  t.same((await asAdmin(`/event/events?source=${source}`)).json.events.map((event: any) => event.type).sort(), ['PERSISTENT', 'QUIESCENT']);
+  const measurement = await asAdmin('-H', 'X-Cumulocity-Processing-Mode: transient', '-H', 'Content-Type: application/json',
+    '-d', JSON.stringify({ source: { id: source }, time: TIME, type: 'm', f: { s: { value: 1 } } }), '/measurement/measurements');
+  t.equal(measurement.status, 201);
+  t.same((await asAdmin(`/measurement/measurements?source=${source}`)).json.measurements, []);
+});

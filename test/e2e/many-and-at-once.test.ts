@@ -96,6 +96,11 @@ t.test('an orderly stop ends with 0 and the next start has everything', async (t
   await device.publish('s/us', '100,Restarted,my_Type\n200,f,s,1\n301,my_A,text');
   await device.publish('s/us', '102,restarted-service,systemd,db,up', 2);
   await device.end();
+  const persistent = await connectDevice(t, server, 'persistent', { clean: false });
+  await persistent.publish('s/us', '100');
+  await persistent.subscribe('s/ds');
+  await persistent.end();
+  await rest.create('/devicecontrol/operations', { deviceId: await rest.idOf('persistent'), c8y_Restart: {} });
   t.equal(await server.stop(), 0);
   t.same(server.complaints.filter((line) => !line.includes('http/body-bytes')), [], 'no warning but that of the body above');
   const second = await startServer(t, { data: server.data });
@@ -104,6 +109,10 @@ t.test('an orderly stop ends with 0 and the next start has everything', async (t
   const id = await second.rest.idOf('restarted');
   t.equal((await second.rest.read(`/measurement/measurements?source=${id}`)).measurements.length, 1);
   t.equal((await second.rest.read(`/alarm/alarms?source=${id}`)).alarms.length, 1);
+  const back = await connectDevice(t, second, 'persistent', { clean: false });
+  t.equal(back.sessionPresent, true);
+  await back.row('s/ds', '510,persistent');
+  t.same(back.rows('s/ds'), ['510,persistent']);
   const device2 = await connectDevice(t, second, 'restarted');
   await device2.publish('s/us', '100');
   t.equal(await second.rest.idOf('restarted'), id);

@@ -1,0 +1,37 @@
+/** `<data>/lock`: one server uses a data directory at a time. Held from before anything is opened until everything is closed. */
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isServerRunning, LOCK_NAME, lockHolder } from '../cli/control.ts';
+
+export class DataLock {
+  readonly #path: string;
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** @throws Error that names the process which holds the directory. A lock whose process is gone counts for nothing. */
+  static async take(data: string): Promise<DataLock> {
+    const path = join(data, LOCK_NAME);
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const holder = lockHolder(data);
+      if (holder !== undefined || await isServerRunning(data)) {
+        throw new Error(`another server${holder === undefined ? '' : ` (process ${holder})`} uses the data directory ${data}`);
+      }
+      try {
+        const file = await open(path, 'wx');
+        await file.writeFile(`${process.pid}\n`);
+        await file.close();
+        return new DataLock(path);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        await rm(path, { force: true });
+      }
+    }
+    throw new Error(`another server takes the data directory ${data} at this moment`);
+  }
+
+  async release(): Promise<void> {
+    await rm(this.#path, { force: true });
+  }
+}
