@@ -207,8 +207,10 @@ class Core {
   async close(): Promise<void> {
     await this.group.drained();
     await this.actors.settled();
-    await this.projector.visible(this.handledSeq, FLUSH_MS).catch((error: Error) => {
+    await this.projector.visible(this.handledSeq, FLUSH_MS).catch(async (error: Error) => {
       this.log.warn({ error: error.message }, 'not everything is in the history yet; the journal keeps it for the next start');
+      // Breaks off an insert under way, for which the projector would wait: it is repeated at the next start.
+      await this.clickHouse.close();
     });
     await this.projector.stop();
     await this.clickHouse.close();

@@ -4,7 +4,7 @@ import type { Principal } from '../model/principal.ts';
 import type { ApiServer } from './api-server.ts';
 import { parseBasic } from './authentication.ts';
 import type { CachedAuthenticator } from './platform.ts';
-import { JSON_TYPE } from './media-types.ts';
+import { JSON_TYPE, parseAccept } from './media-types.ts';
 import { ANSWERED } from './route.ts';
 import type { Route } from './route.ts';
 import type { WebSocketChannel } from './web-socket.ts';
@@ -33,6 +33,8 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
     answers: [{ status: 200, description: 'Answers and deliveries as a JSON array', contentTypes: ['application/json'] }],
     handle(request) {
       const { exchange } = request;
+      // The messages are the answer, not an entity: CometD's clients send no Accept.
+      if (!request.accept.isPresent) request.accept = parseAccept('*/*');
       let isStreaming = false;
       const stream = (text: string, isLast: boolean): void => {
         if (!isStreaming) {

@@ -11,6 +11,7 @@ import type { Refusals } from '../model/refusals.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import type { DeviceConnection, MqttApplication } from './application.ts';
 import { PlatformDeviceLink } from './device-link.ts';
+import { isAtOrBelow, ownsOrHasRole } from './device-rights.ts';
 import { MeasurementPublisher } from './measurement-publisher.ts';
 import { OperationDelivery } from './operation-delivery.ts';
 
@@ -59,8 +60,18 @@ export class DeviceApplication implements MqttApplication {
     return this.#authenticator.authenticate(userName, password);
   }
 
-  mayConnect(principal: Principal): boolean {
-    return principal.roles.has('ROLE_DEVICE') || principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN');
+  /** A device user connects as its own device or as a new one, a user with rights over devices as any. */
+  mayConnect(principal: Principal, clientId: string): boolean {
+    if (principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN')) return true;
+    if (!principal.roles.has('ROLE_DEVICE')) return false;
+    const source = this.sourceOf(principal.tenantNumber, this.sessionKey(principal, clientId));
+    return source === undefined || ownsOrHasRole(this.documents, principal, source, 'ROLE_INVENTORY_ADMIN');
+  }
+
+  /** @throws PlatformError `security/forbidden` unless the object is the device, below it, the user's own, or the user has the role. */
+  requireRight(link: PlatformDeviceLink, source: number, role: string): void {
+    if (source === link.source || ownsOrHasRole(this.documents, link.connection.principal, source, role)) return;
+    if (!isAtOrBelow(this.documents, link.tenantNumber, source, link.source)) throw new PlatformError('security/forbidden');
   }
 
   /** The device's serial: `<serial>`, `d:<serial>` or `d:<serial>:<default template>` (section 7.2). */

@@ -15,6 +15,11 @@ import type { JsonTopic } from '../smartrest/json-topics.ts';
 import type { DeviceApplication } from './device-application.ts';
 import type { PlatformDeviceLink } from './device-link.ts';
 
+/** Who may write to any source. */
+const ADMIN_ROLES: Readonly<Record<JsonTopic['area'], string>> = {
+  measurements: 'ROLE_MEASUREMENT_ADMIN', events: 'ROLE_EVENT_ADMIN', alarms: 'ROLE_ALARM_ADMIN', managedObjects: 'ROLE_INVENTORY_ADMIN',
+};
+
 /** Makes the records of one message. */
 class JsonMessage {
   readonly records: OfferedRecord[] = [];
@@ -62,6 +67,7 @@ class JsonMessage {
     const user = this.#link.connection.principal.userName;
     const members = parseMembers(text);
     const source = this.#sourceOf(members);
+    this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);
     if (area === 'measurements') {
       this.#measurement(members, source);
     } else if (area === 'events') {
@@ -90,26 +96,33 @@ class JsonMessage {
     if (area === 'managedObjects') {
       const source = this.#application.sourceOf(this.#link.tenantNumber, id) ?? numberOf(id);
       if (source === undefined) throw new PlatformError('inventory/not-found', { id });
+      this.#application.requireRight(this.#link, source, ADMIN_ROLES.managedObjects);
       this.#command(COMMAND.MANAGED_OBJECT_UPDATE, source, { doc, mayChangeOwner: false });
       return;
     }
     if (area === 'alarms') checkAlarmUpdate(members);
     const kind = area === 'alarms' ? COMMAND.ALARM_UPDATE : COMMAND.EVENT_UPDATE;
-    this.#command(kind, this.#entitySource(area === 'alarms' ? 'alarm' : 'event', id), { id, doc, user: this.#link.connection.principal.userName });
+    const source = this.#entitySource(area === 'alarms' ? 'alarm' : 'event', id);
+    this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);
+    this.#command(kind, source, { id, doc, user: this.#link.connection.principal.userName });
   }
 
   #delete(area: JsonTopic['area'], id: string): void {
     if (area === 'events') {
-      this.#command(COMMAND.EVENT_DELETE, this.#entitySource('event', id), { id });
+      const source = this.#entitySource('event', id);
+      this.#application.requireRight(this.#link, source, ADMIN_ROLES.events);
+      this.#command(COMMAND.EVENT_DELETE, source, { id });
     } else {
       if (numberOf(id) === undefined) throw new PlatformError('measurement/not-found', { id });
-      this.#command(COMMAND.DATA_DELETE, 't', { table: 'measurements', filter: { id } });
+      this.#command(COMMAND.DATA_DELETE, 't', {
+        table: 'measurements', filter: this.#link.connection.principal.roles.has(ADMIN_ROLES.measurements) ? { id } : { id, source: String(this.#link.source) } });
     }
   }
 
   #createChild(parent: string, text: string): void {
     const source = numberOf(parent);
     if (source === undefined) throw new PlatformError('inventory/not-found', { id: parent });
+    this.#application.requireRight(this.#link, source, ADMIN_ROLES.managedObjects);
     const members = parseMembers(text);
     const reference = members.get('managedObject');
     if (reference === undefined) {

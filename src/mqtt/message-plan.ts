@@ -1,6 +1,7 @@
 /** What one published message asks for: its records, and what else is to be done once these are taken. */
 import type { OfferedRecord } from '../ingest/command-bus.ts';
 import { PlatformError } from '../model/errors.ts';
+import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { CsvRows } from '../smartrest/csv.ts';
 import { effectRecord, SERIAL_TYPE } from '../smartrest/effect-records.ts';
@@ -13,6 +14,7 @@ import { childrenRow, managedObjectIdRow } from '../smartrest/operation-rows.ts'
 import { existingDeviceError, interpretRow, noOperationError } from '../smartrest/static-templates.ts';
 import type { DeviceApplication } from './device-application.ts';
 import type { PlatformDeviceLink } from './device-link.ts';
+import { isAtOrBelow } from './device-rights.ts';
 import { planJson } from './json-messages.ts';
 
 export class MessagePlan {
@@ -51,6 +53,12 @@ export class MessagePlan {
         return;
       }
       source = known;
+      try {
+        application.requireRight(link, source, 'ROLE_INVENTORY_ADMIN');
+      } catch (error) {
+        this.#afterwards.push(() => link.sendError(error as PlatformError, rows[0]?.[0] ?? ''));
+        return;
+      }
     }
     const target: EffectTarget = {
       tenantNumber: link.tenantNumber, source, userName: link.connection.principal.userName, mode: about.mode, receivedAt: now,
@@ -82,16 +90,21 @@ export class MessagePlan {
         });
         return;
       case 'reply': this.#afterwards.push(() => link.afterAnswers(() => { void reply(effect.what, target.source, link, application); })); return;
-      default: this.records.push(effectRecord(effect, target, application.ids, {
-        resolve: (answer) => {
-          if (effect.kind === 'ensureChild' && !(answer as { created: boolean }).created) link.sendError(existingDeviceError('101'), '101');
-        },
-        reject: (error) => {
-          const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
-          link.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
-        },
-      }));
+      default: break;
     }
+    if (effect.kind === 'operation' && effect.id !== undefined && !isOperationOf(effect.id, target, application)) {
+      this.#afterwards.push(() => link.sendError(noOperationError(messageId), messageId));
+      return;
+    }
+    this.records.push(effectRecord(effect, target, application.ids, {
+      resolve: (answer) => {
+        if (effect.kind === 'ensureChild' && !(answer as { created: boolean }).created) link.sendError(existingDeviceError('101'), '101');
+      },
+      reject: (error) => {
+        const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
+        link.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
+      },
+    }));
   }
 
   #planJson(target: Parameters<typeof planJson>[0], payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): void {
@@ -160,4 +173,12 @@ async function reply(what: 'children' | 'managedObjectId' | 'pendingOperations',
   if (what === 'managedObjectId') link.sendRow('s/ds', managedObjectIdRow(String(source)));
   else if (what === 'children') link.sendRow('s/ds', childrenRow(await application.childSerials(link.tenantNumber, String(source))));
   else application.operations.deliverPending(link, { again: true });
+}
+
+/** Whether the operation is one of the object or of something below it (504 to 506 name it by id). */
+function isOperationOf(id: string, target: EffectTarget, application: DeviceApplication): boolean {
+  const text = application.documents.get('operation', target.tenantNumber, id);
+  if (typeof text !== 'string') return false;
+  const device = Number(stringMember(splitMembers(text), 'deviceId'));
+  return isAtOrBelow(application.documents, target.tenantNumber, device, target.source);
 }

@@ -47,7 +47,8 @@ export class LmdbJournal implements Journal {
       // The newest batch always stays: its sequence is where numbering goes on after a restart.
       if (!next || lastOfBatch > seq) break;
       const { firstSeq, bytes } = this.#batches[this.#head];
-      void this.#database.remove(firstSeq);
+      // What could not be removed (a full disk) stays and is trimmed after the next start.
+      this.#database.remove(firstSeq).catch(() => undefined);
       this.sizeBytes -= bytes;
       this.#head += 1;
     }

@@ -146,6 +146,9 @@ t.test('handshake refused, unknown client, disconnect', async (t) => {
   t.match(await live.ask({ channel: '/meta/subscribe', subscription: '/alarms/*' }), { successful: false, error: '402::Unknown client' });
   const post = async (body: object, authorization = AUTHORIZATION): Promise<Response> => fetch(`${server.url}/notification/realtime`,
     { method: 'POST', body: JSON.stringify(body), headers: { authorization, 'content-type': 'application/json' } });
+  const bare = await fetch(`${server.url}/notification/realtime`, { method: 'POST', body: '[{"channel":"/meta/handshake","version":"1.0"}]',
+    headers: { authorization: AUTHORIZATION, accept: '' } });
+  t.match(await bare.json(), [{ successful: true }], 'without Accept');
   const unknown = await post([{ channel: '/meta/connect', clientId: 'unknown', id: '7' }]);
   t.equal(unknown.status, 200);
   t.match(await unknown.json(), [{ id: '7', successful: false, error: '402::Unknown client' }]);

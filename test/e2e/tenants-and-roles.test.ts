@@ -198,7 +198,7 @@ t.test('MQTT: a user without the device role may not connect, a device user owns
 });
 
 t.test('MQTT: a device user writes no other owner\'s object through JSON with an explicit source',
-  { todo: 'JSON over MQTT takes any source of the tenant, whatever the user owns' }, async (t) => {
+  async (t) => {
     await createUser('mqtt-intruder', ['ROLE_DEVICE']);
     const device = await connectDevice(t, server, 'roles-3', { username: `${TENANT}/mqtt-intruder`, password: PASSWORD });
     await device.subscribe('error');

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../model/log.ts';
 import type { ChildMessage, ChildOptions } from './child.ts';
+import { endOrphan, forgetOwner, rememberOwner } from './orphan.ts';
 
 export type EmbeddedState = 'starting' | 'ready' | 'down' | 'stopped';
 
@@ -32,7 +33,8 @@ export interface EmbeddedClickHouseOptions {
 
 /** A start takes 0.1-0.4 s with little data; loading many parts takes longer. */
 const START_LIMIT_MS = 60_000;
-const STOP_LIMIT_MS = 10_000;
+/** Short: killing it loses nothing, and the server has to stop within 5 s. */
+const STOP_LIMIT_MS = 1_500;
 const BACK_OFF_FIRST_MS = 100;
 const BACK_OFF_MAX_MS = 10_000;
 /** A child that lived this long was healthy: the next back-off starts from the first step. */
@@ -85,6 +87,7 @@ export class EmbeddedClickHouse {
     if (this.#state !== 'stopped') throw new Error('the embedded ClickHouse was started already');
     this.#isStopping = false;
     try {
+      await endOrphan(this.#options.directory, this.#options.log);
       await this.#startChild();
     } catch (error) {
       this.#setState('stopped');
@@ -109,6 +112,7 @@ export class EmbeddedClickHouse {
       clearTimeout(killer);
     }
     this.#child = undefined;
+    forgetOwner(this.#options.directory);
     this.#setState('stopped');
   }
 
@@ -140,6 +144,7 @@ export class EmbeddedClickHouse {
     const startedAt = Date.now();
     const child = this.#fork();
     this.#child = child;
+    if (child.pid !== undefined) rememberOwner(this.#options.directory, child.pid);
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#options.log.warn({ pid: child.pid, text: text.slice(0, STDERR_LINE_LENGTH_MAX) }, 'embedded ClickHouse wrote to stderr');
     });

@@ -1,0 +1,75 @@
+/** The journal at its bound: devices are held back without a disconnect, HTTP is told; when the history store is back all goes on. */
+import t from 'tap';
+import { until } from '../helpers/setup-command.ts';
+import { ServerProcess, signal } from '../helpers/server-process.ts';
+import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
+import { readHistory } from '../helpers/server-process.ts';
+
+t.setTimeout(120_000);
+
+const BOUND_BYTES = 16 * 1_048_576;
+
+t.test('journal at --journal-max-bytes while ClickHouse stands still', async (t) => {
+  const server = await new ServerProcess(t).start({ args: ['--journal-max-bytes', String(BOUND_BYTES)] });
+  const devices = [new DeviceSender(server, 'bound-0', { gapMs: 2 }), new DeviceSender(server, 'bound-1', { gapMs: 2 })];
+  const fill = [new HttpSender(server, 'fill-0', 1_000), new HttpSender(server, 'fill-1', 1_000)];
+  for (const sender of fill) await sender.open();
+  const runs = [...devices, ...fill].map((sender) => sender.run());
+  t.comment('T acknowledgements arrive ' + Date.now() % 1000000); await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => lastAckMs > 0));
+  const event = { source: { id: fill[0].device }, type: 'fault_Event', text: 'to be deleted', time: new Date().toISOString() };
+  t.equal((await server.http('POST', '/event/events', event)).status, 201);
+  t.comment('T caught ' + Date.now() % 1000000); await server.caughtUp();
+  const clickHouse = server.clickHousePid() ?? 0;
+  signal(clickHouse, 'SIGSTOP');
+  // Carried out by the projector with commands of its own, when the journal is at its bound: they must not be refused.
+  const deletion = server.http('DELETE', `/event/events?source=${fill[0].device}`);
+
+  t.comment('T HTTP is refused ' + Date.now() % 1000000); await until('HTTP is refused', () => fill.every(({ otherAnswers }) => otherAnswers.size > 0), 60_000);
+  t.comment('T devices are held back ' + Date.now() % 1000000); await until('devices are held back', () => devices.every(({ lastAckMs }) => Date.now() - lastAckMs > 1_000), 30_000);
+  for (const { otherAnswers } of fill) {
+    for (const [what] of otherAnswers) t.match(what, /^503 \{.*"error":\s*"general\/.*journal\/bytes/, 'the error body names the limit');
+  }
+  t.ok(await server.metric('millrace_refusals_total{limit="journal/bytes"}') > 0, 'refusals are counted');
+  const size = await server.metric('millrace_journal_size_bytes');
+  t.ok(size >= BOUND_BYTES && size < BOUND_BYTES + 8 * 1_048_576, `the journal stays near its bound (${size})`);
+  const health = await server.ready();
+  t.equal(health.status, 503);
+  t.equal(health.parts['journal']['refusal'], 'journal/bytes', '/health/ready names it');
+  t.equal((await server.http('GET', '/health')).status, 200, '/health is well');
+  const command = await server.http('POST', '/inventory/managedObjects', { name: 'refused' });
+  t.equal(command.status, 503, 'other writes are refused too');
+  t.strictSame(devices.map(({ disconnects }) => disconnects), [0, 0], 'no device was disconnected');
+
+  const before = devices.map(({ acknowledgedCount }) => acknowledgedCount);
+  const collectionsBefore = fill.map(({ collections }) => collections.acknowledged.size);
+  signal(clickHouse, 'SIGCONT');
+  t.comment('T everything goes on ' + Date.now() % 1000000); await until('everything goes on', () => devices.every(({ acknowledgedCount }, index) => acknowledgedCount > before[index] + 50)
+    && fill.every(({ collections }, index) => collections.acknowledged.size > collectionsBefore[index] + 2), 30_000);
+  for (const sender of [...devices, ...fill]) sender.stop();
+  t.comment('T all ' + Date.now() % 1000000); await Promise.all(runs);
+  t.comment('T caught ' + Date.now() % 1000000); await server.caughtUp();
+  t.comment('T deletion ' + Date.now() % 1000000); t.equal((await deletion).status, 204);
+  const { events } = (await server.http('GET', `/event/events?source=${fill[0].device}`)).json<{ events: unknown[] }>();
+  t.strictSame(events, [], 'the deletion was carried out');
+  t.strictSame(devices.map(({ disconnects }) => disconnects), [0, 0], 'no device was disconnected');
+  t.comment('T problems ' + Date.now() % 1000000); const problems: string[] = [];
+  for (const device of devices) problems.push(...account(device.name, device.measurements, await measurementsOf(server, await server.deviceOf(device.name) ?? '')));
+  t.equal((await server.terminate()).code, 0);
+  t.comment('T rows ' + Date.now() % 1000000); const rows = await readHistory<{ source: number; value: number }>(server.data, `SELECT source, value FROM measurements ORDER BY seq`);
+  for (const sender of fill) problems.push(...account(sender.name, sender.ledger, rows.filter(({ source }) => source === Number(sender.device)).map(({ value }) => value)));
+  t.strictSame(problems, [], 'the account is exact');
+});
+
+t.test('the journal is trimmed under measurements alone', async (t) => {
+  const server = await new ServerProcess(t).start({ args: ['--journal-max-bytes', String(BOUND_BYTES)] });
+  const fill = new HttpSender(server, 'fill', 1_000);
+  await fill.open();
+  const run = fill.run();
+  t.comment('T more than twice the bound was taken ' + Date.now() % 1000000); await until('more than twice the bound was taken', () => fill.otherAnswers.size > 0 || fill.collections.acknowledged.size > 500, 60_000);
+  fill.stop();
+  await run;
+  t.comment(`${fill.collections.acknowledged.size} collections, journal ${await server.metric('millrace_journal_size_bytes')} bytes`);
+  t.comment('T caught ' + Date.now() % 1000000); await server.caughtUp();
+  t.ok(await server.metric('millrace_journal_size_bytes') < BOUND_BYTES / 2, 'what is in the history leaves the journal');
+  t.equal((await server.http('POST', '/inventory/managedObjects', { name: 'taken' })).status, 201, 'writes are taken');
+});
