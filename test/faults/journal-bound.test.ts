@@ -18,7 +18,9 @@ t.test('journal at --journal-max-bytes while ClickHouse stands still', async (t)
   await until('acknowledgements arrive', () => devices.every(({ lastAckMs }) => lastAckMs > 0));
   const event = { source: { id: fill[0].device }, type: 'fault_Event', text: 'to be deleted', time: new Date().toISOString() };
   t.equal((await server.http('POST', '/event/events', event)).status, 201);
-  await server.caughtUp();
+  const eventsOf = async (device: string): Promise<unknown[]> =>
+    (await server.http('GET', `/event/events?source=${device}`)).json<{ events: unknown[] }>().events;
+  await until('the event is in the history', async () => (await eventsOf(fill[0].device)).length === 1);
   const clickHouse = server.clickHousePid() ?? 0;
   signal(clickHouse, 'SIGSTOP');
   // Carried out by the projector with commands of its own, when the journal is at its bound: they must not be refused.
@@ -49,8 +51,7 @@ t.test('journal at --journal-max-bytes while ClickHouse stands still', async (t)
   await Promise.all(runs);
   await server.caughtUp();
   t.equal((await deletion).status, 204);
-  const { events } = (await server.http('GET', `/event/events?source=${fill[0].device}`)).json<{ events: unknown[] }>();
-  t.strictSame(events, [], 'the deletion was carried out');
+  await until('the deletion is carried out', async () => (await eventsOf(fill[0].device)).length === 0);
   t.strictSame(devices.map(({ disconnects }) => disconnects), [0, 0], 'no device was disconnected');
   const problems: string[] = [];
   for (const device of devices) problems.push(...account(device.name, device.measurements, await measurementsOf(server, await server.deviceOf(device.name) ?? '')));

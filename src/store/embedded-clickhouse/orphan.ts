@@ -12,7 +12,7 @@ const CHECK_MS = 10;
 const ownerPath = (directory: string): string => `${directory}.pid`;
 
 export function rememberOwner(directory: string, pid: number): void {
-  writeFileSync(ownerPath(directory), `${pid} ${process.pid}\n`);
+  writeFileSync(ownerPath(directory), `${pid} ${process.pid} ${startOf(process.pid)}\n`);
 }
 
 export function forgetOwner(directory: string): void {
@@ -21,9 +21,9 @@ export function forgetOwner(directory: string): void {
 
 /** Ends the engine of a server that is gone. Does nothing where processes cannot be recognised (without /proc). */
 export async function endOrphan(directory: string, log: Log): Promise<void> {
-  const [pid, serverPid] = read(ownerPath(directory)).split(' ').map(Number);
-  // In a container a server may have the number of the one before it.
-  if (!pid || !serverPid || (serverPid !== process.pid && isAlive(serverPid)) || !isEngine(pid, directory)) return;
+  const [pid, serverPid, serverStart] = read(ownerPath(directory)).split(' ').map(Number);
+  // The number alone says nothing: in a container a server has that of the one before it.
+  if (!pid || !serverPid || startOf(serverPid) === serverStart || !isEngine(pid, directory)) return;
   log.warn({ pid }, 'embedded ClickHouse of a server that was killed still runs: killing it');
   process.kill(pid, 'SIGKILL');
   for (const endMs = Date.now() + END_LIMIT_MS; isEngine(pid, directory) && Date.now() < endMs;) {
@@ -37,13 +37,11 @@ function isEngine(pid: number, directory: string): boolean {
   return command.includes('embedded-clickhouse') && command.includes(JSON.stringify(directory));
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+/** When a process started, in clock ticks since the machine did; 0 when there is none. */
+function startOf(pid: number): number {
+  const stat = read(`/proc/${pid}/stat`);
+  // Field 22; the second, the name, may hold spaces and ends with the last parenthesis.
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? 0);
 }
 
 function read(path: string): string {
