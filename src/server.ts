@@ -111,7 +111,11 @@ class Core {
     this.tenants = new Tenants(config.tenant);
     this.disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
     this.#writer = new ClickHouseHistoryWriter(clickHouse);
-    const fatal = (error: Error): void => { throw error; };
+    const fatal = (error: Error): void => {
+      log.error({ err: error, freeBytes: this.disk.freeBytes },
+        `the documents could not be committed (${error.message}); ending: the journal has what was acknowledged`);
+      throw error;
+    };
     this.actors = new ActorSystem({
       documents: this.documents, bus: this.bus, log, onCommitFailed: fatal,
       append: (command, pendingId) => this.commands.appendFollowUp(command, pendingId),

@@ -1,6 +1,6 @@
 /** Sends JSON commands through the journal to their actors and waits for the answers. */
 import type { Command, CommandPort } from '../model/command.ts';
-import { PlatformError } from '../model/errors.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { encodeCommand } from './command-record.ts';
 import { GROUP_BYTES_MAX } from './group-commit.ts';
@@ -128,6 +128,6 @@ export class CommandBus implements CommandPort {
 
   #busy(limit: string): PlatformError {
     this.#refusals.count(limit);
-    return new PlatformError('general/busy', { limit });
+    return refusedBy(limit);
   }
 }

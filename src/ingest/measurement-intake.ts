@@ -1,7 +1,7 @@
 /** POST of measurements (document 4 section 1.2): checks the whole body, then journals all of it in one group or nothing. */
 import { isUtf8 } from 'node:buffer';
 import type { IdSource } from '../model/command.ts';
-import { PlatformError } from '../model/errors.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { isStored } from '../model/processing-mode.ts';
@@ -83,7 +83,7 @@ export class JsonMeasurementIntake {
       const limit = this.#group.refusal;
       if (limit !== undefined) {
         this.#refusals.count(limit);
-        throw new PlatformError('general/busy', { limit });
+        throw refusedBy(limit);
       }
       const firstId = this.#ids.peek();
       const collection = this.#encode(body, principal, mode);

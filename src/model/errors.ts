@@ -26,7 +26,7 @@ export const ERRORS = {
   'general/too-many-requests': entry(429, 'general/Too Many Requests', 'More than {limit} requests a second', 0x96),
   'general/internal': entry(500, 'general/Internal Error', 'The server failed to answer; the log has it under {reference}', 0x80),
   'general/busy': entry(503, 'general/Service Unavailable', 'The server is busy: {limit}', 0x97),
-  'general/disk-full': entry(503, 'general/Service Unavailable', 'The disk has less than {limit} bytes free: writes are refused', 0x97),
+  'general/disk-full': entry(503, 'general/Service Unavailable', 'The disk is nearly full ({limit}): writes are refused', 0x97),
   'general/history-unavailable': entry(503, 'general/Service Unavailable', 'The history store does not answer: {reason}', 0x97),
   'general/invalid-parameter': entry(422, 'general/Invalid Data', 'The parameter {name} has the value {value}; it takes {limit}'),
   'security/unauthorized': entry(401, 'security/Unauthorized', 'Invalid credentials! : Bad credentials', 0x86),
@@ -86,4 +86,9 @@ function fill(template: string, details: Readonly<Record<string, string | number
     const text = String(details[name]);
     return text.length > VALUE_LENGTH_MAX ? `${text.slice(0, VALUE_LENGTH_MAX)}…` : text;
   });
+}
+
+/** The error of a limit that refuses writes for now: `disk/free-bytes`, `journal/bytes` or another name. */
+export function refusedBy(limit: string): PlatformError {
+  return new PlatformError(limit === 'disk/free-bytes' ? 'general/disk-full' : 'general/busy', { limit });
 }

@@ -3,7 +3,7 @@ import type { AcknowledgementSink } from '../ingest/group-commit.ts';
 import type { OfferedRecord } from '../ingest/command-bus.ts';
 import { encodeCommand } from '../ingest/command-record.ts';
 import { COMMAND } from '../model/command.ts';
-import { PlatformError } from '../model/errors.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { SmartRestError } from '../smartrest/error.ts';
@@ -246,7 +246,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       }
       return PUBLISH_RESULT.BUSY;
     }
-    this.refusal = { reasonCode: REASON_QUOTA_EXCEEDED, reason: new PlatformError('general/busy', { limit }).message };
+    this.refusal = { reasonCode: REASON_QUOTA_EXCEEDED, reason: refusedBy(limit).message };
     return PUBLISH_RESULT.REFUSED;
   }
 }

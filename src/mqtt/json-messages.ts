@@ -115,8 +115,12 @@ class JsonMessage {
     } else {
       if (numberOf(id) === undefined) throw new PlatformError('measurement/not-found', { id });
       this.#command(COMMAND.DATA_DELETE, 't', {
-        table: 'measurements', filter: this.#link.connection.principal.roles.has(ADMIN_ROLES.measurements) ? { id } : { id, source: String(this.#link.source) } });
+        table: 'measurements', filter: this.#mayDeleteAny() ? { id } : { id, source: String(this.#link.source) } });
     }
+  }
+
+  #mayDeleteAny(): boolean {
+    return this.#link.connection.principal.roles.has(ADMIN_ROLES.measurements);
   }
 
   #createChild(parent: string, text: string): void {
