@@ -28,8 +28,10 @@ export interface FirstAccounts {
 /**
  * Creates the accounts that are missing. A configured password of an existing account is set again, so that a forgotten one can be replaced by
  * a start with another; without one it stays.
+ * @param keep stores generated passwords where they can be found again.
  */
-export async function createFirstAccounts(documents: Documents, tenants: Tenants, settings: AccountSettings): Promise<FirstAccounts> {
+export async function createFirstAccounts(documents: Documents, tenants: Tenants, settings: AccountSettings,
+  keep: (generated: ReadonlyMap<string, string>) => Promise<void>): Promise<FirstAccounts> {
   const generated = new Map<string, string>();
   const changes: DocumentChange[] = [];
   let anyExisted = false;
@@ -51,6 +53,8 @@ export async function createFirstAccounts(documents: Documents, tenants: Tenants
     };
     changes.push({ collection: 'user', tenant: number, id: account.userName, value: JSON.stringify(user) });
   }
+  // First kept, then valid: a password that nobody has seen would lock everybody out.
+  if (generated.size > 0) await keep(generated);
   if (changes.length > 0) await documents.commit(changes, undefined);
   return { isFirstStart: !anyExisted, generated };
 }

@@ -14,10 +14,21 @@ const openKey = (source: string, type: string): string => `${source}\n${type}`;
 /** Members that no client writes. */
 const SERVER_KEPT = ['id', 'self', 'source', 'creationTime', 'lastUpdated', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history'];
 
+/** Open alarms of a type, the longest open first: repeats count for that one. Several are possible when a cleared one is opened again. */
+const openIds = (context: ActorContext, key: string): string[] => context.get('openAlarm', key)?.split(',') ?? [];
+
+function setOpen(context: ActorContext, key: string, id: string, isOpen: boolean): void {
+  const before = openIds(context, key);
+  if (before.includes(id) === isOpen) return;
+  const ids = isOpen ? [...before, id] : before.filter((other) => other !== id);
+  if (ids.length > 0) context.put('openAlarm', key, ids.join(','));
+  else context.remove('openAlarm', key);
+}
+
 export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: string } {
   const { command } = context;
   const source = requireSource(context, 'alarm');
-  const openId = context.get('openAlarm', openKey(source, body.type));
+  const [openId] = openIds(context, openKey(source, body.type));
   if (openId !== undefined && isStored(command.mode)) return repeat(context, openId, body);
   const time = JSON.stringify(formatTime(command.receivedAt));
   const sent = parseMembers(body.doc);
@@ -56,9 +67,7 @@ function write(context: ActorContext, id: string, members: Members, action: 'CRE
   const text = joinMembers(members);
   if (isStored(command.mode)) {
     const key = openKey(source, stringMember(members, 'type') ?? '');
-    const openId = context.get('openAlarm', key);
-    if (stringMember(members, 'status') !== 'CLEARED') context.put('openAlarm', key, id);
-    else if (openId === id) context.remove('openAlarm', key);
+    setOpen(context, key, id, stringMember(members, 'status') !== 'CLEARED');
     context.put('alarm', id, text);
     context.row(entityRow(command, 'alarms', { id, source: Number(source), members }));
   }
@@ -79,7 +88,7 @@ export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: st
 /** SmartREST 305 and 306. */
 export function updateAlarmOfType(context: ActorContext, body: AlarmOfTypeUpdate): { doc: string } {
   const source = requireSource(context, 'alarm');
-  const id = context.get('openAlarm', openKey(source, body.type));
+  const [id] = openIds(context, openKey(source, body.type));
   if (id === undefined) throw new PlatformError('alarm/not-found', { id: `of type ${body.type}` });
   return updateAlarm(context, { id, doc: body.doc, user: body.user });
 }
@@ -87,8 +96,7 @@ export function updateAlarmOfType(context: ActorContext, body: AlarmOfTypeUpdate
 export function deleteAlarm(context: ActorContext, body: EntityDelete): undefined {
   const members = load(context, body.id);
   const source = String(context.command.key);
-  const key = openKey(source, stringMember(members, 'type') ?? '');
-  if (context.get('openAlarm', key) === body.id) context.remove('openAlarm', key);
+  setOpen(context, openKey(source, stringMember(members, 'type') ?? ''), body.id, false);
   context.remove('alarm', body.id);
   context.row(deletedRow(context.command, 'alarms', body.id, Number(source), members));
   context.notify('alarms', source, 'DELETE', JSON.stringify(body.id));

@@ -4,7 +4,6 @@
  * [u16 key length, text] | body`. `key` is 0 where the key is text. A MEASUREMENT's body is in measurement-record.ts, all others are JSON.
  */
 import type { Command, CommandKind } from '../model/command.ts';
-import { COMMAND } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 
@@ -100,4 +99,3 @@ export function countRecords(batch: Buffer): number {
   return count;
 }
 
-export const isMeasurement = (batch: Buffer, at: number): boolean => batch[at + 5] === COMMAND.MEASUREMENT;

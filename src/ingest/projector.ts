@@ -326,7 +326,6 @@ export class Projector {
 
   /** For the metrics: rows that wait for an insert in memory. */
   get pendingRows(): number { return this.#filling.columns.rowCount + this.#filling.rows.length; }
-  get isInserting(): boolean { return this.#underWay !== undefined; }
 }
 
 function groupByTable(rows: readonly HistoryRow[]): Map<string, HistoryRow[]> {

@@ -148,7 +148,7 @@ export interface DocumentReader {
  * Collections of the document store.
  * managedObject: id -> text of all members but links; externalId: `<type>\n<externalId>` -> {"managedObject":"1"};
  * externalIdsOf: `<moId>\n<type>\n<externalId>` -> ''; children: `<parent>\n<kind>\n<child>` -> '' ; parents: `<child>\n<kind>\n<parent>` -> '';
- * alarm, event, operation: id -> text; openAlarm: `<source>\n<type>` -> alarm id; openOperation: `<device>\n<operation id>` -> status;
+ * alarm, event, operation: id -> text; openAlarm: `<source>\n<type>` -> ids of alarms, comma separated; openOperation: `<device>\n<operation id>` -> status;
  * user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session: key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
  */
 export type Collection = 'managedObject' | 'externalId' | 'externalIdsOf' | 'children' | 'parents' | 'alarm' | 'event' | 'operation'

@@ -49,9 +49,13 @@ export class Metrics implements Refusals {
     this.#log = log;
     this.#delay.enable();
     const refusals = this.#refusals;
-    this.registry.registerMetric(new Gauge({
+    this.registry.registerMetric(new Counter({
       name: 'millrace_refusals_total', help: 'What was refused, dropped, delayed or disconnected, by the limit that it hit', labelNames: ['limit'],
-      registers: [], collect() { for (const [limit, count] of refusals) this.set({ limit }, count); },
+      registers: [],
+      collect() {
+        this.reset();
+        for (const [limit, count] of refusals) this.inc({ limit }, count);
+      },
     }));
     this.gauge('millrace_resident_memory_bytes', 'Resident memory of the server process', () => process.memoryUsage.rss());
     this.gauge('millrace_heap_used_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed);
@@ -79,6 +83,14 @@ export class Metrics implements Refusals {
   /** A value that is read when somebody asks. */
   gauge(name: string, help: string, read: () => number): void {
     this.registry.registerMetric(new Gauge({ name, help, registers: [], collect() { this.set(read()); } }));
+  }
+
+  /** A count that only grows, kept elsewhere and read when somebody asks. */
+  total(name: string, help: string, read: () => number): void {
+    this.registry.registerMetric(new Counter({ name, help, registers: [], collect() {
+      this.reset();
+      this.inc(read());
+    } }));
   }
 
   /** A family of values with one label, read when somebody asks. */

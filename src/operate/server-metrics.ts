@@ -20,10 +20,10 @@ export function registerServerMetrics(metrics: Metrics, { core, mqtt, api, bayeu
   metrics.gauge('millrace_journal_last_sequence', 'Last durable sequence', () => core.journal.lastSeq);
   metrics.gauge('millrace_journal_lag_records', 'Records appended and not yet durable', () => core.group.lastAppendedSeq - core.journal.lastSeq);
   metrics.gauge('millrace_projector_lag_records', 'Records handled and not yet in the history', () => core.handledSeq - core.projector.position);
-  metrics.gauge('millrace_projector_insert_errors_total', 'Inserts that failed and were tried again', () => core.projector.insertErrorsCount);
-  metrics.gauge('millrace_group_commits_total', 'Group commits', () => core.group.groupsCount);
-  metrics.gauge('millrace_records_total', 'Records committed', () => core.group.recordsCount);
-  metrics.gauge('millrace_commands_total', 'Commands that actors handled', () => core.actors.commandsCount);
-  metrics.gauge('millrace_clickhouse_restarts_total', 'Restarts of the embedded ClickHouse', () => core.engine.restartsCount);
+  metrics.total('millrace_projector_insert_errors_total', 'Inserts that failed and were tried again', () => core.projector.insertErrorsCount);
+  metrics.total('millrace_group_commits_total', 'Group commits', () => core.group.groupsCount);
+  metrics.total('millrace_records_total', 'Records committed', () => core.group.recordsCount);
+  metrics.total('millrace_commands_total', 'Commands that actors handled', () => core.actors.commandsCount);
+  metrics.total('millrace_clickhouse_restarts_total', 'Restarts of the embedded ClickHouse', () => core.engine.restartsCount);
   metrics.gauge('millrace_disk_free_bytes', 'Free space of the data directory', () => core.disk.freeBytes);
 }

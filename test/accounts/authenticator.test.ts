@@ -97,19 +97,25 @@ t.test('a changed user is forgotten, also by the checks under way', async (t) =>
 t.test('first accounts: generated or configured, kept, replaced on demand', async (t) => {
   const { authenticator, documents, tenants } = await newAuthenticator(t);
   const settings = { adminUser: 'admin', managementUser: 'admin' };
-  const first = await createFirstAccounts(documents, tenants, { ...settings, bootstrapPassword: 'boot' });
+  const kept = new Map<string, string>();
+  const keep = async (generated: ReadonlyMap<string, string>): Promise<void> => {
+    t.equal(documents.get('user', tenants.default.number, 'admin'), undefined, 'kept before the account is valid');
+    for (const [account, password] of generated) kept.set(account, password);
+  };
+  const first = await createFirstAccounts(documents, tenants, { ...settings, bootstrapPassword: 'boot' }, keep);
   t.ok(first.isFirstStart);
   t.same([...first.generated.keys()], ['t1/admin', 'management/admin']);
+  t.same(kept, first.generated);
   for (const [account, password] of first.generated) {
     t.match(password, /^[a-km-np-z2-9]{16}$/);
     t.ok((await authenticator.authenticate(account, password))?.roles.has('ROLE_INVENTORY_ADMIN'), account);
   }
   t.same((await authenticator.authenticate('management/devicebootstrap', 'boot'))?.roles, new Set(['ROLE_DEVICE_BOOTSTRAP']));
-  const second = await createFirstAccounts(documents, tenants, settings);
+  const second = await createFirstAccounts(documents, tenants, settings, keep);
   t.same([second.isFirstStart, second.generated.size], [false, 0]);
   t.ok(await authenticator.authenticate('admin', first.generated.get('t1/admin') as string), 'passwords stay');
   const all = { ...settings, adminPassword: 'a', managementPassword: 'm', bootstrapPassword: 'b' };
-  for (let round = 0; round < 2; round += 1) t.notOk((await createFirstAccounts(documents, tenants, all)).isFirstStart,
+  for (let round = 0; round < 2; round += 1) t.notOk((await createFirstAccounts(documents, tenants, all, keep)).isFirstStart,
     'configured passwords make no first start');
   authenticator.forget(2, 'admin');
   t.ok(await authenticator.authenticate('admin', 'a'));

@@ -213,3 +213,19 @@ t.test('users', async (t) => {
   await t.rejects(platform.request({ kind: COMMAND.USER_DELETE, key: 't', body: { userName: 'eve' } }), { code: 'users/not-found' });
   t.ok(platform.usersChanged.length >= 3 && platform.usersChanged.every((user) => user === '1/eve'), 'whoever caches users is told');
 });
+
+t.test('an alarm that is opened again beside a newer one of its type', async (t) => {
+  const platform = await withDevice(openPlatform(t));
+  const create = (id: string) => platform.request({ kind: COMMAND.ALARM_CREATE, key: 5,
+    body: { id, type: 'A', time: NOW, severity: 'MAJOR', status: 'ACTIVE', doc: '{"type":"A","text":"x"}', user: 'admin' } });
+  const put = (id: string, status: string) => platform.request({ kind: COMMAND.ALARM_UPDATE, key: 5,
+    body: { id, doc: `{"status":"${status}"}`, user: 'admin' } });
+  await create('800');
+  await put('800', 'CLEARED');
+  await create('801');
+  await put('800', 'ACTIVE');
+  await put('800', 'CLEARED');
+  t.match(parsed(await create('802')), { id: '801', count: 2 }, 'the one that stayed open is counted');
+  await put('801', 'CLEARED');
+  t.match(parsed(await create('803')), { id: '803', count: 1 }, 'none is open: a new one');
+});

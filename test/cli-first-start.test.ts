@@ -1,0 +1,41 @@
+/** A first start that cannot open its ports does not lose the generated password: the next one shows it. */
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { cleanEnvironment, ROOT, scratchDirectory, until } from './helpers/setup-command.ts';
+
+function serve(data: string, httpPort: number): { output: () => string; ended: Promise<number | null>; stop(): void } {
+  const child = spawn(process.execPath, [join(ROOT, 'dist/src/main.js'), 'serve', '--host', '127.0.0.1', '--http-port', String(httpPort),
+    '--mqtt-port', '0', '--data', data], { env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { text += chunk.toString(); });
+  return { output: () => text, ended: new Promise((done) => { child.on('close', done); }), stop: () => { child.kill('SIGTERM'); } };
+}
+
+t.test('a taken port at the first start', async (t) => {
+  const data = join(scratchDirectory(t), 'data');
+  const blocker = createServer().listen(0, '127.0.0.1');
+  t.teardown(() => { blocker.close(); });
+  await until('the port is taken', () => blocker.listening);
+  const first = serve(data, (blocker.address() as AddressInfo).port);
+  t.equal(await first.ended, 1, 'it ends');
+  t.notMatch(first.output(), /generated, shown only now/);
+  const second = serve(data, 0);
+  t.teardown(() => { second.stop(); });
+  await until('the screen', () => second.output().includes('mosquitto_pub'));
+  const password = /password +(\S+) +\(generated, shown only now\)/.exec(second.output())?.[1];
+  const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(second.output())?.[1];
+  t.ok(password, second.output());
+  const authorization = `Basic ${Buffer.from(`t1/admin:${password}`).toString('base64')}`;
+  t.equal((await fetch(`http://127.0.0.1:${port}/user/currentUser`, { headers: { authorization } })).status, 200, 'and it is the right one');
+  second.stop();
+  t.equal(await second.ended, 0);
+  const third = serve(data, 0);
+  t.teardown(() => { third.stop(); });
+  await until('the screen', () => third.output().includes('mosquitto_pub'));
+  t.notMatch(third.output(), /generated, shown only now/, 'shown once');
+  third.stop();
+  await third.ended;
+});
