@@ -47,11 +47,10 @@ export function splitBody(text: string): { collection: boolean; documents: strin
  */
 export function parseMeasurement(text: string, defaultSource?: number): ParsedMeasurement {
   const members = parseMembers(text);
-  const missing = ['source', 'time', 'type'].filter((name) => !members.has(name) && !(name === 'source' && defaultSource !== undefined));
-  if (missing.length > 0) {
-    const names = missing.map((name) => (name === 'source' ? 'source.id' : name)).join(',');
-    throw new PlatformError('validation/mandatory-fields', { names });
-  }
+  const missing = ['time', 'type'].filter((name) => !members.has(name));
+  const sentSource = members.get('source') ?? (defaultSource === undefined ? '{}' : undefined);
+  if (sentSource?.startsWith('{') && !splitMembers(sentSource).has('id')) missing.unshift('source.id');
+  if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
   const source = members.has('source') ? sourceIdOf(members) : defaultSource;
   if (source === undefined) throw invalid('source', members.get('source') ?? '', 'an object with the id of a managed object');
   const time = parseTime(stringMember(members, 'time') ?? '');

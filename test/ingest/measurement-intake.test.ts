@@ -122,7 +122,7 @@ t.test('a body that is wrong anywhere stores nothing and says what is wrong', as
 
 t.test('refused by name while the journal takes nothing', async (t) => {
   const { post, groups, refused } = newIntake({ refusal: 'disk/free-bytes' });
-  await t.rejects(post(one()), { code: 'general/busy', message: /disk\/free-bytes/ });
+  await t.rejects(post(one()), { code: 'general/disk-full', message: /disk\/free-bytes/ });
   t.same(refused, ['disk/free-bytes']);
   t.equal(groups.length, 0);
 });
