@@ -140,8 +140,8 @@ class Core {
       onPosition: (position) => this.journal.trim(Math.min(position, this.actors.committedSeq)),
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
     });
-    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, tables) =>
-      this.projector.visible(this.handledSeq, timeoutMs, tables));
+    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) =>
+      this.projector.visible(this.handledSeq, timeoutMs, query));
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve());
     this.authenticator = new CachingAuthenticator({ documents: this.documents, tenants: this.tenants, refusals: this.metrics, now: Date.now });
     this.sources = new Sources(this.documents);

@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
 import type { DocumentReader } from '../model/command.ts';
+import { refusedBy } from '../model/errors.ts';
 import { verifyPassword } from '../model/password.ts';
 import type { Authenticator, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
@@ -12,8 +13,9 @@ const CACHE_SIZE_MAX = 20_000;
 const CACHE_AGE_MAX_MS = 10 * 60_000;
 /** Slow checks under way at once; more are refused until one ends. Each takes 16 MiB. */
 const CHECKS_MAX = 8;
-/** Checks that wait for one of these. */
+/** Checks that wait for one of these; above it nobody knows whether a password is right. */
 const CHECKS_WAITING_MAX = 10_000;
+const CHECKS_WAITING = 'authentication/checks-waiting';
 
 interface Cached { readonly principal: Principal; readonly expiresAt: number; readonly user: string }
 
@@ -24,6 +26,7 @@ export class CachingAuthenticator implements Authenticator {
   readonly #tenants: Tenants;
   readonly #refusals: Refusals;
   readonly #now: () => number;
+  readonly #checksWaitingMax: number;
   /** Keyed by a secret of this process: a memory dump gives no password hash that can be tried elsewhere. */
   readonly #secret = randomBytes(32);
   readonly #cache = new Map<string, Cached>();
@@ -31,13 +34,15 @@ export class CachingAuthenticator implements Authenticator {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(options: { documents: DocumentReader; tenants: Tenants; refusals: Refusals; now: () => number }) {
+  constructor(options: { documents: DocumentReader; tenants: Tenants; refusals: Refusals; now: () => number; checksWaitingMax?: number }) {
     this.#documents = options.documents;
     this.#tenants = options.tenants;
     this.#refusals = options.refusals;
     this.#now = options.now;
+    this.#checksWaitingMax = options.checksWaitingMax ?? CHECKS_WAITING_MAX;
   }
 
+  /** @throws PlatformError `general/busy` (as a rejection) when too many passwords are being checked. */
   authenticate(userName: string, password: string): Principal | undefined | Promise<Principal | undefined> {
     const slash = userName.indexOf('/');
     const tenant = slash < 0 ? this.#tenants.default : this.#tenants.byId(userName.slice(0, slash));
@@ -70,11 +75,13 @@ export class CachingAuthenticator implements Authenticator {
     const { generation } = this;
     const text = await this.#documents.get('user', number, name);
     const user = text === undefined ? undefined : JSON.parse(text) as StoredUser;
-    if (this.#waiting.length >= CHECKS_WAITING_MAX) {
-      this.#refusals.count('authentication/checks-waiting');
-      return undefined;
+    if (this.#running >= CHECKS_MAX) {
+      if (this.#waiting.length >= this.#checksWaitingMax) {
+        this.#refusals.count(CHECKS_WAITING);
+        throw refusedBy(CHECKS_WAITING);
+      }
+      await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
     }
-    if (this.#running >= CHECKS_MAX) await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
     this.#running += 1;
     let isRight: boolean;
     try {

@@ -48,8 +48,10 @@ export function updateEvent(context: ActorContext, body: EntityUpdate): { doc: s
   if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
   members.set('lastUpdated', JSON.stringify(formatTime(command.receivedAt)));
   const text = joinMembers(members);
-  context.put('event', body.id, text);
-  context.row(entityRow(command, 'events', { id: body.id, source: Number(command.key), members }));
+  if (isStored(command.mode)) {
+    context.put('event', body.id, text);
+    context.row(entityRow(command, 'events', { id: body.id, source: Number(command.key), members }));
+  }
   context.notify('events', String(command.key), 'UPDATE', text);
   return { doc: text };
 }

@@ -2,6 +2,7 @@
 import { COMMAND } from '../model/command.ts';
 import type { DeviceEnsure, ExternalIdBind } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { splitMembers, stringMember } from '../model/json-document.ts';
 import { ID_BYTES_MAX } from './context.ts';
 import type { ActorContext } from './context.ts';
 
@@ -58,11 +59,22 @@ export function forgetExternalId(context: ActorContext, body: ExternalIdBind): u
   return undefined;
 }
 
+/** `mayUpdate` is the object that the gateway has found the user to have the right to change. */
+export type DeviceEnsureChecked = DeviceEnsure & { readonly mayUpdate?: string };
+
+/** The gateway's check does not cover an object that was bound after it: then only the owner's, and one that is being created. */
+function mayUpdate(context: ActorContext, bound: string, body: DeviceEnsureChecked): boolean {
+  if (bound === body.mayUpdate) return true;
+  const text = context.get('managedObject', bound);
+  return text === undefined || stringMember(splitMembers(text), 'owner') === body.owner;
+}
+
 /** Finds the managed object of a device or has it created: the first message of an unknown device. */
-export function ensureDevice(context: ActorContext, body: DeviceEnsure): { id: string; created: boolean } {
+export function ensureDevice(context: ActorContext, body: DeviceEnsureChecked): { id: string; created: boolean } {
   const bound = boundTo(context, body.type, body.externalId);
   if (bound !== undefined) {
     if (body.updateExisting) {
+      if (!mayUpdate(context, bound, body)) throw new PlatformError('security/forbidden');
       context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(bound), body: { doc: body.doc, mayChangeOwner: false } });
     }
     return { id: bound, created: false };

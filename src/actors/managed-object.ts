@@ -3,8 +3,9 @@ import { COMMAND } from '../model/command.ts';
 import type { ChildKind, ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
-import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../model/json-document.ts';
+import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import { isStored } from '../model/processing-mode.ts';
 import type { ActorContext } from './context.ts';
 import { deletedRow, managedObjectRow } from './rows.ts';
 
@@ -13,6 +14,29 @@ const SERVER_KEPT = ['id', 'self', 'creationTime', 'lastUpdated', 'childDevices'
   'additionParents'];
 
 export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
+
+const GROUP_TYPES: ReadonlySet<string | undefined> = new Set(['c8y_DeviceGroup', 'c8y_DeviceSubGroup']);
+const DEVICE_USER_PREFIX = 'device_';
+/** Key of the tenant's own actor. */
+const TENANT_KEY = 't';
+
+/** Body of MANAGED_OBJECT_DELETE. */
+export interface ManagedObjectDelete {
+  /** Deletes the hierarchy below, but for what has other parents. */
+  readonly cascade?: boolean;
+  /** As `cascade`, also what has other parents. */
+  readonly forceCascade?: boolean;
+  /** Deletes the owner too when it is a device user. */
+  readonly withDeviceUser?: boolean;
+  /** Cascades to objects of this owner only: who asked has no right to others. */
+  readonly owner?: string;
+  /** Set when the deletion of this parent led to it. */
+  readonly parent?: string;
+  /** With `parent`: nothing happens unless it is a group. */
+  readonly onlyGroup?: boolean;
+  /** With `parent`: other parents do not keep it. */
+  readonly always?: boolean;
+}
 
 /** @throws PlatformError `inventory/not-found`. */
 export function loadManagedObject(context: ActorContext, id: string): Members {
@@ -41,6 +65,8 @@ export function writeManagedObject(context: ActorContext, id: string, members: M
   return text;
 }
 
+const isGroup = (members: Members): boolean => members.has('c8y_IsDeviceGroup') || GROUP_TYPES.has(stringMember(members, 'type'));
+
 export function createManagedObject(context: ActorContext, body: ManagedObjectCreate): { doc: string } {
   const existing = context.get('managedObject', body.id);
   if (existing !== undefined) return { doc: existing };
@@ -50,6 +76,7 @@ export function createManagedObject(context: ActorContext, body: ManagedObjectCr
   const time = JSON.stringify(formatTime(context.command.receivedAt));
   const members: Members = new Map([['id', JSON.stringify(body.id)], ...sent, ['owner', owner], ['creationTime', time], ['lastUpdated', time]]);
   for (const [name, value] of members) if (value === 'null') members.delete(name);
+  if (!isStored(context.command.mode)) return { doc: notifyOnly(context, body.id, members, 'CREATE') };
   const text = writeManagedObject(context, body.id, members, 'CREATE', []);
   if (body.parent) {
     const link = { kind: body.parent.kind, child: body.id, parent: body.parent.id };
@@ -67,12 +94,25 @@ export function updateManagedObject(context: ActorContext, body: ManagedObjectUp
   if (body.onlyWhenAbsent) for (const name of members.keys()) changes.delete(name);
   if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
   members.set('lastUpdated', JSON.stringify(formatTime(context.command.receivedAt)));
+  if (!isStored(context.command.mode)) return { doc: notifyOnly(context, id, members, 'UPDATE') };
   return { doc: writeManagedObject(context, id, members, 'UPDATE') };
 }
 
-/** Deletes the object with its data, links and external IDs (document 1, DELETE of a managed object). */
-export function deleteManagedObject(context: ActorContext): undefined {
+/** What a message leaves behind that is not stored. */
+function notifyOnly(context: ActorContext, id: string, members: Members, action: 'CREATE' | 'UPDATE'): string {
+  const text = joinMembers(members);
+  context.notify('managedobjects', id, action, text);
+  return text;
+}
+
+/**
+ * Deletes the object with its data, links and external IDs (document 1, DELETE of a managed object), and what the flags name below it
+ * (document 4 section 2.4). Each child decides itself: only its own actor knows its parents.
+ */
+export function deleteManagedObject(context: ActorContext, body: ManagedObjectDelete): undefined {
   const id = String(context.command.key);
+  // Gone already by another way of the hierarchy, or spared.
+  if (body.parent !== undefined && !isReached(context, id, body)) return undefined;
   const members = loadManagedObject(context, id);
   context.remove('managedObject', id);
   context.row(deletedRow(context.command, 'managed_objects', id, undefined, members));
@@ -88,8 +128,8 @@ export function deleteManagedObject(context: ActorContext): undefined {
     const [, kind, child] = entry.id.split('\n');
     context.remove('children', entry.id);
     context.send({ kind: COMMAND.PARENT_REMOVE, key: Number(child), body: { kind, child, parent: id } });
-    // Child additions belong to their parent and go with it (document 4 section 2.4).
-    if (kind === 'childAdditions') context.send({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: Number(child), body: {} });
+    const deletion = childDeletion(kind as ChildKind, id, isGroup(members), body);
+    if (deletion) context.send({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: Number(child), body: deletion });
   }
   for (const entry of context.list('parents', `${id}\n`)) {
     const [, kind, parent] = entry.id.split('\n');
@@ -97,7 +137,32 @@ export function deleteManagedObject(context: ActorContext): undefined {
     context.send({ kind: COMMAND.CHILD_REMOVE, key: Number(parent), body: { kind, child: id, parent } });
   }
   for (const table of ['measurements', 'events', 'alarms', 'operations']) {
-    context.send({ kind: COMMAND.DATA_DELETE, key: 't', body: { table, filter: { source: id } } });
+    context.send({ kind: COMMAND.DATA_DELETE, key: TENANT_KEY, body: { table, filter: { source: id } } });
+  }
+  const owner = stringMember(members, 'owner');
+  if (body.withDeviceUser && owner?.startsWith(DEVICE_USER_PREFIX)) {
+    context.send({ kind: COMMAND.USER_DELETE, key: TENANT_KEY, body: { userName: owner } });
   }
   return undefined;
+}
+
+/** What the deletion of an object asks of a child; undefined = it stays. */
+function childDeletion(kind: ChildKind, parent: string, isBelowGroup: boolean, body: ManagedObjectDelete): ManagedObjectDelete | undefined {
+  const { cascade = false, forceCascade = false, withDeviceUser = false } = body;
+  const flags = { cascade: cascade || forceCascade, forceCascade, withDeviceUser, parent, ...(body.owner === undefined ? {} : { owner: body.owner }) };
+  // Child additions belong to their parent and go with it (document 4 section 2.4).
+  if (kind === 'childAdditions') return { ...flags, always: true };
+  if (flags.cascade) return isBelowGroup || kind === 'childDevices' ? flags : undefined;
+  return isBelowGroup ? { ...flags, onlyGroup: true } : undefined;
+}
+
+/** Whether a deletion that began at a parent takes this object along. */
+function isReached(context: ActorContext, id: string, body: ManagedObjectDelete): boolean {
+  const text = context.get('managedObject', id);
+  if (text === undefined) return false;
+  if (body.always) return true;
+  const members = splitMembers(text);
+  if (body.onlyGroup && !isGroup(members)) return false;
+  if (body.owner !== undefined && stringMember(members, 'owner') !== body.owner) return false;
+  return body.forceCascade === true || parentsOf(context, id).every((parent) => parent === body.parent);
 }

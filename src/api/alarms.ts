@@ -51,6 +51,11 @@ const FILTER_NAMES = Object.keys(FILTERS);
 /** Updates of a bulk change that are under way at once. */
 const BULK_CONCURRENCY = 64;
 
+/** Types are keys of the open alarms. */
+export const ALARM_TYPE_BYTES_MAX = 1000;
+/** Characters of a refused type that its answer repeats. */
+const SHOWN_TYPE_LENGTH_MAX = 100;
+
 const alarmUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/alarm/alarms/${segment(id)}`;
 
 async function alarmTexts(
@@ -81,6 +86,18 @@ async function load(request: ApiRequest): Promise<Members> {
   return splitMembers(doc);
 }
 
+/** @throws PlatformError `validation/invalid-field` for a type that no key has room for. */
+function requiredType(members: Members): string {
+  const type = stringMember(members, 'type') ?? '';
+  if (Buffer.byteLength(type) <= ALARM_TYPE_BYTES_MAX) return type;
+  throw new PlatformError('validation/invalid-field', {
+    area: 'alarm',
+    name: 'type',
+    value: `${type.slice(0, SHOWN_TYPE_LENGTH_MAX)}…`,
+    limit: `at most ${ALARM_TYPE_BYTES_MAX} bytes`,
+  });
+}
+
 async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const time = requiredTime(members, 'alarm');
@@ -89,7 +106,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   await requireOwner(request, source);
   const body: AlarmCreate = {
     id: String(request.platform.ids.next()),
-    type: stringMember(members, 'type') ?? '',
+    type: requiredType(members),
     time,
     severity: stringMember(members, 'severity') ?? '',
     status: stringMember(members, 'status') ?? 'ACTIVE',

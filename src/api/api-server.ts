@@ -3,11 +3,13 @@
  * answer back. Everything that all resources have in common is here or in the files that this one uses.
  */
 import { randomBytes } from 'node:crypto';
-import { PlatformError } from '../model/errors.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
 import { processingModeOf } from '../model/processing-mode.ts';
 import { ApiRequest } from './api-request.ts';
 import type { RequestOwner } from './api-request.ts';
 import { HeaderAuthentication } from './authentication.ts';
+import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
+import type { BodyLimit } from './body-budget.ts';
 import { Cors } from './cors.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { JSON_TYPE, chooseKind, parseAccept, parseContentType, vendorType } from './media-types.ts';
@@ -22,9 +24,12 @@ import { UwsServer } from './uws.ts';
 import type { WebSocketHandlers } from './web-socket.ts';
 
 const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
+const NO_BODY = Buffer.alloc(0);
 
 export class ApiServer implements RequestOwner {
   readonly router: Router;
+  /** What all request bodies together may take. */
+  readonly bodies: BodyBudget;
   private readonly platform: Platform;
   private readonly server: UwsServer;
   private readonly authentication: HeaderAuthentication;
@@ -36,8 +41,15 @@ export class ApiServer implements RequestOwner {
     this.router = new Router(routes);
     this.authentication = new HeaderAuthentication(platform.authenticator, () => platform.now());
     this.cors = new Cors(platform.config.allowOrigin ?? '*');
+    const { bodiesBytesMax, bodiesMax, bodyMaxBytes, jsonBodyMaxBytes } = platform.config;
+    this.bodies = new BodyBudget({
+      bytesMax: bodiesBytesMax,
+      bodiesMax,
+      largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes),
+    });
     this.server = new UwsServer({
       log: platform.log,
+      bodies: this.bodies,
       onRequest: (exchange) => this.accept(exchange),
       onFailure: (exchange, error) => this.fail((exchange.context as ApiRequest | undefined) ?? this.requestOf(exchange), error),
     });
@@ -118,10 +130,17 @@ export class ApiServer implements RequestOwner {
     this.awaitPrincipal(request, principal);
   }
 
-  /** The body has to be collected meanwhile: its data comes once. */
+  /** The body has to be collected meanwhile, a small one: its data comes once. */
   private awaitPrincipal(request: ApiRequest, principal: Promise<ApiRequest['principal'] | undefined>): void {
     request.wantsXBasic = request.exchange.header('usexbasic').toLowerCase() === 'true';
-    if (request.compiled?.route.body !== undefined) this.readBody(request);
+    if (request.compiled?.route.body !== undefined) {
+      request.exchange.earlyBytesMax = BYTES_BEFORE_LOGIN_MAX;
+      // The check may wait long and holds the request: what counts no more has to be free.
+      request.exchange.onAborted(() => {
+        request.body = NO_BODY;
+      });
+      this.readBody(request);
+    }
     principal
       .then((found) => {
         if (request.exchange.isOver) return;
@@ -130,6 +149,7 @@ export class ApiServer implements RequestOwner {
           return;
         }
         request.principal = found;
+        request.exchange.earlyBytesMax = Infinity;
         this.authorise(request);
       })
       .catch((error: unknown) => this.fail(request, error));
@@ -187,10 +207,15 @@ export class ApiServer implements RequestOwner {
     request.exchange.readBody(limit, this.onBody);
   }
 
-  private readonly onBody = (exchange: HttpExchange, body: Buffer | undefined): void => {
+  private readonly onBody = (exchange: HttpExchange, body: Buffer | undefined, refused?: BodyLimit): void => {
     const request = exchange.context as ApiRequest;
     if (body === undefined) {
       const { config, refusals } = this.platform;
+      if (refused !== undefined) {
+        refusals.count(refused);
+        this.fail(request, refusedBy(refused));
+        return;
+      }
       refusals.count('http/body-bytes');
       const limit = request.route.body?.limit === 'large' ? config.bodyMaxBytes : config.jsonBodyMaxBytes;
       this.fail(request, new PlatformError('general/payload-too-large', { limit }));
@@ -262,6 +287,7 @@ export class ApiServer implements RequestOwner {
 
   private answerError(request: ApiRequest, error: PlatformError, headers: readonly string[]): void {
     if (request.exchange.isOver) return;
+    if (error.status === 401 || error.status === 403) this.platform.refusals.count(`http/${error.status}`);
     const type = vendorType('error', request.accept.isBranded);
     const text = JSON.stringify({ error: error.error, message: error.message, info: `${request.baseUrl}/openapi` });
     this.respond(request, error.status, ['Content-Type', type, ...headers], text);

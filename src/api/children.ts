@@ -9,7 +9,7 @@ import { isEntityId } from './entity-id.ts';
 import { idText, managedObjectUrl, quote, segment } from './entity-text.ts';
 import { linkedIds } from './hierarchy.ts';
 import { CHILD_KINDS, CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, referenceText } from './managed-object-text.ts';
-import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
+import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, createdManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
 import { requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
@@ -43,8 +43,7 @@ async function post(request: ApiRequest, kind: ChildKind): Promise<Answer> {
   const members = request.members();
   const collection = `${managedObjectUrl(request, parent)}/${kind}`;
   if (!members.has('managedObject') && !members.has('references')) {
-    const { id, doc } = await createManagedObject(request, { id: parent, kind });
-    return created('managedObject', await managedObjectText(request, id, doc), managedObjectUrl(request, id));
+    return createdManagedObject(request, await createManagedObject(request, { id: parent, kind }), true);
   }
   const children = referencedIds(members);
   for (const child of children) {

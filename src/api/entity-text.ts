@@ -27,6 +27,12 @@ export function entityText(self: string, id: string, members: Members, replaced:
   return joinMembers(parts);
 }
 
+/** An entity that was not stored: without links, its id is null. @param replaced as in `entityText`. */
+export function unstoredText(members: Members, replaced: ReadonlyMap<string, string> = new Map()): string {
+  const parts = [...members].filter(([name]) => !HEAD.has(name)).map(([name, value]) => [name, replaced.get(name) ?? value] as const);
+  return joinMembers([['id', 'null'], ...parts]);
+}
+
 export const managedObjectUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/inventory/managedObjects/${segment(id)}`;
 
 /** `{"id":…,"self":…}` */

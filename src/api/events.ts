@@ -4,17 +4,18 @@ import type { EntityDelete, EntityUpdate, EventCreate } from '../model/command.t
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import { isStored } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { deleteData } from './data-delete.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
-import { entityText, namedSources, segment, sourceIdOf } from './entity-text.ts';
+import { entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
 import { sourcesOf } from './hierarchy.ts';
 import { HistoryFilter, countDocuments, queryDocuments, totalOf } from './history-filter.ts';
 import { isOwner, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from './query-parameters.ts';
-import { NO_CONTENT, created, found } from './reply.ts';
+import { NO_CONTENT, created, found, notStored } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
 import { JSON_TYPE } from './media-types.ts';
@@ -51,6 +52,13 @@ async function eventTexts(
   );
 }
 
+/** Links and name of the one source. */
+async function namedSource(request: ApiRequest, members: Members): Promise<ReadonlyMap<string, string>> {
+  const source = sourceIdOf(members);
+  const sources = await namedSources(request, [source]);
+  return new Map([['source', sources.get(source) ?? '{}']]);
+}
+
 async function load(request: ApiRequest): Promise<Members> {
   const { id } = request.params;
   const doc = isEntityId(id) ? await request.platform.documents.get('event', request.tenant, id) : undefined;
@@ -71,6 +79,10 @@ async function post(request: ApiRequest): Promise<Answer> {
     doc: newDocument(members, 'event'),
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.EVENT_CREATE, Number(source), body);
+  if (!isStored(request.mode)) {
+    const sent = splitMembers(doc);
+    return notStored('event', unstoredText(sent, await namedSource(request, sent)));
+  }
   const [answer] = await eventTexts(request, [{ entityId: body.id, doc }]);
   return created('event', answer, eventUrl(request, body.id));
 }

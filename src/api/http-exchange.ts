@@ -4,6 +4,8 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { Log } from '../model/log.ts';
+import { BODY_LIMIT } from './body-budget.ts';
+import type { BodyBudget, BodyLimit } from './body-budget.ts';
 
 /** What is used of the library's request; dead after the handler has returned. */
 export interface RawRequest {
@@ -25,12 +27,12 @@ export interface RawResponse {
   end(body?: string | Uint8Array): unknown;
   endWithoutBody(reportedLength?: number): unknown;
   close(): unknown;
-  getRemoteAddressAsText(): ArrayBuffer;
 }
 
 /** The server that an exchange belongs to. */
 export interface ExchangeOwner {
   readonly log: Log;
+  readonly bodies: BodyBudget;
   /** The exchange is over, once. */
   ended(exchange: HttpExchange): void;
   /** Something was thrown. */
@@ -46,8 +48,11 @@ const BODY_BYTES_PREALLOCATED_MAX = 1_048_576;
 const EMPTY_BODY = Buffer.alloc(0);
 const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
 
-/** Called with the body, or with undefined when it is longer than the limit. The buffer belongs to the caller. */
-export type BodyCallback = (exchange: HttpExchange, body: Buffer | undefined) => void;
+/**
+ * Called with the body, or with undefined when it is longer than the limit, or when `refusedBy` names a limit of all bodies. The buffer
+ * belongs to the caller; it counts until the exchange is over.
+ */
+export type BodyCallback = (exchange: HttpExchange, body: Buffer | undefined, refusedBy?: BodyLimit) => void;
 
 /** One request with its answer. */
 export class HttpExchange {
@@ -63,11 +68,17 @@ export class HttpExchange {
   isAnswered = false;
   /** Place for the layer above: what it knows about the request. */
   context: unknown = undefined;
+  /** More of a body is refused as `http/bodies-before-login-bytes`; Infinity once it is known who sends it. */
+  earlyBytesMax = Infinity;
   private isStreaming = false;
   private abortCallback: (() => void) | undefined = undefined;
   private writableCallback: (() => void) | undefined = undefined;
   private body: Buffer = EMPTY_BODY;
+  /** Negative when nothing more is collected. */
   private bodyLength = 0;
+  /** Taken from the budget of all bodies. */
+  private heldBytes = 0;
+  private isCollecting = false;
   private request: RawRequest | undefined;
   private readonly response: RawResponse;
   private readonly server: ExchangeOwner;
@@ -87,11 +98,6 @@ export class HttpExchange {
     return this.request === undefined ? '' : this.request.getHeader(name);
   }
 
-  /** For the log. */
-  get remoteAddress(): string {
-    return this.isOver ? '' : Buffer.from(this.response.getRemoteAddressAsText()).toString();
-  }
-
   get isOver(): boolean {
     return this.isAborted || this.isAnswered;
   }
@@ -109,10 +115,10 @@ export class HttpExchange {
   /** Collects the body; has to be called while the handler of the request runs. A body above the limit is not kept. */
   readBody(limitBytes: number, done: BodyCallback): void {
     const announced = Number(this.header('content-length'));
-    if (announced > limitBytes) {
+    if (announced > limitBytes || announced > this.earlyBytesMax) {
       // What still arrives is thrown away, so that the client gets to read the answer.
       this.response.onData(() => undefined);
-      done(this, undefined);
+      done(this, undefined, announced > limitBytes ? undefined : BODY_LIMIT.BEFORE_LOGIN);
       return;
     }
     this.response.onData((chunk, isLast) => {
@@ -128,35 +134,80 @@ export class HttpExchange {
   private addChunk(chunk: ArrayBuffer, isLast: boolean, announced: number, limitBytes: number, done: BodyCallback): void {
     const length = this.bodyLength + chunk.byteLength;
     if (length > limitBytes) {
-      this.bodyLength = -1;
-      this.body = EMPTY_BODY;
-      done(this, undefined);
+      this.refuseBody(done, undefined);
+      return;
+    }
+    if (length > this.earlyBytesMax) {
+      this.refuseBody(done, BODY_LIMIT.BEFORE_LOGIN);
       return;
     }
     if (isLast && this.bodyLength === 0) {
       // The usual case: everything came with one read. The chunk is detached after this call.
+      if (!this.hold(chunk.byteLength)) {
+        this.refuseBody(done, BODY_LIMIT.BYTES);
+        return;
+      }
       this.bodyLength = -1;
       done(this, chunk.byteLength === 0 ? EMPTY_BODY : Buffer.from(new Uint8Array(chunk)));
       return;
     }
-    this.reserve(length, announced, limitBytes);
+    const limit = this.reserve(length, announced, limitBytes);
+    if (limit !== undefined) {
+      this.refuseBody(done, limit);
+      return;
+    }
     this.body.set(new Uint8Array(chunk), this.bodyLength);
     this.bodyLength = length;
     if (!isLast) return;
     const body = this.body.subarray(0, length);
-    this.body = EMPTY_BODY;
-    this.bodyLength = -1;
+    this.endBody();
     done(this, body);
   }
 
-  private reserve(length: number, announced: number, limitBytes: number): void {
-    if (length <= this.body.length) return;
+  private refuseBody(done: BodyCallback, limit: BodyLimit | undefined): void {
+    this.endBody();
+    done(this, undefined, limit);
+  }
+
+  /** Nothing more is collected. */
+  private endBody(): void {
+    this.body = EMPTY_BODY;
+    this.bodyLength = -1;
+    if (!this.isCollecting) return;
+    this.isCollecting = false;
+    this.server.bodies.giveBody();
+  }
+
+  private hold(bytes: number): boolean {
+    if (!this.server.bodies.takeBytes(bytes)) return false;
+    this.heldBytes += bytes;
+    return true;
+  }
+
+  /** Makes room for `length` bytes. @returns the limit of all bodies that is in the way. */
+  private reserve(length: number, announced: number, limitBytes: number): BodyLimit | undefined {
+    if (length <= this.body.length) return undefined;
     // The announced length is trusted once a good part of it is there: chunks are then copied exactly once.
     const isTrusted = announced >= length && (announced <= BODY_BYTES_PREALLOCATED_MAX || length > BODY_BYTES_PREALLOCATED_MAX);
     const wanted = isTrusted ? announced : Math.max(BODY_BYTES_FIRST, length * 2);
-    const larger = Buffer.allocUnsafeSlow(Math.max(length, Math.min(wanted, limitBytes)));
+    const size = Math.max(length, Math.min(wanted, limitBytes));
+    if (!this.isCollecting) {
+      if (!this.server.bodies.takeBody()) return BODY_LIMIT.BODIES;
+      this.isCollecting = true;
+    }
+    if (!this.hold(size - this.body.length)) return BODY_LIMIT.BYTES;
+    const larger = Buffer.allocUnsafeSlow(size);
     larger.set(this.body.subarray(0, this.bodyLength), 0);
     this.body = larger;
+    return undefined;
+  }
+
+  /** The answer is complete, or its client has gone: the body counts no more. */
+  private end(): void {
+    this.endBody();
+    this.server.bodies.giveBytes(this.heldBytes);
+    this.heldBytes = 0;
+    this.server.ended(this);
   }
 
   /** @param headers names and values in turn. */
@@ -169,7 +220,7 @@ export class HttpExchange {
       else if (status === 204 || status === 304) this.response.endWithoutBody();
       else this.response.end(body);
     });
-    this.server.ended(this);
+    this.end();
   }
 
   private writeHead(status: number, headers: readonly string[]): void {
@@ -218,7 +269,7 @@ export class HttpExchange {
     this.response.cork(() => {
       this.response.end();
     });
-    this.server.ended(this);
+    this.end();
   }
 
   /** Sends all pieces as fast as the client reads, then completes. A source that fails breaks the answer off. */
@@ -258,8 +309,7 @@ export class HttpExchange {
   private abort(): void {
     if (this.isOver) return;
     this.isAborted = true;
-    this.body = EMPTY_BODY;
-    this.server.ended(this);
+    this.end();
     const callback = this.abortCallback;
     this.abortCallback = undefined;
     if (callback !== undefined) this.server.guard(this, callback);

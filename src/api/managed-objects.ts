@@ -2,18 +2,20 @@
  * The inventory: managed objects one by one (document 1 Managed object; document 4 sections 2.1 and 2.4).
  * Lists: managed-object-list.ts.
  */
+import type { ManagedObjectDelete } from '../actors/managed-object.ts';
 import { COMMAND } from '../model/command.ts';
 import type { ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import { isStored } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { newDocument, requireNames } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
-import { managedObjectUrl } from './entity-text.ts';
+import { managedObjectUrl, unstoredText } from './entity-text.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
 import { requireOwner } from './owner.ts';
 import { flag } from './query-parameters.ts';
-import { NO_CONTENT, created, found } from './reply.ts';
+import { NO_CONTENT, created, found, notStored } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
 
@@ -55,9 +57,14 @@ export async function createManagedObject(
   return { id: body.id, doc };
 }
 
+/** The answer to a creation. @param withText whether the object is in it. */
+export async function createdManagedObject(request: ApiRequest, { id, doc }: { id: string; doc: string }, withText: boolean): Promise<Answer> {
+  if (!isStored(request.mode)) return notStored('managedObject', withText ? unstoredText(splitMembers(doc)) : '');
+  return created('managedObject', withText ? await managedObjectText(request, id, doc) : '', managedObjectUrl(request, id));
+}
+
 async function post(request: ApiRequest): Promise<Answer> {
-  const { id, doc } = await createManagedObject(request);
-  return created('managedObject', request.wantsBody ? await managedObjectText(request, id, doc) : '', managedObjectUrl(request, id));
+  return createdManagedObject(request, await createManagedObject(request), request.wantsBody);
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
@@ -76,7 +83,8 @@ async function put(request: ApiRequest): Promise<Answer> {
   requireNames(members, 'inventory');
   const body: ManagedObjectUpdate = { doc: joinMembers(members), mayChangeOwner: request.hasRole(...INVENTORY_ADMIN) };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_UPDATE, Number(id), body);
-  return found('managedObject', request.wantsBody ? await managedObjectText(request, id, doc) : '');
+  if (!request.wantsBody) return found('managedObject', '');
+  return found('managedObject', isStored(request.mode) ? await managedObjectText(request, id, doc) : unstoredText(splitMembers(doc)));
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
@@ -84,10 +92,11 @@ async function remove(request: ApiRequest): Promise<Answer> {
   await loadManagedObject(request, id);
   await requireOwner(request, id);
   const { query } = request;
-  const body = {
+  const body: ManagedObjectDelete = {
     cascade: query.isTrue('cascade') || query.isTrue('forceCascade'),
     forceCascade: query.isTrue('forceCascade'),
     withDeviceUser: query.isTrue('withDeviceUser'),
+    ...(request.isPrivileged ? {} : { owner: request.principal.userName }),
   };
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
   return NO_CONTENT;

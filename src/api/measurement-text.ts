@@ -3,7 +3,7 @@ import { splitMembers } from '../model/json-document.ts';
 import { measurementText } from '../model/measurement.ts';
 import type { SeriesValue } from '../model/measurement.ts';
 import type { ApiRequest } from './api-request.ts';
-import { entityText, segment, sourceIdOf, sourceText } from './entity-text.ts';
+import { entityText, segment, sourceIdOf, sourceText, unstoredText } from './entity-text.ts';
 import { convertUnit } from './units.ts';
 import type { UnitSystem } from './units.ts';
 
@@ -32,9 +32,7 @@ export function linkedMeasurement(request: ApiRequest, id: string, text: string)
   const members = splitMembers(text);
   const source = sourceIdOf(members);
   members.set('source', sourceText(request, source));
-  if (id !== '') return entityText(measurementUrl(request, id), id, members);
-  members.delete('self');
-  return `{"id":null,${entityText('', '', members).slice('{"self":"","id":"",'.length)}`;
+  return id === '' ? unstoredText(members) : entityText(measurementUrl(request, id), id, members);
 }
 
 /** Texts of measurements from rows in their order; rows of one measurement stand together. */

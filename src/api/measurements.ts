@@ -3,6 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { DataDelete } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
+import { isNotified } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY, deleteData } from './data-delete.ts';
 import { isEntityId } from './entity-id.ts';
@@ -70,6 +71,11 @@ async function remove(request: ApiRequest): Promise<Answer> {
   const time = formatTime(Number(first.timeMs));
   const body: DataDelete = { table: 'measurements', filter: { id: first.entityId, source: first.sourceId, dateFrom: time, dateTo: time } };
   await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);
+  if (isNotified(request.mode)) {
+    const { platform, tenant } = request;
+    const text = (): string => JSON.stringify(first.entityId);
+    platform.bus.publish({ tenant, area: 'measurements', source: first.sourceId, action: 'DELETE', text });
+  }
   return NO_CONTENT;
 }
 

@@ -59,7 +59,6 @@ export function vendorType(name: string, isBranded: boolean): string {
 }
 
 export const JSON_TYPE = 'application/json;charset=UTF-8';
-export const TEXT_TYPE = 'text/plain;charset=UTF-8';
 
 function remember<Value>(cache: Map<string, Value>, header: string, value: Value): Value {
   if (header.length > CACHED_LENGTH_MAX) return value;

@@ -68,6 +68,10 @@ export interface ApiConfig {
   readonly jsonBodyMaxBytes: number;
   /** Limit of a body with many entities (a measurement collection); 413 above. */
   readonly bodyMaxBytes: number;
+  /** Bytes of all bodies under way; 503 `http/bodies-bytes` above. Default 128 MiB, or one body of `bodyMaxBytes` when that is more. */
+  readonly bodiesBytesMax?: number;
+  /** Bodies of which a part has come, at once; 503 `http/bodies` above. Default 10,000. */
+  readonly bodiesMax?: number;
   /** Origins that browsers may call from: comma separated, `*` stands for any text. Default `*`. */
   readonly allowOrigin?: string;
   /** Shown in /openapi.json. */

@@ -22,6 +22,7 @@ const PATH_SUFFIXES = ['', '/handshake', '/connect', '/disconnect', '/subscribe'
 const NO_STORE = ['Cache-Control', 'no-store'];
 const CLOSE_NORMAL = 1000;
 const CLOSE_POLICY = 1008;
+const CLOSE_TRY_AGAIN = 1013;
 
 export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
   // CometD's clients append the type of the message to the URL.
@@ -84,7 +85,10 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
             if (!found) { channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message); return; }
             begin(channel, found);
             for (const message of messages) sockets.get(channel)?.message(message);
-          }, () => channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message));
+          }, (error: unknown) => {
+            waiting.delete(channel);
+            channel.end(CLOSE_TRY_AGAIN, error instanceof PlatformError ? error.message : 'the credentials could not be checked');
+          });
         } else {
           begin(channel, principal);
         }

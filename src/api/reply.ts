@@ -8,3 +8,6 @@ export const found = (mediaType: string, text: string): Answer => ({ status: 200
 
 /** 201 with Location; the entity is left out when the request has no Accept. */
 export const created = (mediaType: string, text: string, location: string): Answer => ({ status: 201, text, mediaType, location });
+
+/** 201 without Location: nothing was stored. */
+export const notStored = (mediaType: string, text: string): Answer => ({ status: 201, text, mediaType });

@@ -35,6 +35,8 @@ const OWN_MEMBERS = [
   'twoFactorAuthenticationEnabled',
   'passwordStrength',
 ];
+/** Members of a PUT that only somebody with all roles of the user may send. */
+const PROTECTED_MEMBERS = ['password', 'enabled', 'roles'];
 /** Users of one list that are looked at; the store has them by name. */
 const USERS_MAX = 100_000;
 const DEVICE_USER_PREFIX = 'device_';
@@ -104,6 +106,11 @@ function sentRoles(request: ApiRequest, members: Members): string[] | undefined 
   return names;
 }
 
+/** Who could take over a user would have its roles. @throws PlatformError 403 when the user has a role that the caller lacks. */
+function requireRolesOf(request: ApiRequest, user: StoredUser): void {
+  if (!user.roles.every((role) => request.hasRole(role))) throw new PlatformError('security/forbidden');
+}
+
 async function changeOf(request: ApiRequest, userName: string, mustBeNew: boolean): Promise<UserPut> {
   const members = request.members();
   const roles = sentRoles(request, members);
@@ -156,7 +163,8 @@ async function get(request: ApiRequest, name: string): Promise<Answer> {
 async function put(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const { userId } = request.params;
-  await load(request, userId);
+  const user = await load(request, userId);
+  if (PROTECTED_MEMBERS.some((name) => request.members().has(name))) requireRolesOf(request, user);
   await request.command(COMMAND.USER_PUT, TENANT_KEY, await changeOf(request, userId, false));
   return found('user', userText(request, await load(request, userId)));
 }
@@ -164,7 +172,8 @@ async function put(request: ApiRequest): Promise<Answer> {
 async function remove(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const { userId } = request.params;
-  await load(request, userId);
+  const user = await load(request, userId);
+  requireRolesOf(request, user);
   if (userId === request.principal.userName) throw new PlatformError('security/forbidden');
   await request.command(COMMAND.USER_DELETE, TENANT_KEY, { userName: userId });
   return NO_CONTENT;

@@ -5,6 +5,7 @@
 import uWS from 'uWebSockets.js';
 import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket, us_listen_socket } from 'uWebSockets.js';
 import type { Log } from '../model/log.ts';
+import type { BodyBudget } from './body-budget.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { ExchangeOwner, RawResponse } from './http-exchange.ts';
 import {
@@ -28,6 +29,7 @@ const REASON_LENGTH_MAX = 120;
 
 export interface UwsServerOptions {
   readonly log: Log;
+  readonly bodies: BodyBudget;
   /** Answers one request, now or later; synchronous, must call `readBody` before it returns if it wants the body. */
   readonly onRequest: (exchange: HttpExchange) => void;
   /** Answers after something was thrown; the exchange is not over. */
@@ -36,6 +38,7 @@ export interface UwsServerOptions {
 
 export class UwsServer implements ExchangeOwner {
   readonly log: Log;
+  readonly bodies: BodyBudget;
   private readonly options: UwsServerOptions;
   private readonly app: TemplatedApp;
   private readonly channels = new Set<UwsChannel>();
@@ -46,6 +49,7 @@ export class UwsServer implements ExchangeOwner {
   constructor(options: UwsServerOptions) {
     this.options = options;
     this.log = options.log;
+    this.bodies = options.bodies;
     this.app = uWS.App();
     this.app.any('/*', (response, request) => this.accept(response, request));
   }

@@ -37,6 +37,13 @@ export interface ProjectorOptions {
   readonly onInserted: (table: string, rows: number) => void;
 }
 
+/** What a query reads. */
+export interface HistoryQuery {
+  readonly tables: readonly string[];
+  /** The only source whose measurements it reads. */
+  readonly source?: number | undefined;
+}
+
 /** One block being filled or inserted. */
 class Block {
   readonly columns: MeasurementColumns;
@@ -53,10 +60,18 @@ class Block {
   }
 
   /** Whether it has rows of one of the tables that are not inserted yet, or a DELETE, which may concern any. */
-  holds(tables: readonly string[]): boolean {
+  holds(query: HistoryQuery): boolean {
     if (this.deletion !== undefined) return true;
-    return tables.some((table) => !this.done.has(table)
-      && (table === 'measurements' ? this.columns.rowCount > 0 : this.rows.some((row) => row.table === table)));
+    return query.tables.some((table) => !this.done.has(table)
+      && (table === 'measurements' ? this.#holdsMeasurements(query.source) : this.rows.some((row) => row.table === table)));
+  }
+
+  #holdsMeasurements(source: number | undefined): boolean {
+    const { columns } = this;
+    if (source === undefined) return columns.rowCount > 0;
+    const index = columns.source.indexOf(source);
+    // Rows behind the count are of an earlier block.
+    return index >= 0 && index < columns.rowCount;
   }
 
   get isFull(): boolean { return this.deletion !== undefined || this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX; }
@@ -87,7 +102,7 @@ export class Projector {
   #offeredSeq = 0;
   /** Sequence up to which somebody waits for visibility. */
   #wantedSeq = 0;
-  #waiters: { seq: number; tables: readonly string[] | undefined; resolve: () => void; reject: (error: Error) => void }[] = [];
+  #waiters: { seq: number; query: HistoryQuery | undefined; resolve: () => void; reject: (error: Error) => void }[] = [];
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
   #running: Promise<void> | undefined;
@@ -129,29 +144,29 @@ export class Projector {
 
   /**
    * Resolves when everything up to `seq` can be queried. Flushes coalesce. Rejects when the history store is away for `timeoutMs`.
-   * @param tables which tables the query reads: rows of others are not waited for. All of them when absent.
+   * @param query what is read: rows of other tables or sources are not waited for. Everything when absent.
    */
-  visible(seq: number, timeoutMs: number, tables?: readonly string[]): Promise<void> {
-    if (!this.#isPending(seq, tables)) return Promise.resolve();
+  visible(seq: number, timeoutMs: number, query?: HistoryQuery): Promise<void> {
+    if (!this.#isPending(seq, query)) return Promise.resolve();
     this.#wantedSeq = Math.max(this.#wantedSeq, seq);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms`)), timeoutMs);
       const end = (): void => { clearTimeout(timer); this.#waiters = this.#waiters.filter((other) => other !== waiter); };
-      const waiter = { seq, tables, resolve: () => { end(); resolve(); }, reject: (error: Error) => { end(); reject(error); } };
+      const waiter = { seq, query, resolve: () => { end(); resolve(); }, reject: (error: Error) => { end(); reject(error); } };
       this.#waiters.push(waiter);
       this.#kick();
     });
   }
 
   /** Whether rows of the tables up to `seq` are still to be inserted. */
-  #isPending(seq: number, tables: readonly string[] | undefined): boolean {
+  #isPending(seq: number, query: HistoryQuery | undefined): boolean {
     if (seq <= this.position) return false;
-    if (tables === undefined || this.isLagging) return true;
-    return this.#filling.holds(tables) || (this.#underWay?.holds(tables) ?? false);
+    if (query === undefined || this.isLagging) return true;
+    return this.#filling.holds(query) || (this.#underWay?.holds(query) ?? false);
   }
 
   #release(): void {
-    for (const waiter of this.#waiters.slice()) if (!this.#isPending(waiter.seq, waiter.tables)) waiter.resolve();
+    for (const waiter of this.#waiters.slice()) if (!this.#isPending(waiter.seq, waiter.query)) waiter.resolve();
   }
 
   /** Ends after the block under way; what is not inserted comes from the journal at the next start. */

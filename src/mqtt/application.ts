@@ -77,7 +77,7 @@ export interface MqttApplication {
   /** The identity under which sessions are kept and taken over, for instance the device's serial without prefix. Throws a
    * PlatformError-like `{mqttReason, message}` when the client id is not allowed. */
   sessionKey(principal: Principal, clientId: string): string;
-  /** May the connection open (a user without rights: false, CONNACK 5). */
+  /** May the connection open (a user without rights: false, CONNACK 5). Asked after `sessionKey` has taken the client id. */
   mayConnect(principal: Principal, clientId: string): boolean;
   open(connection: DeviceConnection): DeviceLink;
 }

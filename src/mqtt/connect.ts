@@ -92,15 +92,15 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
     return refuse(connection, REASON.BAD_USER_NAME_OR_PASSWORD, 'the user name or the password is wrong');
   }
   connection.principal = principal;
-  if (!context.application.mayConnect(principal, packet.clientId)) {
-    return refuse(connection, REASON.NOT_AUTHORIZED, 'the user may not connect');
-  }
   let key: string;
+  let mayConnect: boolean;
   try {
     key = context.application.sessionKey(principal, packet.clientId);
+    mayConnect = context.application.mayConnect(principal, packet.clientId);
   } catch (error) {
-    return refuseFor(connection, error, REASON.CLIENT_IDENTIFIER_NOT_VALID);
+    return refuseFor(connection, error, REASON.UNSPECIFIED);
   }
+  if (!mayConnect) return refuse(connection, REASON.NOT_AUTHORIZED, 'the user may not connect');
   await openSession(connection, { key, isClean, requestedSeconds: expiryOf(packet), hasClientId: packet.clientId !== '' });
 }
 

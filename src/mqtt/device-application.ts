@@ -9,14 +9,13 @@ import type { Authenticator, Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
+import { isSerial, SERIAL_RULE } from '../smartrest/serial.ts';
 import type { DeviceConnection, MqttApplication } from './application.ts';
 import { PlatformDeviceLink } from './device-link.ts';
 import { isAtOrBelow, ownsOrHasRole } from './device-rights.ts';
 import { MeasurementPublisher } from './measurement-publisher.ts';
 import { OperationDelivery } from './operation-delivery.ts';
 
-/** Longest device identifier: it is part of document keys. */
-const SERIAL_LENGTH_MAX = 256;
 const REASON_IDENTIFIER_INVALID = 0x85;
 
 export interface DeviceApplicationOptions {
@@ -41,6 +40,8 @@ export class DeviceApplication implements MqttApplication {
   readonly now: () => number;
   readonly measurements: MeasurementPublisher;
   readonly operations: OperationDelivery;
+  /** Told of each fault that a device is answered with (`error`) and of each message that ends its connection (`refused`). */
+  onResult: ((result: 'error' | 'refused') => void) | undefined;
   readonly #authenticator: Authenticator;
 
   constructor(options: DeviceApplicationOptions) {
@@ -52,7 +53,7 @@ export class DeviceApplication implements MqttApplication {
     this.log = options.log;
     this.now = options.now;
     this.measurements = new MeasurementPublisher(options.group, options.ids);
-    this.operations = new OperationDelivery(options.documents, options.bus);
+    this.operations = new OperationDelivery(options.documents, options.bus, options.log);
     this.#authenticator = options.authenticator;
   }
 
@@ -78,10 +79,9 @@ export class DeviceApplication implements MqttApplication {
   sessionKey(_principal: Principal, clientId: string): string {
     const parts = clientId.split(':');
     const serial = parts.length === 1 ? clientId : parts[0] === 'd' && parts.length <= 3 ? parts[1] : '';
-    // eslint-disable-next-line no-control-regex
-    if (serial === '' || serial.length > SERIAL_LENGTH_MAX || /[\u0000-\u001f\u007f/+#]/.test(serial)) {
+    if (!isSerial(serial) || /[/+#]/.test(serial)) {
       throw Object.assign(new Error(`the client id ${clientId.slice(0, 100)} is not <serial>, d:<serial> or d:<serial>:<template>, `
-        + `with a serial of 1 to ${SERIAL_LENGTH_MAX} characters without / + # and control characters`), { mqttReason: REASON_IDENTIFIER_INVALID });
+        + `with a serial of ${SERIAL_RULE}, / + #`), { mqttReason: REASON_IDENTIFIER_INVALID });
     }
     return serial;
   }
@@ -96,6 +96,12 @@ export class DeviceApplication implements MqttApplication {
   opened(link: PlatformDeviceLink): void { this.operations.register(link); }
   closed(link: PlatformDeviceLink): void { this.operations.unregister(link); }
 
+  /** To be called when an object has been changed or deleted: the device that it was is found or created again by its next message. */
+  objectDeleted(id: number): void {
+    const link = this.operations.linkOf(id);
+    if (link !== undefined && this.documents.get('managedObject', link.tenantNumber, String(id)) === undefined) link.forgetSource();
+  }
+
   /** The managed object bound to a serial; undefined when there is none, or when the store does not answer at once (then it is ensured). */
   sourceOf(tenantNumber: number, serial: string): number | undefined {
     const text = this.documents.get('externalId', tenantNumber, `${SERIAL_TYPE}\n${serial}`);
@@ -103,9 +109,8 @@ export class DeviceApplication implements MqttApplication {
   }
 
   async ensure(link: PlatformDeviceLink, device: Pick<DeviceEnsure, 'type' | 'externalId' | 'doc' | 'parent'>): Promise<{ id: string; created: boolean }> {
-    if (device.externalId === '' || device.externalId.length > SERIAL_LENGTH_MAX || /[\r\n]/.test(device.externalId)) {
-      throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: device.externalId,
-        limit: `1 to ${SERIAL_LENGTH_MAX} characters without line breaks` });
+    if (!isSerial(device.externalId)) {
+      throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: device.externalId, limit: SERIAL_RULE });
     }
     return this.commands.request({
       kind: COMMAND.DEVICE_ENSURE, tenant: link.tenantNumber, key: `x:${device.type}\n${device.externalId}`, mode: PROCESSING_MODE.PERSISTENT,

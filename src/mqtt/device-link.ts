@@ -28,6 +28,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   readonly connection: DeviceConnection;
   readonly #application: DeviceApplication;
   #isOpening = false;
+  /** The opening was refused that the message on this topic needed, which is offered again now: it is answered with the fault. */
+  #refusedOpening: { readonly topic: string; readonly tell: () => void } | undefined;
   #isStalled = false;
   #isClosed = false;
   /** A 100 made the object: the same message, offered again, is not a repetition. */
@@ -113,12 +115,14 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   sendError(error: Error, messageId: string): void {
     const fault = error instanceof SmartRestError ? error : new SmartRestError(50, messageId, error.message);
     this.#application.refusals.count(`smartrest/error-${fault.code}`);
+    this.#application.onResult?.('error');
     this.sendRow('s/e', fault.toRow(), 0);
   }
 
   /** JSON over MQTT: document 4 section 7.8, topic `error`. */
   sendJsonError(error: PlatformError, packetId: number): void {
     this.#application.refusals.count(`json-over-mqtt/${error.code}`);
+    this.#application.onResult?.('error');
     this.sendRow('error', JSON.stringify({ error: error.error, message: error.message, messageId: packetId }), 0);
   }
 
@@ -144,13 +148,21 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     if (this.operationTopics !== 0) this.#application.operations.deliverPending(this);
   }
 
+  /** The managed object is gone: the next message finds or creates it again. */
+  forgetSource(): void {
+    this.#application.closed(this);
+    this.source = 0;
+  }
+
   // --- any message but the hot ones ---
 
   #publishAny(topic: string, payload: Buffer, qos: number, packetId: number): PublishResult {
     if (this.#isOpening) return PUBLISH_RESULT.BUSY;
-    const plan = MessagePlan.of(topic, payload, packetId, this, this.#application);
+    const refused = this.#refusedOpening;
+    this.#refusedOpening = undefined;
+    const plan = refused?.topic === topic ? MessagePlan.ofFault(refused.tell) : MessagePlan.of(topic, payload, packetId, this, this.#application);
     if (plan.needsOpening !== undefined) {
-      this.#open(plan.needsOpening);
+      this.#open(plan.needsOpening, topic, plan.tellFault);
       return PUBLISH_RESULT.BUSY;
     }
     const records: OfferedRecord[] = plan.records.map((planned) => this.#awaited(planned, packetId));
@@ -161,6 +173,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       return PUBLISH_RESULT.PENDING;
     }
     if (!this.#application.commands.offer(records, this, packetId)) {
+      this.#refusedOpening = refused;
       return this.#stall();
     }
     this.#expectAnswers(plan.records.filter((planned) => planned.onAnswer).length, packetId);
@@ -207,18 +220,19 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   }
 
   /** Finds or creates a managed object; the connection waits and then offers the message again. */
-  #open(opening: () => Promise<void>): void {
+  #open(opening: () => Promise<void>, topic: string, tellFault: (error: Error) => void): void {
     this.#isOpening = true;
     const resume = (): void => {
       this.#isOpening = false;
       if (!this.#isClosed) this.connection.resume();
     };
     opening().then(resume, (error: Error) => {
-      this.sendError(error, '100');
       if (error instanceof PlatformError && error.status < 500) {
-        this.connection.disconnect(error.mqttReason, error.message);
+        this.#refusedOpening = { topic, tell: () => tellFault(error) };
+        resume();
         return;
       }
+      tellFault(error);
       setTimeout(resume, RETRY_MS);
     });
   }
@@ -246,6 +260,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       }
       return PUBLISH_RESULT.BUSY;
     }
+    this.#application.onResult?.('refused');
     this.refusal = { reasonCode: REASON_QUOTA_EXCEEDED, reason: refusedBy(limit).message };
     return PUBLISH_RESULT.REFUSED;
   }

@@ -69,6 +69,7 @@ class JsonMessage {
     const source = this.#sourceOf(members);
     this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);
     if (area === 'measurements') {
+      this.#requireSource(source);
       this.#measurement(members, source);
     } else if (area === 'events') {
       const { type, time } = checkNewEvent(members);
@@ -80,6 +81,12 @@ class JsonMessage {
       const id = ids.next();
       this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: user, doc: joinMembers(members) });
     }
+  }
+
+  /** Measurements go to no actor that would refuse them. */
+  #requireSource(source: number): void {
+    if (source === this.#link.source || this.#application.documents.get('managedObject', this.#link.tenantNumber, String(source)) !== undefined) return;
+    throw new PlatformError('source/not-found', { area: 'measurement', id: source });
   }
 
   #measurement(members: Members, source: number): void {
@@ -137,6 +144,9 @@ class JsonMessage {
     }
     const child = reference.startsWith('{') ? stringMember(splitMembers(reference), 'id') : undefined;
     if (child === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'managedObject.id' });
+    const childSource = numberOf(child);
+    if (childSource === undefined) throw new PlatformError('inventory/not-found', { id: child });
+    this.#application.requireRight(this.#link, childSource, ADMIN_ROLES.managedObjects);
     this.#command(COMMAND.CHILD_ADD, source, { kind: 'childDevices', child, parent });
   }
 

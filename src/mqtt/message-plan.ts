@@ -21,6 +21,8 @@ export class MessagePlan {
   readonly records: OfferedRecord[] = [];
   /** A managed object has to be found or created first; then the message is planned again. */
   needsOpening: (() => Promise<void>) | undefined;
+  /** Tells the device of a fault of the message as a whole. */
+  tellFault: (error: Error) => void = () => undefined;
   readonly #afterwards: (() => void)[] = [];
 
   static of(topic: string, payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): MessagePlan {
@@ -29,6 +31,13 @@ export class MessagePlan {
     if (target.kind === 'static') plan.#planStatic(payload, { link, application, mode: target.mode, child: target.child });
     else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, application);
     else plan.#ignore(topic, target.kind !== 'unknown' || target.isSmartRest, link, application);
+    return plan;
+  }
+
+  /** Of a message that is only answered with its fault. */
+  static ofFault(tell: () => void): MessagePlan {
+    const plan = new MessagePlan();
+    plan.#afterwards.push(tell);
     return plan;
   }
 
@@ -41,6 +50,7 @@ export class MessagePlan {
     const { link, application, child } = about;
     const now = application.now();
     const rows = readRows(payload, (error) => { this.#afterwards.push(() => link.sendError(error, '')); });
+    this.tellFault = (error) => link.sendError(error, rows[0]?.[0] ?? '');
     if (link.source === 0) {
       this.needsOpening = openDevice(link, application, child === undefined ? rows[0] : undefined);
       return;
@@ -56,7 +66,7 @@ export class MessagePlan {
       try {
         application.requireRight(link, source, 'ROLE_INVENTORY_ADMIN');
       } catch (error) {
-        this.#afterwards.push(() => link.sendError(error as PlatformError, rows[0]?.[0] ?? ''));
+        this.#afterwards.push(() => this.tellFault(error as PlatformError));
         return;
       }
     }
@@ -81,6 +91,7 @@ export class MessagePlan {
   }
 
   #planEffect(effect: Effect, messageId: string, target: EffectTarget, link: PlatformDeviceLink, application: DeviceApplication): void {
+    let existing: number | undefined;
     switch (effect.kind) {
       case 'heartbeat': return;
       case 'ensureDevice':
@@ -89,7 +100,17 @@ export class MessagePlan {
           else link.sendError(existingDeviceError('100'), '100');
         });
         return;
-      case 'reply': this.#afterwards.push(() => link.afterAnswers(() => { void reply(effect.what, target.source, link, application); })); return;
+      case 'reply': this.#afterwards.push(() => link.afterAnswers(() => reply(effect.what, target.source, link, application))); return;
+      case 'service':
+        existing = application.sourceOf(link.tenantNumber, effect.externalId);
+        if (existing === undefined) break;
+        try {
+          application.requireRight(link, existing, 'ROLE_INVENTORY_ADMIN');
+        } catch (error) {
+          this.#afterwards.push(() => link.sendError(error as PlatformError, messageId));
+          return;
+        }
+        break;
       default: break;
     }
     if (effect.kind === 'operation' && effect.id !== undefined && !isOperationOf(effect.id, target, application)) {
@@ -104,11 +125,12 @@ export class MessagePlan {
         const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
         link.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
       },
-    }));
+    }, existing));
   }
 
   #planJson(target: Parameters<typeof planJson>[0], payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): void {
     if (link.source === 0) {
+      this.tellFault = (error) => { if (error instanceof PlatformError) link.sendJsonError(error, packetId); };
       this.needsOpening = openDevice(link, application, undefined);
       return;
     }
@@ -151,14 +173,22 @@ function readRows(payload: Buffer, onError: (error: SmartRestError) => void): st
 function openDevice(link: PlatformDeviceLink, application: DeviceApplication, row: readonly string[] | undefined): () => Promise<void> {
   return async () => {
     let doc = deviceDocument(defaultDeviceName(link.serial), DEVICE_TYPE);
-    if (row?.[0] === '100') {
-      const [effect] = interpretRow(row, { serial: link.serial, isChild: false, now: application.now() });
-      if (effect.kind === 'ensureDevice') doc = effect.doc;
-    }
+    if (row?.[0] === '100') doc = documentOf100(row, link.serial) ?? doc;
     const { id, created } = await application.ensure(link, { type: SERIAL_TYPE, externalId: link.serial, doc });
     link.createdBy100 = created && row?.[0] === '100';
     link.opened(Number(id));
   };
+}
+
+/** undefined for a row with a fault, of which the device is told when the message is planned. */
+function documentOf100(row: readonly string[], serial: string): string | undefined {
+  try {
+    const [effect] = interpretRow(row, { serial, isChild: false, now: 0 });
+    return effect.kind === 'ensureDevice' ? effect.doc : undefined;
+  } catch (error) {
+    if (!(error instanceof SmartRestError)) throw error;
+    return undefined;
+  }
 }
 
 function openChild(link: PlatformDeviceLink, application: DeviceApplication, child: string): () => Promise<void> {
@@ -168,11 +198,17 @@ function openChild(link: PlatformDeviceLink, application: DeviceApplication, chi
   };
 }
 
-async function reply(what: 'children' | 'managedObjectId' | 'pendingOperations', source: number, link: PlatformDeviceLink,
-  application: DeviceApplication): Promise<void> {
-  if (what === 'managedObjectId') link.sendRow('s/ds', managedObjectIdRow(String(source)));
-  else if (what === 'children') link.sendRow('s/ds', childrenRow(await application.childSerials(link.tenantNumber, String(source))));
-  else application.operations.deliverPending(link, { again: true });
+function reply(what: 'children' | 'managedObjectId' | 'pendingOperations', source: number, link: PlatformDeviceLink, application: DeviceApplication): void {
+  if (what === 'managedObjectId') {
+    link.sendRow('s/ds', managedObjectIdRow(String(source)));
+  } else if (what === 'children') {
+    application.childSerials(link.tenantNumber, String(source)).then(
+      (serials) => link.sendRow('s/ds', childrenRow(serials)),
+      (error: Error) => application.log.warn({ err: error, source }, 'the child devices could not be listed for 105'),
+    );
+  } else {
+    application.operations.deliverPending(link, { again: true });
+  }
 }
 
 /** Whether the operation is one of the object or of something below it (504 to 506 name it by id). */

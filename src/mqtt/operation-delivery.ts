@@ -3,6 +3,7 @@
  * connected gets what is still PENDING when it comes back, also after a restart.
  */
 import type { DocumentReader, LiveBus, Notification } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
@@ -18,15 +19,17 @@ const PENDING_MAX = 2_000;
 export class OperationDelivery {
   readonly #documents: DocumentReader;
   readonly #bus: LiveBus;
+  readonly #log: Log;
   /** managed object -> the connected device that it is. */
   readonly #links = new Map<number, PlatformDeviceLink>();
   readonly #tenants = new Set<number>();
   /** On which topics (bits of RECEIVE) a connection has been sent an operation that is PENDING: once on each, unless it asks again. */
   readonly #forwarded = new WeakMap<PlatformDeviceLink, Map<string, number>>();
 
-  constructor(documents: DocumentReader, bus: LiveBus) {
+  constructor(documents: DocumentReader, bus: LiveBus, log: Log) {
     this.#documents = documents;
     this.#bus = bus;
+    this.#log = log;
   }
 
   register(link: PlatformDeviceLink): void {
@@ -40,9 +43,12 @@ export class OperationDelivery {
     if (this.#links.get(link.source) === link) this.#links.delete(link.source);
   }
 
+  /** The connected device that a managed object is. */
+  linkOf(source: number): PlatformDeviceLink | undefined { return this.#links.get(source); }
+
   /** Sends what is still PENDING for the device and its children. @param options.again also what this connection got before (500). */
   deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): void {
-    void this.#deliverPending(link, options.again === true);
+    this.#deliverPending(link, options.again === true).catch((error: Error) => this.#failed(error, String(link.source)));
   }
 
   async #deliverPending(link: PlatformDeviceLink, again: boolean): Promise<void> {
@@ -93,7 +99,13 @@ export class OperationDelivery {
   #changed(notification: Notification): void {
     if (notification.action === 'DELETE' || this.#links.size === 0) return;
     const text = notification.text();
-    void this.#route(notification.tenant, notification.source, text, stringMember(splitMembers(text), 'status') === 'PENDING');
+    const isPending = stringMember(splitMembers(text), 'status') === 'PENDING';
+    this.#route(notification.tenant, notification.source, text, isPending).catch((error: Error) => this.#failed(error, notification.source));
+  }
+
+  /** The operation stays PENDING: the device gets it when it subscribes again or asks for it (500). */
+  #failed(error: Error, device: string): void {
+    this.#log.warn({ err: error, device }, 'an operation could not be brought to its device');
   }
 
   /** To the device itself when it receives operations, else to the nearest ancestor that does (its gateway). */

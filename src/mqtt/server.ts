@@ -156,6 +156,17 @@ export class MqttServer {
     return this.sessions.deliver(tenantNumber, key, message);
   }
 
+  /** Ends the connections of a user that was deleted, disabled or changed: whoever still has rights connects again. */
+  disconnectUser(tenantNumber: number, userName: string): void {
+    for (const connection of this.#connections) {
+      // Before CONNECT is checked there is none.
+      const principal = connection.principal as Connection['principal'] | undefined;
+      if (principal?.tenantNumber === tenantNumber && principal.userName === userName) {
+        connection.disconnect(REASON.NOT_AUTHORIZED, 'the user was changed or deleted');
+      }
+    }
+  }
+
   /** Stops: no new connections, DISCONNECT 0x8B (5.0) to the others, then after `graceMs` the rest is cut off. */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;

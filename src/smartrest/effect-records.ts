@@ -26,8 +26,11 @@ type OnAnswer = NonNullable<OfferedRecord['onAnswer']>;
 export type LocalEffect = Extract<Effect, { kind: 'ensureDevice' | 'reply' | 'heartbeat' }>;
 export type RecordedEffect = Exclude<Effect, LocalEffect>;
 
-/** The record of one effect. @param onAnswer is told of the actor's answer or refusal. */
-export function effectRecord(effect: RecordedEffect, target: EffectTarget, ids: IdSource, onAnswer: OnAnswer): OfferedRecord {
+/**
+ * The record of one effect. @param onAnswer is told of the actor's answer or refusal.
+ * @param existing of a service: the object that its external ID is bound to and that the user may change.
+ */
+export function effectRecord(effect: RecordedEffect, target: EffectTarget, ids: IdSource, onAnswer: OnAnswer, existing?: number): OfferedRecord {
   if (effect.kind === 'measurement') return { record: measurementRecord(effect, target, ids) };
   const command = (kind: CommandKind, key: ActorKey, body: object): OfferedRecord => ({
     record: encodeCommand({ kind, key, body, tenant: target.tenantNumber, mode: target.mode, receivedAt: target.receivedAt }), onAnswer,
@@ -39,7 +42,7 @@ export function effectRecord(effect: RecordedEffect, target: EffectTarget, ids: 
       parent: { id: String(target.source), kind: 'childDevices' } });
     case 'service': return command(COMMAND.DEVICE_ENSURE, `x:${SERIAL_TYPE}\n${effect.externalId}`, {
       type: SERIAL_TYPE, externalId: effect.externalId, id: String(ids.next()), owner: user, doc: effect.doc, updateExisting: true,
-      parent: { id: String(target.source), kind: 'childAdditions' } });
+      ...(existing === undefined ? {} : { mayUpdate: String(existing) }), parent: { id: String(target.source), kind: 'childAdditions' } });
     case 'managedObject': return command(COMMAND.MANAGED_OBJECT_UPDATE, target.source, {
       doc: effect.doc, mayChangeOwner: false, ...(effect.onlyWhenAbsent ? { onlyWhenAbsent: true } : {}) });
     case 'alarm': return command(COMMAND.ALARM_CREATE, target.source, {

@@ -78,7 +78,7 @@ const creation: readonly StaticTemplate[] = [
   },
   {
     id: '101', effect: 'creates a child device', parameters: [
-      parameter('childId*'), parameter('name', 'text', 'MQTT Device <childId>'), parameter('type', 'text', CHILD_DEVICE_TYPE),
+      parameter('childId*', 'serial'), parameter('name', 'text', 'MQTT Device <childId>'), parameter('type', 'text', CHILD_DEVICE_TYPE),
       parameter('isChildDevice', 'boolean', 'true')],
     interpret: ({ single }) => {
       const externalId = single[0];
@@ -90,7 +90,7 @@ const creation: readonly StaticTemplate[] = [
   },
   {
     id: '102', effect: 'creates or updates a service', parameters: [
-      parameter('serviceExtId*'), parameter('serviceType*'), parameter('name*'), parameter('status*')],
+      parameter('serviceExtId*', 'serial'), parameter('serviceType*'), parameter('name*'), parameter('status*')],
     interpret: ({ single: [externalId, serviceType, name, status] }) => {
       const doc = JSON.stringify({ type: 'c8y_Service', name, serviceType, status });
       return [{ kind: 'service', externalId, serviceType, name, status, doc }];

@@ -33,9 +33,6 @@ const MAKERS: ReadonlyMap<string, RowMaker> = new Map<string, RowMaker>([
   ['c8y_RemoteAccessConnect', (fragment) => ['530', texts(fragment, 'hostname', 'port', 'connectionKey')]],
 ]);
 
-/** Whether an operation with the fragment has a row on `s/ds`. */
-export const hasStaticRow = (fragment: string): boolean => MAKERS.has(fragment);
-
 /**
  * @param members of the operation as stored: valid JSON texts.
  * @returns a row without line break for each fragment that has a template, in the order of the fragments; none = nothing is sent.

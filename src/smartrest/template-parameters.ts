@@ -5,8 +5,9 @@ import { isMeasurementName, MEASUREMENT_NAME_RULE } from '../model/measurement.t
 import { parseNumber } from '../model/number-scan.ts';
 import type { Effect, RowContext } from './effects.ts';
 import { shorten, SmartRestError } from './error.ts';
+import { isSerial, SERIAL_RULE } from './serial.ts';
 
-export type ParameterType = 'text' | 'name' | 'number' | 'integer' | 'id' | 'time' | 'severity' | 'boolean';
+export type ParameterType = 'text' | 'serial' | 'name' | 'number' | 'integer' | 'id' | 'time' | 'severity' | 'boolean';
 
 export interface Parameter {
   readonly name: string;
@@ -44,6 +45,7 @@ export function parameter(name: string, type: ParameterType = 'text', defaultTex
 
 const LIMITS: Readonly<Record<ParameterType, string>> = {
   text: 'a text that is not empty',
+  serial: SERIAL_RULE,
   name: MEASUREMENT_NAME_RULE,
   number: 'a decimal number',
   integer: 'a whole number',
@@ -56,6 +58,7 @@ const LIMITS: Readonly<Record<ParameterType, string>> = {
 function isOfType(value: string, type: ParameterType): boolean {
   switch (type) {
     case 'text': return true;
+    case 'serial': return isSerial(value);
     case 'name': return isMeasurementName(value);
     case 'number': return parseNumber(value) !== undefined;
     case 'integer': return /^[+-]?\d{1,15}$/.test(value);

@@ -1,6 +1,7 @@
 /** The history store on ClickHouse: both sides of it, over the one adapter clickhouse.ts (design 4 and 5). */
 import type { HistoryWriter } from '../ingest/history-writer.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
+import type { HistoryQuery } from '../ingest/projector.ts';
 import type { DataDelete, HistoryReader } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { parseTime } from '../model/iso-time.ts';
@@ -119,18 +120,23 @@ function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDe
   return { where: conditions.join(' AND '), params };
 }
 
-/** The tables that a statement of ours names. */
-function tablesOf(sql: string): string[] {
-  return Object.keys(TABLES).filter((table) => sql.includes(table));
+/** The condition by which our statements ask for one source. */
+const ONE_SOURCE = / AND source = \{(\w+):UInt64\}/;
+
+/** What a statement of ours reads: the tables that it names and, where it reads measurements of one source only, that source. */
+function queryOf(sql: string, params: Readonly<Record<string, unknown>>): HistoryQuery {
+  const name = ONE_SOURCE.exec(sql)?.[1];
+  const source = name === undefined ? undefined : Number(params[name]);
+  return { tables: Object.keys(TABLES).filter((table) => sql.includes(table)), source };
 }
 
 /** Reads with "read your writes": what was acknowledged before the call is made visible first. */
 export class ClickHouseHistoryReader implements HistoryReader {
   readonly #clickHouse: ClickHouse;
   readonly #writer: ClickHouseHistoryWriter;
-  readonly #makeVisible: (timeoutMs: number, tables: readonly string[]) => Promise<void>;
+  readonly #makeVisible: (timeoutMs: number, query: HistoryQuery) => Promise<void>;
 
-  constructor(clickHouse: ClickHouse, writer: ClickHouseHistoryWriter, makeVisible: (timeoutMs: number, tables: readonly string[]) => Promise<void>) {
+  constructor(clickHouse: ClickHouse, writer: ClickHouseHistoryWriter, makeVisible: (timeoutMs: number, query: HistoryQuery) => Promise<void>) {
     this.#clickHouse = clickHouse;
     this.#writer = writer;
     this.#makeVisible = makeVisible;
@@ -138,7 +144,7 @@ export class ClickHouseHistoryReader implements HistoryReader {
 
   async query<Row>(sql: string, params: Readonly<Record<string, unknown>>): Promise<Row[]> {
     try {
-      await this.#makeVisible(VISIBLE_TIMEOUT_MS, tablesOf(sql));
+      await this.#makeVisible(VISIBLE_TIMEOUT_MS, queryOf(sql, params));
       await this.#writer.createTables();
       return await this.#clickHouse.query<Row>(sql, params);
     } catch (error) {
@@ -148,7 +154,7 @@ export class ClickHouseHistoryReader implements HistoryReader {
 
   async stream(sql: string, params: Readonly<Record<string, unknown>>, format: string): Promise<AsyncIterable<Uint8Array>> {
     try {
-      await this.#makeVisible(VISIBLE_TIMEOUT_MS, tablesOf(sql));
+      await this.#makeVisible(VISIBLE_TIMEOUT_MS, queryOf(sql, params));
       await this.#writer.createTables();
       return await this.#clickHouse.stream(sql, params, format);
     } catch (error) {

@@ -81,6 +81,9 @@ t.test('errors on the topic error, with the packet id', async (t) => {
   await check('event/events/create', '{"type":', { error: /./ });
   await check('measurement/measurements/create', JSON.stringify({ type: 'm', time: TIME, 'a b': { s: { value: 1 } } }), { error: /./ });
   await check('event/events/create', JSON.stringify({ type: 'e', text: 't', time: TIME, source: { id: '999999999' } }), { error: /./ });
+  await check('measurement/measurements/create', JSON.stringify({ type: 'm', time: TIME, f: { s: { value: 1 } }, source: { id: '999999999' } }),
+    { error: 'measurement/Invalid Data', message: 'The source 999999999 does not exist' });
+  t.same(await measurementsOf('999999999'), []);
   await check('event/events/create', JSON.stringify({ type: 'e', text: 't', time: TIME, externalSource: { externalId: 'nobody', type: 'c8y_Serial' } }), { error: 'identity/Not Found' });
   await check('event/events/update/999999999', '{"text":"x"}', { error: 'event/Not Found' });
   await check('inventory/managedObjects/update/nobody', '{"a":1}', { error: 'inventory/Not Found' });

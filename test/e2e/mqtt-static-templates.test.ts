@@ -203,3 +203,36 @@ t.test('a QoS 0 stream keeps its order', async (t) => {
   const page = await eventually('all of them', async () => { const found = await read(); return found.statistics.totalElements === 300 && found; });
   t.same(page.measurements.map((measurement: any) => measurement.f.s.value), Array.from({ length: 300 }, (_, index) => index));
 });
+
+t.test('a serial that is none is reported, and nothing is bound to it', async (t) => {
+  const { device, id } = await createDevice(t, 'serials-1');
+  const long = 'x'.repeat(257);
+  await device.publish('s/us', `101,"a\nb",n,t\n101,${long},n,t\n102,"c\u0007d",systemd,n,up\n101,serials-1-child,n,t`);
+  t.same(device.rows('s/e').map((row) => row.slice(0, 7)), ['45,101,', '45,101,', '45,102,']);
+  for (const serial of ['a\nb', long, 'c\u0007d']) t.equal(await rest.idOf(serial), undefined);
+  const { references } = await rest.read(`/inventory/managedObjects/${id}/childDevices`);
+  t.same(references.map((reference: any) => reference.managedObject.id), [await rest.idOf('serials-1-child')]);
+  t.equal((await rest.read(`/inventory/managedObjects/${id}/childAdditions`)).references.length, 0);
+});
+
+t.test('a child that cannot be created: its message is acknowledged and reported, the connection stays', async (t) => {
+  const { device, id } = await createDevice(t, 'no-child-1');
+  const long = 'x'.repeat(300);
+  for (const qos of [1, 2] as const) {
+    await device.publish(`s/us/${long}`, '211,1\n212,5', qos);
+    await device.publish(`s/us/${long}`, '400,type,text', qos);
+    await device.publish('s/us', `211,${qos}`, qos);
+  }
+  t.same(device.rows('s/e').map((row) => row.split(',').slice(0, 2).join(',')), ['50,211', '50,400', '50,211', '50,400']);
+  t.same((await measurementsOf(id)).map((one) => one.c8y_TemperatureMeasurement.T.value), [1, 2]);
+  t.equal(await rest.idOf(long), undefined);
+  t.equal(device.client.connected, true);
+});
+
+t.test('a first 100 with a fault is reported, and the device is created with the defaults', async (t) => {
+  const device = await connectDevice(t, server, 'creation-4');
+  await device.subscribe('s/e');
+  await device.publish('s/us', '100,name,type,one too many\n211,4');
+  t.match(device.rows('s/e').map((row) => row.slice(0, 7)), ['45,100,']);
+  t.match(await rest.deviceOf('creation-4'), { name: 'MQTT Device creation-4', type: 'c8y_MQTTDevice' });
+});

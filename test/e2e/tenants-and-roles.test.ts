@@ -207,3 +207,36 @@ t.test('MQTT: a device user writes no other owner\'s object through JSON with an
     await device.row('error', /Forbidden/);
     t.same((await rest.read(`/event/events?source=${foreign}`)).events, []);
   });
+
+t.test('MQTT: 102 and childDevices change no object of somebody else', async (t) => {
+  await createUser('mqtt-102', ['ROLE_DEVICE']);
+  const device = await connectDevice(t, server, 'roles-4', { username: `${TENANT}/mqtt-102`, password: PASSWORD });
+  await device.subscribe('s/e', 'error');
+  await device.publish('s/us', '102,roles-4-own,systemd,mine,up\n102,roles-4-own,systemd,mine,down');
+  t.match(await rest.deviceOf('roles-4-own'), { name: 'mine', status: 'down' });
+  t.same(device.rows('s/e'), []);
+  const foreign = await rest.createDevice('Not to be renamed');
+  await rest.create(`/identity/globalIds/${foreign}/externalIds`, { type: 'c8y_Serial', externalId: 'roles-4-foreign' });
+  await device.publish('s/us', '102,roles-4-foreign,systemd,taken,up');
+  await device.row('s/e', /^50,102,Access is denied/);
+  t.match(await rest.deviceOf('roles-4-foreign'), { name: 'Not to be renamed', status: undefined, type: undefined });
+  const own = await rest.idOf('roles-4');
+  await device.publish(`inventory/managedObjects/${own}/childDevices/create`, JSON.stringify({ managedObject: { id: foreign } }));
+  await device.row('error', /Forbidden/);
+  t.same((await rest.read(`/inventory/managedObjects/${own}/childDevices`)).references, []);
+  // What is below the device is its own, whoever made it.
+  const below = await rest.createDevice('A service');
+  await rest.create(`/identity/globalIds/${below}/externalIds`, { type: 'c8y_Serial', externalId: 'roles-4-below' });
+  await rest.create(`/inventory/managedObjects/${own}/childAdditions`, { managedObject: { id: below } });
+  await device.publish('s/us', '102,roles-4-below,systemd,service,up');
+  t.match(await rest.deviceOf('roles-4-below'), { name: 'service', status: 'up' });
+});
+
+t.test('MQTT: a device user with a client ID that is none is told so', async (t) => {
+  await createUser('mqtt-bad-id', ['ROLE_DEVICE']);
+  const user = { username: `${TENANT}/mqtt-bad-id`, password: PASSWORD };
+  for (const clientId of ['bad/id', 'a:b:c:d']) {
+    await t.rejects(connectDevice(t, server, clientId, user), { code: 2 }, clientId);
+    await t.rejects(connectDevice(t, server, clientId, { ...user, protocolVersion: 5 }), { code: 0x85 }, `${clientId}, 5.0`);
+  }
+});

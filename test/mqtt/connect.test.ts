@@ -160,3 +160,32 @@ t.test('PUBLISH and DISCONNECT in one read', async (t) => {
   t.equal(harness.link('c1').reads, 1, 'the application is told that the read has ended, before the link closes');
   t.equal(harness.link('c1').closedWith, true);
 });
+
+t.test('the connections of a user are ended', async (t) => {
+  const harness = new Harness();
+  const gone = { username: 'gone' };
+  const version5 = await harness.connected('c5', 5, gone);
+  const version4 = await harness.connected('c4', 4, gone);
+  const other = await harness.connected('c1', 5);
+  const silent = harness.client();
+  harness.server.disconnectUser(2, 'gone');
+  t.notOk(version4.isEnded, 'a user of another tenant');
+  harness.server.disconnectUser(1, 'gone');
+  t.match(version5.take(), [{ cmd: 'disconnect', reasonCode: 0x87, properties: { reasonString: /user/ } }]);
+  t.ok(version5.isEnded);
+  t.ok(version4.isEnded);
+  t.notOk(other.isEnded);
+  t.notOk(silent.isEnded);
+  t.equal(harness.counts.get('mqtt/reason-0x87'), 2);
+});
+
+t.test('a user that goes while its session is opened is not let in', async (t) => {
+  const harness = new Harness();
+  const client = harness.client();
+  client.send(connectPacket('c1', 4, { clean: false }));
+  harness.server.disconnectUser(1, 't1/user');
+  await settle();
+  t.ok(client.isEnded);
+  t.same(client.take(), []);
+  t.equal(harness.links.length, 0);
+});
