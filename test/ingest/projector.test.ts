@@ -335,3 +335,23 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
     }
   }
 });
+
+t.test('a query waits for what it reads: its tables, and of measurements its source', async (t) => {
+  const history = new FakeHistory();
+  const running = await start(t, new Platform(openEnvironment(t)), history);
+  const { platform, projector } = running;
+  await platform.create('5', '{}');
+  await visible(running);
+  await measure(platform, 0, 3);
+  const seq = platform.group.lastAppendedSeq;
+  await projector.visible(seq, 20_000, { tables: ['alarms', 'managed_objects'] });
+  await projector.visible(seq, 20_000, { tables: ['measurements'], source: 6 });
+  t.same(numbers(history), [], 'others read at once');
+  await projector.visible(seq, 20_000, { tables: ['measurements'], source: 5 });
+  t.same(numbers(history), [0, 1, 2]);
+  await platform.request(event(900));
+  await platform.measure(6, [9]);
+  await projector.visible(platform.group.lastAppendedSeq, 20_000, { tables: ['events'] });
+  t.same(history.ids('events'), [900]);
+  await projector.stop();
+});
