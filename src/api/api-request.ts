@@ -105,6 +105,12 @@ export class ApiRequest {
     }
   }
 
+  /** Lets the body go before the answer: for answers that come much later. */
+  dropBody(): void {
+    this.body = EMPTY_BODY;
+    this.exchange.releaseBody();
+  }
+
   /** The body's members. @throws PlatformError `general/bad-json`. */
   members(): Members {
     this.membersOfBody ??= parseMembers(this.bodyText());

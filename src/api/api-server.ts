@@ -24,7 +24,6 @@ import { UwsServer } from './uws.ts';
 import type { WebSocketHandlers } from './web-socket.ts';
 
 const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
-const NO_BODY = Buffer.alloc(0);
 
 export class ApiServer implements RequestOwner {
   readonly router: Router;
@@ -136,9 +135,7 @@ export class ApiServer implements RequestOwner {
     if (request.compiled?.route.body !== undefined) {
       request.exchange.earlyBytesMax = BYTES_BEFORE_LOGIN_MAX;
       // The check may wait long and holds the request: what counts no more has to be free.
-      request.exchange.onAborted(() => {
-        request.body = NO_BODY;
-      });
+      request.exchange.onAborted(() => request.dropBody());
       this.readBody(request);
     }
     principal

@@ -202,11 +202,16 @@ export class HttpExchange {
     return undefined;
   }
 
-  /** The answer is complete, or its client has gone: the body counts no more. */
-  private end(): void {
+  /** The buffer of the body was let go: it counts no more. */
+  releaseBody(): void {
     this.endBody();
     this.server.bodies.giveBytes(this.heldBytes);
     this.heldBytes = 0;
+  }
+
+  /** The answer is complete, or its client has gone. */
+  private end(): void {
+    this.releaseBody();
     this.server.ended(this);
   }
 

@@ -50,7 +50,10 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
         else exchange.write(text);
       };
       const principal = request.principal.tenantNumber === 0 ? undefined : request.principal;
-      realtime.handle(request.bodyText(), principal, form, {
+      const messages = request.bodyText();
+      // The answer may be held back for minutes.
+      request.dropBody();
+      realtime.handle(messages, principal, form, {
         send: (text) => stream(text, true), sendBlank: () => stream(' ', false), onAborted: (callback) => exchange.onAborted(callback),
       });
       return ANSWERED;

@@ -98,7 +98,8 @@ export function bindParameters(template: StaticTemplate, fields: readonly string
 
 function check(id: string, wanted: Parameter, value: string, name: string): string {
   if (value === '') {
-    if (wanted.mandatory) throw new SmartRestError(45, id, `The parameter ${name} is missing; it takes ${LIMITS[wanted.type]}`);
+    const limit = LIMITS[wanted.type === 'serial' ? 'text' : wanted.type];
+    if (wanted.mandatory) throw new SmartRestError(45, id, `The parameter ${name} is missing; it takes ${limit}`);
   } else if (!isOfType(value, wanted.type)) {
     throw new SmartRestError(45, id, `The parameter ${name} has the value ${shorten(value)}; it takes ${LIMITS[wanted.type]}`);
   }

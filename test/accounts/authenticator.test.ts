@@ -9,9 +9,10 @@ import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
 import { openEnvironment } from '../actors/platform.ts';
 import type { Test } from 'tap';
 
-async function newAuthenticator(t: Test) {
+async function newAuthenticator(t: Test, options: { checksWaitingMax?: number } = {}) {
   const stored = new LmdbDocuments(openEnvironment(t));
   let reads = 0;
+  const refused: string[] = [];
   const documents: Documents = {
     get: (...place) => { reads += 1; return stored.get(...place); }, getMany: (...place) => stored.getMany(...place),
       list: (...place) => stored.list(...place),
@@ -20,13 +21,14 @@ async function newAuthenticator(t: Test) {
   const tenants = new Tenants('t1');
   await tenants.open(documents);
   let now = 0;
-  const authenticator = new CachingAuthenticator({ documents, tenants, refusals: { count: () => undefined }, now: () => now });
+  const authenticator = new CachingAuthenticator({
+    documents, tenants, refusals: { count: (limit) => { refused.push(limit); } }, now: () => now, ...options });
   const put = async (userName: string, password: string, extra: object = {}, tenant = 't1'): Promise<void> => {
     const user = { userName, password: await hashPassword(password), roles: ['R'], enabled: true, doc: '{}', ...extra };
     await stored.commit([{ collection: 'user', tenant: tenants.byId(tenant)?.number ?? 0, id: userName, value: JSON.stringify(user) }],
       undefined);
   };
-  return { authenticator, documents, tenants, put, reads: () => reads, pass: (ms: number) => { now += ms; } };
+  return { authenticator, documents, tenants, put, refused, reads: () => reads, pass: (ms: number) => { now += ms; } };
 }
 
 t.test('the right password of an enabled user, in the tenant that is named or the default one', async (t) => {
@@ -122,4 +124,15 @@ t.test('first accounts: generated or configured, kept, replaced on demand', asyn
   const again = new Tenants('t1');
   await again.open(documents);
   t.same([...again.all].map(({ id, number }) => [id, number]), [['management', 1], ['t1', 2]]);
+});
+
+t.test('more passwords than can be checked: busy, not wrong', async (t) => {
+  const { authenticator, put, refused } = await newAuthenticator(t, { checksWaitingMax: 2 });
+  await put('ada', 'right');
+  const answers = await Promise.allSettled(Array.from({ length: 12 }, (_, index) => authenticator.authenticate('ada', `wrong${index}`)));
+  const rejected = answers.filter((answer) => answer.status === 'rejected');
+  t.equal(answers.length - rejected.length, 10, 'eight are checked, two wait');
+  for (const { reason } of rejected) t.match(reason, { code: 'general/busy', status: 503, details: { limit: 'authentication/checks-waiting' } });
+  t.same(refused, ['authentication/checks-waiting', 'authentication/checks-waiting']);
+  t.equal((await authenticator.authenticate('ada', 'right'))?.userName, 'ada', 'and it goes on');
 });

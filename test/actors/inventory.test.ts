@@ -1,7 +1,8 @@
 /** Managed objects, their links and external IDs. */
 import t from 'tap';
+import type { Test } from 'tap';
 import { COMMAND } from '../../src/model/command.ts';
-import type { ChildKind } from '../../src/model/command.ts';
+import type { ChildKind, CommandKind } from '../../src/model/command.ts';
 import type { Platform } from './platform.ts';
 import { NOW, openPlatform } from './platform.ts';
 
@@ -183,4 +184,91 @@ t.test('the first message of a device creates it once, whoever else is first', a
   t.same(platform.ids('parents'), ['20\nchildDevices\n11']);
   await remove(platform, '11');
   t.same(await ensure(platform, 's1', '21'), { id: '21', created: true }, 'a deleted device comes back as a new one');
+});
+
+const cascade = (platform: Platform, id: string, body: object) =>
+  platform.request({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: Number(id), body });
+
+/** Group 1 with subgroup 2, which has device 4 with child device 5; device 3 is in 1 and in group 9; 6 is an asset of device 3. */
+async function openHierarchy(t: Test): Promise<Platform> {
+  const platform = openPlatform(t);
+  for (const id of ['1', '9']) await platform.create(id, '{"type":"c8y_DeviceGroup"}');
+  await platform.create('2', '{"c8y_IsDeviceGroup":{}}');
+  for (const id of ['3', '4', '5']) await platform.create(id, '{"c8y_IsDevice":{}}');
+  await platform.create('6');
+  await link(platform, '1', '2', 'childAssets');
+  for (const parent of ['1', '9']) await link(platform, parent, '3', 'childAssets');
+  await link(platform, '2', '4', 'childAssets');
+  await link(platform, '4', '5');
+  await link(platform, '3', '6', 'childAssets');
+  return platform;
+}
+
+t.test('deletion of a hierarchy: by flags, other parents count', async (t) => {
+  const check = async (id: string, body: object, left: string[]): Promise<void> => {
+    const platform = await openHierarchy(t);
+    await cascade(platform, id, body);
+    t.same(platform.ids('managedObject'), left, `${id} ${JSON.stringify(body)}`);
+    for (const side of ['children', 'parents'] as const) {
+      t.ok(platform.ids(side).every((entry) => left.includes(entry.split('\n')[0]) && left.includes(entry.split('\n')[2])), side);
+    }
+    t.same(platform.ids('pending', '', 0), []);
+  };
+  await check('1', {}, ['3', '4', '5', '6', '9']);
+  await check('1', { cascade: true }, ['3', '6', '9']);
+  await check('1', { forceCascade: true }, ['6', '9']);
+  await check('4', {}, ['1', '2', '3', '5', '6', '9']);
+  await check('4', { cascade: true }, ['1', '2', '3', '6', '9']);
+  await check('3', { cascade: true }, ['1', '2', '4', '5', '6', '9']);
+  await check('1', { cascade: true, owner: 'eve' }, ['2', '3', '4', '5', '6', '9']);
+});
+
+t.test('two ways to one child: it goes with the last parent, once', async (t) => {
+  const platform = openPlatform(t);
+  for (const id of ['1', '2', '3']) await platform.create(id, '{"c8y_IsDeviceGroup":{}}');
+  await platform.create('4');
+  for (const [parent, child] of [['1', '2'], ['1', '3'], ['2', '4'], ['3', '4']]) await link(platform, parent, child, 'childAssets');
+  await cascade(platform, '1', { cascade: true });
+  t.same([platform.ids('managedObject'), platform.ids('children'), platform.ids('parents')], [[], [], []]);
+  t.equal(platform.notifications.filter(({ source, action }) => source === '4' && action === 'DELETE').length, 1);
+});
+
+t.test('deletion with the device user', async (t) => {
+  const platform = openPlatform(t);
+  for (const userName of ['device_1', 'device_2', 'ada']) {
+    await platform.request({ kind: COMMAND.USER_PUT, key: 't', body: { userName, password: 'x' } });
+  }
+  for (const [id, owner] of [['1', 'device_1'], ['2', 'ada'], ['3', 'device_2'], ['4', 'device_gone']]) {
+    await platform.create(id, '{"c8y_IsDevice":{}}', { owner });
+  }
+  for (const id of ['1', '2', '4']) await cascade(platform, id, { withDeviceUser: true });
+  await cascade(platform, '3', {});
+  t.same(platform.ids('user'), ['ada', 'device_2']);
+  t.ok(platform.usersChanged.includes('1/device_1'));
+  t.same(platform.ids('managedObject'), []);
+});
+
+t.test('TRANSIENT: told, not stored', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('1', '{"name":"a"}');
+  const before = platform.rows.length;
+  const send = (kind: CommandKind, key: number, body: object): Promise<{ doc: string }> => platform.request({ kind, key, body, mode: 1 });
+  const created = await send(COMMAND.MANAGED_OBJECT_CREATE, 2, { id: '2', owner: 'ada', doc: '{"name":"b"}',
+    parent: { id: '1', kind: 'childAssets' } });
+  t.match(JSON.parse(created.doc), { name: 'b', owner: 'ada' });
+  t.match(JSON.parse((await send(COMMAND.MANAGED_OBJECT_UPDATE, 1, { doc: '{"name":"c"}', mayChangeOwner: false })).doc), { name: 'c' });
+  t.match(platform.get('managedObject', '1'), { name: 'a' });
+  t.same([platform.ids('managedObject'), platform.ids('children')], [['1'], []]);
+  t.equal(platform.rows.length, before);
+  t.match(platform.notifications.slice(-2), [{ source: '2', action: 'CREATE' }, { source: '1', action: 'UPDATE' }]);
+});
+
+t.test('TRANSIENT change of an event: told, not stored', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('1');
+  const doc = '{"type":"a","text":"b","time":"2024-05-02T10:00:00.000Z"}';
+  await platform.request({ kind: COMMAND.EVENT_CREATE, key: 1, body: { id: '5', type: 'a', time: NOW, doc } });
+  await platform.request({ kind: COMMAND.EVENT_UPDATE, key: 1, mode: 1, body: { id: '5', doc: '{"text":"c"}' } });
+  t.match(platform.get('event', '5'), { text: 'b' });
+  t.match(platform.notifications.at(-1)?.text, '"text":"c"');
 });

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import t from 'tap';
 import WebSocket from 'ws';
 import type { ApiRequest } from '../../src/api/api-request.ts';
+import { BodyBudget } from '../../src/api/body-budget.ts';
 import { ANSWERED } from '../../src/api/route.ts';
 import type { Answer, Route } from '../../src/api/route.ts';
 import { UwsServer } from '../../src/api/uws.ts';
@@ -348,7 +349,9 @@ t.test('a port that is in use, and closing with an answer under way', async (t) 
       ),
     ],
   });
-  const second = new UwsServer({ log: new FakePlatform().platform().log, onRequest: () => undefined, onFailure: () => undefined });
+  const { log } = new FakePlatform().platform();
+  const bodies = new BodyBudget({ largestBytes: 1 });
+  const second = new UwsServer({ log, bodies, onRequest: () => undefined, onFailure: () => undefined });
   await t.rejects(second.listen({ host: '127.0.0.1', port: api.port }), /in use/);
   const answer = api.call('GET', '/wait');
   for (let tries = 0; tries < 100 && api.server.requestCount === 0; tries += 1) await pause(5);

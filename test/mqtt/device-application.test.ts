@@ -27,7 +27,9 @@ class Platform {
       getMany: () => [],
       list: () => { if (this.listFailure) throw this.listFailure; return []; },
     };
-    const log: Log = { debug() {}, info() {}, warn: (_details, message) => { this.warnings.push(message); }, error() {}, isLevelEnabled: () => true, child: () => log };
+    const log: Log = {
+      debug() {}, info() {}, warn: (_details, message) => { this.warnings.push(message); }, error() {}, isLevelEnabled: () => true, child: () => log,
+    };
     const group = {
       acknowledgeInOrder: (sink: AcknowledgementSink, token: number) => sink.durable(token),
       whenFree() {}, reserve: () => -1, refusal: undefined,
@@ -120,6 +122,8 @@ t.test('a store that fails while something is sent to a device is in the log', a
   publish(link, 's/us', '105');
   publish(link, 's/us', '500');
   await settle();
-  t.same(platform.warnings.map((warning) => warning.split(' ').slice(0, 3).join(' ')).sort(), ['an operation could', 'an operation could', 'the child devices']);
+  const [first, second, third] = platform.warnings.sort();
+  t.match([first, second], [/an operation could not be brought/, /an operation could not be brought/]);
+  t.match(third, /the child devices could not be listed/);
   t.same(platform.sent, []);
 });

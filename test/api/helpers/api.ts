@@ -1,6 +1,7 @@
 /** An API server over the fake platform on a free port, and a small client. */
 import type { Test } from 'tap';
 import { ApiServer } from '../../../src/api/api-server.ts';
+import type { ApiConfig } from '../../../src/api/platform.ts';
 import { apiRoutes } from '../../../src/api/routes.ts';
 import type { Route } from '../../../src/api/route.ts';
 import { FakePlatform } from './fake-platform.ts';
@@ -25,8 +26,12 @@ export interface Api {
   call(method: string, path: string, options?: { body?: unknown; headers?: Record<string, string | undefined> }): Promise<Reply>;
 }
 
-export async function startApi(t: Test, options: { further?: Route[]; prepare?: (server: ApiServer) => void } = {}): Promise<Api> {
+export async function startApi(
+  t: Test,
+  options: { further?: Route[]; prepare?: (server: ApiServer) => void; config?: Partial<ApiConfig> } = {},
+): Promise<Api> {
   const fake = new FakePlatform();
+  fake.config = { ...fake.config, ...options.config };
   const server = new ApiServer(fake.platform(), apiRoutes(options.further));
   options.prepare?.(server);
   const port = await server.listen({ host: '127.0.0.1', port: 0 });

@@ -2,7 +2,7 @@
 import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../../../src/model/json-document.ts';
 import type { Members } from '../../../src/model/json-document.ts';
 import { COMMAND } from '../../../src/model/command.ts';
-import type { Collection, Command } from '../../../src/model/command.ts';
+import type { Collection, Command, Notification } from '../../../src/model/command.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
 import type { Log } from '../../../src/model/log.ts';
 import type { Principal } from '../../../src/model/principal.ts';
@@ -24,6 +24,9 @@ export class FakePlatform {
   readonly asked: AskedQuery[] = [];
   readonly counted: string[] = [];
   readonly failures: object[] = [];
+  readonly published: Notification[] = [];
+  /** Password checks wait for it. */
+  login: Promise<void> = Promise.resolve();
   /** Answers of the next history queries, in turn; then empty. */
   rows: unknown[][] = [];
   authenticated = 0;
@@ -98,7 +101,7 @@ export class FakePlatform {
             yield new Uint8Array(0);
           })(),
       },
-      bus: { hasSubscribers: () => false, publish: () => undefined, subscribe: () => () => undefined },
+      bus: { hasSubscribers: () => false, publish: (notification) => void fake.published.push(notification), subscribe: () => () => undefined },
       authenticator: {
         get generation() {
           return fake.generation;
@@ -106,7 +109,7 @@ export class FakePlatform {
         authenticate: (userName, password) => {
           fake.authenticated += 1;
           const user = fake.users.get(userName.includes('/') ? userName : `t1/${userName}`);
-          return Promise.resolve(user?.password === password ? user.principal : undefined);
+          return fake.login.then(() => (user?.password === password ? user.principal : undefined));
         },
       },
       tenants: {

@@ -1,0 +1,121 @@
+/** Bounds of all request bodies together, and of those whose sender is not known yet. */
+import { createConnection } from 'node:net';
+import type { Socket } from 'node:net';
+import t from 'tap';
+import type { Test } from 'tap';
+import { PlatformError, refusedBy } from '../../src/model/errors.ts';
+import type { Api } from './helpers/api.ts';
+import { ADMIN, DEVICE, startApi } from './helpers/api.ts';
+
+const PATH = '/measurement/measurements';
+const MIB = 1024 * 1024;
+
+/** Sends the head of a POST and a part of its body. */
+async function begin(t: Test, api: Api, head: string, part: string, path = PATH): Promise<{ socket: Socket; answer(): string }> {
+  let text = '';
+  const socket = createConnection(api.port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.on('data', (data) => {
+    text += data.toString('latin1');
+  });
+  t.teardown(() => socket.destroy());
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: h\r\nAuthorization: ${ADMIN}\r\n${head}\r\n\r\n${part}`);
+  return { socket, answer: () => text };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 500 && !condition(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+t.test('all bodies together have a bound, and are counted until their answers', async (t) => {
+  const api = await startApi(t, { config: { bodiesBytesMax: 100_000 } });
+  await api.call('GET', '/user/currentUser');
+  const first = await begin(t, api, 'Content-Length: 90000', 'x'.repeat(1000));
+  await until(() => api.server.bodies.bytes > 0);
+  t.equal(api.server.bodies.bytes, 90_000, 'with the room that was made for the rest');
+  t.equal(api.server.bodies.bodies, 1);
+  const refused = await api.call('POST', PATH, { body: 'y'.repeat(20_000) });
+  t.equal(refused.status, 503);
+  t.match(refused.json.message, 'http/bodies-bytes');
+  t.equal(refused.headers.get('retry-after'), '1');
+  t.same(api.fake.counted, ['http/bodies-bytes']);
+  const inParts = await begin(t, api, 'Content-Length: 50000', 'x'.repeat(1000));
+  await until(() => inParts.answer().includes('}'));
+  t.match(inParts.answer(), /^HTTP\/1.1 503 /);
+  t.equal((await api.call('POST', PATH, { body: 'y'.repeat(1000) })).status, 201, 'small ones have room');
+  first.socket.write('x'.repeat(89_000));
+  await until(() => first.answer() !== '');
+  t.match(first.answer(), /^HTTP\/1.1 201 /);
+  t.same([api.server.bodies.bytes, api.server.bodies.bodies], [0, 0]);
+  const gone = await begin(t, api, 'Content-Length: 90000', 'x'.repeat(1000));
+  await until(() => api.server.bodies.bytes > 0);
+  gone.socket.destroy();
+  await until(() => api.server.bodies.bytes === 0);
+  t.same([api.server.bodies.bytes, api.server.bodies.bodies], [0, 0], 'also when the client goes');
+  t.equal((await api.call('POST', PATH, { body: 'y'.repeat(90_000) })).status, 201);
+});
+
+t.test('so has their number', async (t) => {
+  const api = await startApi(t, { config: { bodiesMax: 2 } });
+  await api.call('GET', '/user/currentUser');
+  const slow = [await begin(t, api, 'Content-Length: 10', 'x'), await begin(t, api, 'Content-Length: 10', 'x')];
+  await until(() => api.server.bodies.bodies === 2);
+  const third = await begin(t, api, 'Content-Length: 10', 'x');
+  await until(() => third.answer().includes('}'));
+  t.match(third.answer(), /^HTTP\/1.1 503 [^]*http\/bodies"/);
+  t.same(api.fake.counted, ['http/bodies']);
+  t.equal((await api.call('POST', PATH, { body: 'one piece' })).status, 201);
+  for (const { socket } of slow) socket.write('x'.repeat(9));
+  await until(() => slow.every(({ answer }) => answer() !== ''));
+  t.ok(slow.every(({ answer }) => answer().startsWith('HTTP/1.1 201')));
+  t.equal(api.server.bodies.bodies, 0);
+});
+
+t.test('before the password is checked: 1 MiB', async (t) => {
+  const api = await startApi(t, { config: { bodyMaxBytes: 4 * MIB } });
+  let release: () => void = () => undefined;
+  api.fake.login = new Promise((resolve) => {
+    release = resolve;
+  });
+  const announced = await begin(t, api, `Content-Length: ${2 * MIB}`, 'x');
+  await until(() => announced.answer().includes('}'));
+  t.match(announced.answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/);
+  const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+  const chunked = await begin(t, api, 'Transfer-Encoding: chunked', chunk.repeat(17));
+  await until(() => chunked.answer().includes('}'));
+  t.match(chunked.answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/);
+  t.same(api.fake.counted, ['http/bodies-before-login-bytes', 'http/bodies-before-login-bytes']);
+  t.equal(api.server.bodies.bytes, 0);
+  const small = api.call('POST', PATH, { body: 'x'.repeat(MIB) });
+  await until(() => api.server.bodies.bytes >= MIB);
+  t.equal(api.server.bodies.bytes, MIB, 'it counts while it waits');
+  const gone = await begin(t, api, 'Content-Length: 3', 'abc');
+  await until(() => api.server.bodies.bytes === MIB + 3);
+  gone.socket.destroy();
+  await until(() => api.server.bodies.bytes === MIB);
+  t.equal(api.server.bodies.bytes, MIB);
+  release();
+  t.equal((await small).status, 201);
+  t.equal((await api.call('POST', PATH, { body: 'x'.repeat(2 * MIB) })).status, 201, 'who is known may send more');
+});
+
+t.test('a password that nobody has time to check is no wrong one', async (t) => {
+  const api = await startApi(t);
+  api.fake.login = Promise.reject(refusedBy('authentication/checks-waiting'));
+  api.fake.login.catch(() => undefined);
+  const busy = await api.call('POST', PATH, { body: 'x' });
+  t.match(busy, { status: 503, json: { error: 'general/Service Unavailable', message: /authentication\/checks-waiting/ } });
+  t.equal(busy.headers.get('www-authenticate'), null);
+  t.equal(api.server.bodies.bytes, 0);
+  api.fake.login = Promise.resolve();
+  t.equal((await api.call('POST', PATH, { body: 'x' })).status, 201);
+});
+
+t.test('answers 401 and 403 are counted', async (t) => {
+  const api = await startApi(t);
+  await api.call('GET', '/user/currentUser', { headers: { authorization: undefined } });
+  await api.call('GET', '/user/currentUser', { headers: { authorization: 'Basic eDp5' } });
+  await api.call('GET', '/user/t1/users', { headers: { authorization: DEVICE } });
+  t.same(api.fake.counted, ['http/401', 'http/401', 'http/403']);
+  t.ok(refusedBy('http/bodies') instanceof PlatformError);
+});

@@ -1,0 +1,77 @@
+/** What is not stored has no id and no place (document 2, processing modes); what is deleted is told. */
+import t from 'tap';
+import { basic, startApi } from './helpers/api.ts';
+
+const TRANSIENT = { 'x-platform-processing-mode': 'TRANSIENT' };
+
+t.test('TRANSIENT: no id and no Location', async (t) => {
+  const api = await startApi(t);
+  api.fake.addManagedObject('1', { name: 'Pump' });
+  const event = { source: { id: '1' }, type: 'a', text: 'b', time: '2024-05-02T10:00:00.000Z' };
+  const objects = '/inventory/managedObjects';
+  const posts: [string, object][] = [
+    ['/event/events', event],
+    [objects, { name: 'x' }],
+    [`${objects}/1/childAssets`, { name: 'x' }],
+  ];
+  for (const [path, body] of posts) {
+    const reply = await api.call('POST', path, { body, headers: TRANSIENT });
+    t.match(reply, { status: 201, json: { id: null, ...(path === '/event/events' ? { source: { name: 'Pump' } } : body) } }, path);
+    t.equal(reply.headers.get('location'), null);
+    t.equal(reply.json.self, undefined);
+    t.equal(api.fake.sent.at(-1)?.mode, 1);
+    const stored = await api.call('POST', path, { body });
+    t.ok(stored.headers.get('location')?.endsWith(`/${stored.json.id}`), path);
+  }
+  t.match(await api.call('PUT', `${objects}/1`, { body: { name: 'y' }, headers: TRANSIENT }), { status: 200, json: { id: null, name: 'y' } });
+});
+
+t.test('a deleted measurement is told to its subscribers', async (t) => {
+  const api = await startApi(t);
+  const row = { entityId: '7', sourceId: '1', timeMs: '1', type: 't', fragment: '', series: '', value: 0, unit: '', doc: '' };
+  api.fake.rows = [[row]];
+  t.equal((await api.call('DELETE', '/measurement/measurements/7')).status, 204);
+  t.match(api.fake.published, [{ tenant: 2, area: 'measurements', source: '1', action: 'DELETE' }]);
+  t.equal(api.fake.published[0].text(), '"7"');
+  api.fake.rows = [[row]];
+  await api.call('DELETE', '/measurement/measurements/7', { headers: { 'x-platform-processing-mode': 'QUIESCENT' } });
+  t.equal(api.fake.published.length, 1);
+  t.equal((await api.call('DELETE', '/measurement/measurements/8')).status, 404);
+  t.equal(api.fake.published.length, 1);
+});
+
+t.test('a user with more roles is not changed by one with less', async (t) => {
+  const api = await startApi(t);
+  const clerk = ['ROLE_USER_MANAGEMENT_ADMIN', 'ROLE_ALARM_READ'];
+  api.fake.addUser('clerk', clerk);
+  const user = (userName: string, roles: string[]): void =>
+    api.fake.put('user', userName, JSON.stringify({ userName, password: 'x', roles, enabled: true, doc: '{}' }));
+  user('clerk', clerk);
+  user('boss', ['ROLE_ALARM_READ', 'ROLE_ALARM_ADMIN']);
+  user('mate', ['ROLE_ALARM_READ']);
+  const headers = { authorization: basic('clerk') };
+  const put = async (name: string, body: object): Promise<number> => (await api.call('PUT', `/user/t1/users/${name}`, { body, headers })).status;
+  for (const body of [{ password: 'new-password' }, { enabled: false }, { roles: [] }, { firstName: 'B', password: 'new-password' }]) {
+    t.equal(await put('boss', body), 403, Object.keys(body).join());
+    t.equal(await put('mate', body), 200, Object.keys(body).join());
+    t.equal(await put('clerk', { firstName: 'C', password: 'new-password' }), 200, 'oneself');
+    user('mate', ['ROLE_ALARM_READ']);
+  }
+  t.equal(await put('boss', { firstName: 'B' }), 200, 'a name is no right');
+  t.equal((await api.call('DELETE', '/user/t1/users/boss', { headers })).status, 403);
+  t.equal((await api.call('DELETE', '/user/t1/users/mate', { headers })).status, 204);
+  t.ok(api.fake.get('user', 'boss'));
+});
+
+t.test('the type of an alarm has a length', async (t) => {
+  const api = await startApi(t);
+  api.fake.addManagedObject('1');
+  const post = (type: string): ReturnType<typeof api.call> =>
+    api.call('POST', '/alarm/alarms', {
+      body: { source: { id: '1' }, type, text: 'b', time: '2024-05-02T10:00:00.000Z', severity: 'MAJOR' },
+    });
+  t.equal((await post('ä'.repeat(500))).status, 201);
+  const reply = await post(`${'ä'.repeat(500)}x`);
+  t.match(reply, { status: 422, json: { error: 'alarm/Invalid Data', message: /field type has the value ä+….*at most 1000 bytes/ } });
+  t.ok(reply.json.message.length < 250, 'the value is cut');
+});
