@@ -91,7 +91,8 @@ class Core {
   readonly sources: Sources;
   ids!: IdBlocks;
   /** Ends what listeners hold for a user. */
-  onUserChanged: ((tenant: string, userName: string) => void) | undefined;
+  onUserChanged: ((tenant: number, userName: string) => void) | undefined;
+  onObjectChanged: ((id: number) => void) | undefined;
   readonly secrets: SecretsFile;
   accounts!: Awaited<ReturnType<typeof createFirstAccounts>>;
   /** Sequence that has been handled by the actors: what is acknowledged. */
@@ -123,7 +124,7 @@ class Core {
     this.actors = new ActorSystem({
       documents: this.documents, bus: this.bus, log, onCommitFailed: fatal,
       append: (command, pendingId) => this.commands.appendFollowUp(command, pendingId),
-      onUserChanged: (tenant, userName) => this.#userChanged(tenant, userName), onObjectChanged: (id) => this.sources.forget(id),
+      onUserChanged: (tenant, userName) => this.#userChanged(tenant, userName), onObjectChanged: (id) => this.#objectChanged(id),
     });
     this.group = new GroupCommit({
       journal: this.journal, journalBytesMax: config.journalMaxBytes, refusal: () => this.disk.refusal,
@@ -210,7 +211,12 @@ class Core {
 
   #userChanged(tenant: number, userName: string): void {
     this.authenticator.forget(tenant, userName);
-    this.onUserChanged?.(this.tenants.byNumber(tenant)?.id ?? '', userName);
+    this.onUserChanged?.(tenant, userName);
+  }
+
+  #objectChanged(id: number): void {
+    this.sources.forget(id);
+    this.onObjectChanged?.(id);
   }
 
   async close(): Promise<void> {
@@ -250,7 +256,9 @@ async function startListeners(core: Core): Promise<RunningServer> {
   const mqtt = new MqttServer({
     application: device, store: new SessionDocuments({ commands, documents, now: Date.now }), log,
     metrics: {
-      count: (limit) => metrics.count(limit), connections: () => undefined,
+      count: (limit) => metrics.count(limit),
+      // Read from the server when somebody asks.
+      connections: () => undefined,
       messages: (direction, qos, count) => messages.inc({ protocol: `mqtt-qos${qos}`, result: direction === 'in' ? 'received' : 'sent' }, count),
     },
     limits: {
@@ -261,7 +269,12 @@ async function startListeners(core: Core): Promise<RunningServer> {
   const bayeux = new BayeuxServer({
     bus, hierarchy: new DocumentHierarchy(documents), access: new OwnerAccess(documents), authenticator, log, refusals: metrics,
   });
-  core.onUserChanged = (tenant, userName) => bayeux.endUser(tenant, userName);
+  core.onObjectChanged = (id) => device.objectDeleted(id);
+  core.onUserChanged = (tenant, userName) => {
+    mqtt.disconnectUser(tenant, userName);
+    bayeux.endUser(core.tenants.byNumber(tenant)?.id ?? '', userName);
+  };
+  device.onResult = (result) => { messages.inc({ protocol: 'mqtt', result }); };
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
   const api = new ApiServer({
     commands, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,

@@ -1,4 +1,5 @@
 /** CONNECT (3.1.1 and 5.0 section 3.1): credentials, session, takeover, CONNACK. Document 4 sections 7.1 and 7.2. */
+import type { Principal } from '../model/principal.ts';
 import type { IConnectPacket } from 'mqtt-packet';
 import type { Connection } from './connection.ts';
 import { STATE } from './connection.ts';
@@ -85,8 +86,14 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
     return refuse(connection, REASON.CLIENT_IDENTIFIER_NOT_VALID, 'a session that is kept needs a client identifier');
   }
   // A cached answer is no promise: then CONNECT is checked within the read that brought it.
-  const answer = context.application.authenticate(packet.username ?? '', packet.password?.toString() ?? '');
-  const principal = answer instanceof Promise ? await answer : answer;
+  let principal: Principal | undefined;
+  try {
+    const answer = context.application.authenticate(packet.username ?? '', packet.password?.toString() ?? '');
+    principal = answer instanceof Promise ? await answer : answer;
+  } catch (error) {
+    if (connection.state === STATE.CONNECTING) refuseFor(connection, error, REASON.SERVER_UNAVAILABLE);
+    return;
+  }
   if (connection.state !== STATE.CONNECTING) return;
   if (principal === undefined) {
     return refuse(connection, REASON.BAD_USER_NAME_OR_PASSWORD, 'the user name or the password is wrong');
