@@ -7,7 +7,7 @@ import { publishPacket } from './mqtt-packets.ts';
 import { RestClient, sourceOfSerial } from './rest.ts';
 
 /** Pause between two polls of one probe: the precision of the result. */
-const POLL_EVERY_MS = 10;
+const POLL_EVERY_MS = 100;
 const GIVE_UP_MS = 10_000;
 /** Asks the server to answer from what is visible, without first flushing what was acknowledged. */
 const NO_FLUSH = { 'X-Millrace-No-Flush': 'true' };

@@ -12,7 +12,7 @@ const BURST = 4;
 /** Messages a second of other devices while the probes of the second scenario run. */
 const BACKGROUND_RATE = 5_000;
 const LIVE_RATE = 200;
-const VISIBLE_PROBES = 10;
+const VISIBLE_PROBES = 4;
 
 /** @returns the highest rate measured in this run, or in a short load made for the purpose. */
 async function highestRate(context: Context, subject: Subject): Promise<number> {
