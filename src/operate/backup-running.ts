@@ -10,7 +10,8 @@ export const DOCUMENTS_DIRECTORY = 'documents';
 export const CLICKHOUSE_DIRECTORY = 'clickhouse';
 
 /**
- * Stops the history engine (queries are answered with 503 meanwhile, ingestion goes on into the journal), copies its directory, then the documents: the journal in
+ * Stops the history engine (queries are answered with 503 meanwhile, ingestion goes on into the journal), copies its
+ * directory, then the documents: the journal in
  * them holds all that the copied history does not have yet. The engine starts again in any case.
  */
 export async function backupRunning(options: { data: string; to: string; version: string; environment: LmdbEnvironment;
