@@ -17,6 +17,7 @@ const HEADER_BYTES_MAX = 1 << 20;
 const STALLED_STREAM_MS = 60_000;
 /** Longer than any `idle_socket_ttl` of a client, so that the client closes first. */
 const KEEP_ALIVE_MS = 65_000;
+const CANCEL_ANSWER_MS = 1_000;
 const CANCEL_AGAIN_MS = 200;
 /** Formats of which the pieces that the engine yields make up one text. */
 const STREAMABLE = new Set(['JSONEachRow', 'JSONCompactEachRow', 'CSV', 'TSV', 'TabSeparated', 'Native', 'RowBinary']);
@@ -147,7 +148,8 @@ async function runQuery({ engine }: ServerOptions, parsed: ParsedRequest, { requ
 async function cancelUntil(engine: Engine, label: string, isFinished: () => boolean): Promise<void> {
   while (!isFinished()) {
     // A failure leaves what would have been without it: the query runs on.
-    await engine.cancel(label).catch(() => undefined);
+    // A KILL that the engine does not answer (seen under load) is not waited for: the next one is sent beside it.
+    await Promise.race([engine.cancel(label).catch(() => undefined), delay(CANCEL_ANSWER_MS)]);
     await delay(CANCEL_AGAIN_MS);
   }
 }
