@@ -12,6 +12,12 @@ const GIB = 1024 * MIB;
 const PORT_MAX = 65_535;
 
 const USER_NAME = { source: '[^\\s/:+$\\\\]+', words: 'no space and none of / : + $ \\' } as const;
+/** One URL or several, comma separated. */
+const urls = (protocols: string, several = true): { source: string; words: string } => {
+  const one = `(?:${protocols})://[^\\s,]+`;
+  const words = `a URL with ${protocols.replaceAll('|', ' or ')}${several ? ', or several, comma separated' : ''}`;
+  return { source: several ? `${one}(?:,${one})*` : one, words };
+};
 const PASSWORD = { minimum: 1, maximum: 256, secret: true } as const;
 
 /** The table. Sizes are in bytes, times in milliseconds; the unit is the last word of the name. */
@@ -44,12 +50,16 @@ export const SETTINGS = [
     description: 'Password of management/devicebootstrap, with which new devices ask for credentials; generated likewise.' },
   { name: 'base-url', type: 'url', default: null,
     description: 'URL under which clients reach the server, for links in answers behind a proxy; otherwise the Host header decides.' },
+  { name: 'trust-proxy', type: 'choice', choices: ['yes', 'no'], default: 'yes',
+    description: 'Whether X-Forwarded-* and Forwarded headers tell what the client called; no where clients reach the server directly.' },
   { name: 'log-level', type: 'choice', choices: ['debug', 'info', 'warn', 'error'], default: 'info',
     description: 'The least urgent entries that are logged; debug has a line for every connection.' },
   { name: 'log-format', type: 'choice', choices: ['auto', 'json', 'pretty'], default: 'auto',
     description: 'Form of the log on standard error; auto is pretty on a terminal and JSON otherwise.' },
   { name: 'body-size-max-bytes', type: 'integer', unit: 'bytes', default: 16 * MIB, minimum: 64 * KIB, maximum: GIB,
     description: 'Largest HTTP body with a collection of measurements; larger ones get 413.' },
+  { name: 'file-max-bytes', type: 'integer', unit: 'bytes', default: 50 * MIB, minimum: KIB, maximum: 1024 * GIB,
+    description: 'Largest file in the inventory or attached to an event; larger ones get 413.' },
   { name: 'json-body-max-bytes', type: 'integer', unit: 'bytes', default: MIB, minimum: 16 * KIB, maximum: GIB,
     description: 'Largest HTTP body of any other kind; larger ones get 413.' },
   { name: 'mqtt-payload-max-bytes', type: 'integer', unit: 'bytes', default: 16_184, minimum: 128, maximum: 256 * MIB - 1,
@@ -58,12 +68,24 @@ export const SETTINGS = [
     description: 'Messages a second that one MQTT connection may send before it is slowed down; 0 sets no limit.' },
   { name: 'mqtt-rate-queue-max', type: 'integer', unit: 'messages', default: 1000, minimum: 1, maximum: 1_000_000,
     description: 'Messages of a slowed connection that wait; one more ends the connection.' },
+  { name: 'http-tenant-rate-max', type: 'integer', unit: 'requests a second', default: 0, minimum: 0, maximum: 1_000_000,
+    description: 'HTTP requests a second of a tenant whose property limit.http.requests says nothing else; 429 above, 0 sets no limit.' },
+  { name: 'http-user-rate-max', type: 'integer', unit: 'requests a second', default: 0, minimum: 0, maximum: 1_000_000,
+    description: 'HTTP requests a second of a user whose tenant has no option limit/http.requests.user; 429 above, 0 sets no limit.' },
   { name: 'mqtt-connections-max', type: 'integer', unit: 'connections', default: 18_000, minimum: 1, maximum: 1_000_000,
     description: 'MQTT connections at a time; each needs a file descriptor.' },
   { name: 'journal-max-bytes', type: 'integer', unit: 'bytes', default: 4 * GIB, minimum: 16 * MIB, maximum: 1024 * GIB,
     description: 'Size of the journal on disk at which back-pressure begins.' },
   { name: 'disk-free-min-bytes', type: 'integer', unit: 'bytes', default: 256 * MIB, minimum: 0, maximum: 1024 * GIB,
     description: 'Free space on the data disk below which writes are refused.' },
+  { name: 'disk-free-warn-bytes', type: 'integer', unit: 'bytes', default: GIB, minimum: 0, maximum: 1024 * GIB,
+    description: 'Free space on the data disk below which the log warns, and retention runs early when --retention-early is yes.' },
+  { name: 'retention-early', type: 'choice', choices: ['no', 'yes'], default: 'no',
+    description: 'Whether the retention rules are applied at once, and each hour, while the disk fills up, not only at night.' },
+  { name: 'retention-hour', type: 'integer', unit: 'o\'clock, UTC', default: 2, minimum: 0, maximum: 23,
+    description: 'When the retention rules are applied each day.' },
+  { name: 'retention-default-days', type: 'integer', unit: 'days', default: 60, minimum: 0, maximum: 3650,
+    description: 'Age at which the rule that each tenant begins with removes its data; 0 keeps data until there is a rule.' },
   { name: 'clickhouse-memory-max-bytes', type: 'integer', unit: 'bytes', default: GIB, minimum: 256 * MIB, maximum: 1024 * GIB,
     description: 'Memory that the embedded engine may use.' },
   { name: 'projector-batch-rows', type: 'integer', unit: 'rows', default: 50_000, minimum: 1, maximum: 1_000_000,
@@ -74,6 +96,38 @@ export const SETTINGS = [
     description: 'Time for draining and flushing after SIGTERM; past it the process ends with exit code 1.' },
   { name: 'documents-map-size-bytes', type: 'integer', unit: 'bytes', default: 64 * GIB, minimum: 64 * MIB, maximum: 16_384 * GIB,
     description: 'Address space reserved for documents and journal; the files grow with what is stored.' },
+  { name: 'nats', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('nats|tls'),
+    description: 'NATS servers of a cluster, comma separated: journal, ownership of shards, messages between nodes. Wants --redis and --clickhouse too.' },
+  { name: 'nats-credentials', type: 'text', unit: 'file', default: null, description: 'NATS credentials file (JWT and key).' },
+  { name: 'nats-replicas', type: 'integer', default: 1, minimum: 1, maximum: 5,
+    description: 'Copies that JetStream keeps of journal, leases and binaries; more than one wants a NATS cluster.' },
+  { name: 'redis', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('redis|rediss'),
+    description: 'Redis server of a cluster, or several, comma separated, of a Redis Cluster: the documents.' },
+  { name: 'clickhouse', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('http|https', false),
+    description: 'ClickHouse server: the history. Alone it replaces the embedded engine of a single node.' },
+  { name: 'clickhouse-database', type: 'text', default: 'millrace', maximum: 64, pattern: { source: '[A-Za-z_][A-Za-z0-9_]*', words: 'letters, digits and _' },
+    description: 'Database on that server; made when it is missing.' },
+  { name: 'ca-certificate', type: 'text', unit: 'file', default: null,
+    description: 'Certificates of authorities that are trusted for NATS, Redis and ClickHouse over TLS, PEM.' },
+  { name: 'cluster-prefix', type: 'text', default: 'millrace', maximum: 32,
+    pattern: { source: '[a-z][a-z0-9-]*', words: 'lower-case letters, digits and -, a letter first' },
+    description: 'Start of the names of streams, buckets and keys: several clusters can share the same servers.' },
+  { name: 'node-name', type: 'text', default: null, maximum: 63, pattern: { source: '[A-Za-z0-9][A-Za-z0-9._-]*', words: 'letters, digits, ., _ and -' },
+    description: 'Name of this node in logs and metrics; the host name when none is given.' },
+  { name: 'roles', type: 'text', default: 'gateway,shard,scoring', maximum: 64,
+    pattern: { source: '(gateway|shard|scoring)(,(gateway|shard|scoring))*', words: 'gateway, shard and scoring, comma separated' },
+    description: 'What this node of a cluster does: take connections, own shards, score.' },
+  { name: 'lease-time-ms', type: 'integer', unit: 'milliseconds', default: 3000, minimum: 1000, maximum: 60_000,
+    description: 'Time after which the shards of a silent node are taken over.' },
+  { name: 'answer-timeout-ms', type: 'integer', unit: 'milliseconds', default: 30_000, minimum: 1000, maximum: 600_000,
+    description: 'Longest time that a request of a cluster waits for the shard that decides it; then 503.' },
+  { name: 'login-failures-max', type: 'integer', unit: 'wrong passwords', default: 0, minimum: 0, maximum: 1_000_000,
+    description: 'Wrong passwords of one account within five minutes that lock it for a while, on the node that counted them; 0 never locks.' },
+  { name: 'login-lock-ms', type: 'integer', unit: 'milliseconds', default: 60_000, minimum: 100, maximum: 86_400_000,
+    description: 'How long such an account is locked.' },
+  { name: 'secret-key', type: 'text', default: null, minimum: 32, maximum: 256, secret: true,
+    description: 'Key of what is encrypted in the store and of login tokens, the same on every node of a cluster; '
+      + 'generated into <data>/secrets.json when none is given.' },
 ] as const satisfies readonly Setting[];
 
 /** The configuration in force. Optional settings that were not given are undefined. */
@@ -136,6 +190,25 @@ function relationMistakes(config: Config): string[] {
   if (tlsKey !== undefined && mqttTlsPort !== 0 && (mqttTlsPort === httpPort || mqttTlsPort === mqttPort)) {
     mistakes.push(`--mqtt-tls-port is ${mqttTlsPort}, which another listener has; it takes a port of its own`);
   }
+  const { nats, redis, clickhouse } = config;
+  if ((nats === undefined) !== (redis === undefined)) {
+    const [given, absent] = nats === undefined ? ['redis', 'nats'] : ['nats', 'redis'];
+    mistakes.push(`--${given} is given without --${absent}: journal and documents of several nodes belong together`);
+  }
+  if ((nats !== undefined || redis !== undefined) && clickhouse === undefined) {
+    mistakes.push('--nats and --redis are given without --clickhouse: an embedded engine is one node\'s own, and lists must be the same on every node');
+  }
+  const shared = [['admin-password', config.adminPassword], ['management-password', config.managementPassword],
+    ['bootstrap-password', config.bootstrapPassword], ['secret-key', config.secretKey]] as const;
+  for (const [name, value] of nats === undefined ? [] : shared) {
+    if (value === undefined) mistakes.push(`--nats is given without --${name}: the nodes of a cluster have to agree on it, so none can generate it`);
+  }
+  for (const [name, path] of [['nats-credentials', config.natsCredentials], ['ca-certificate', config.caCertificate]]) {
+    if (path === undefined) continue;
+    try { accessSync(path, constants.R_OK); } catch {
+      mistakes.push(`--${name} is "${path}"; it takes a file that can be read`);
+    }
+  }
   if (config.tenant === 'management') {
     mistakes.push('--tenant is "management"; that is the tenant which manages the others: take another id');
   }
@@ -149,6 +222,10 @@ function unknownVariables(environment: Readonly<Record<string, string | undefine
     .filter((name) => !FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix)))
     .map((name) => `the environment variable ${name} is no setting${suggestion(name, known)}`);
 }
+
+/** Whether the node belongs to a cluster. */
+export const isClustered = (config: Config): config is Config & { readonly nats: string; readonly redis: string; readonly clickhouse: string } =>
+  config.nats !== undefined;
 
 /** The values in force by setting name, secrets masked. */
 export function maskedConfig(config: Config): Record<string, string | number | boolean> {

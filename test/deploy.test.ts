@@ -1,0 +1,34 @@
+/** The deployment files name settings and metrics that exist. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { environmentName } from '../src/cli/settings.ts';
+import { SETTINGS } from '../src/config.ts';
+import { ROOT } from './helpers/setup-command.ts';
+
+const FOLDER = join(ROOT, 'deploy');
+const files = (folder: string, ending: RegExp): { name: string; text: string }[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => ending.test(name))
+    .map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }));
+
+t.test('environment variables are settings', async (t) => {
+  const known = new Set(SETTINGS.map((setting) => environmentName(setting)));
+  const used = files(FOLDER, /\.(ya?ml|example|md)$/).flatMap(({ name, text }) =>
+    [...text.matchAll(/\bMILLRACE_[A-Z_]+[A-Z]\b/g)].map(([variable]) => ({ name, variable })));
+  t.ok(used.length > 10, 'some were found');
+  t.same(used.filter(({ variable }) => !known.has(variable)), []);
+});
+
+t.test('metrics exist', async (t) => {
+  const source = files(join(ROOT, 'src'), /\.ts$/).map(({ text }) => text).join('\n');
+  const used = files(FOLDER, /\.(ya?ml|json)$/).flatMap(({ name, text }) =>
+    [...text.matchAll(/\bmillrace_[a-z_]+[a-z]\b/g)].map(([metric]) => ({ name, metric: metric.replace(/_bucket$/, '') })));
+  t.ok(used.length > 10, 'some were found');
+  t.same(used.filter(({ metric }) => !source.includes(`'${metric}'`)), []);
+});
+
+t.test('the dashboard is JSON with panels', async (t) => {
+  const dashboard = JSON.parse(readFileSync(join(FOLDER, 'grafana/millrace.json'), 'utf8')) as { panels: { targets: { expr: string }[] }[] };
+  t.ok(dashboard.panels.length > 5);
+  for (const { targets } of dashboard.panels) t.ok(targets.every(({ expr }) => expr.includes('millrace_')));
+});
