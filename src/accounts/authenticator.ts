@@ -1,12 +1,15 @@
 /** Checks passwords, slowly once and then from a cache (design, rules of the hot path). */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
-import type { DocumentReader } from '../model/command.ts';
+import type { DocumentReader, RecordChange } from '../model/command.ts';
 import { refusedBy } from '../model/errors.ts';
 import { verifyPassword } from '../model/password.ts';
-import type { Authenticator, Principal } from '../model/principal.ts';
+import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
-import type { Tenants } from './tenants.ts';
+import { principalOf } from './effective-rights.ts';
+import type { LoginGuard } from './login-guard.ts';
+import { isActive } from './tenants.ts';
+import type { Tenant, Tenants } from './tenants.ts';
 
 /** Credentials remembered at once. */
 const CACHE_SIZE_MAX = 20_000;
@@ -16,6 +19,10 @@ const CHECKS_MAX = 8;
 /** Checks that wait for one of these; above it nobody knows whether a password is right. */
 const CHECKS_WAITING_MAX = 10_000;
 const CHECKS_WAITING = 'authentication/checks-waiting';
+/** Users whose names begin so have no alias (document 1 Authentication 3). */
+const DEVICE_USER_PREFIX = 'device_';
+/** Records that decide about rights; a change of one may concern many users of the tenant. */
+const SHARED_RIGHTS: ReadonlySet<string> = new Set(['group', 'inventoryRole']);
 
 interface Cached { readonly principal: Principal; readonly expiresAt: number; readonly user: string }
 
@@ -27,6 +34,9 @@ export class CachingAuthenticator implements Authenticator {
   readonly #refusals: Refusals;
   readonly #now: () => number;
   readonly #checksWaitingMax: number;
+  readonly #guard: LoginGuard | undefined;
+  readonly #onChecked: ((tenant: number, userName: string, isRight: boolean) => void) | undefined;
+  readonly #ageMaxMs: number;
   /** Keyed by a secret of this process: a memory dump gives no password hash that can be tried elsewhere. */
   readonly #secret = randomBytes(32);
   readonly #cache = new Map<string, Cached>();
@@ -34,27 +44,37 @@ export class CachingAuthenticator implements Authenticator {
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(options: { documents: DocumentReader; tenants: Tenants; refusals: Refusals; now: () => number; checksWaitingMax?: number }) {
+  constructor(options: { documents: DocumentReader; tenants: Tenants; refusals: Refusals; now: () => number; checksWaitingMax?: number;
+    guard?: LoginGuard;
+    /** Told of each check of a password. */
+    onChecked?: (tenant: number, userName: string, isRight: boolean) => void;
+    /** Shorter where other nodes change users: what they tell of it may get lost. */
+    ageMaxMs?: number }) {
     this.#documents = options.documents;
     this.#tenants = options.tenants;
     this.#refusals = options.refusals;
     this.#now = options.now;
     this.#checksWaitingMax = options.checksWaitingMax ?? CHECKS_WAITING_MAX;
+    this.#guard = options.guard;
+    this.#onChecked = options.onChecked;
+    this.#ageMaxMs = options.ageMaxMs ?? CACHE_AGE_MAX_MS;
   }
 
-  /** @throws PlatformError `general/busy` (as a rejection) when too many passwords are being checked. */
-  authenticate(userName: string, password: string): Principal | undefined | Promise<Principal | undefined> {
+  /** @throws PlatformError `general/busy` when too many passwords are being checked, `login/locked`; both as a rejection. */
+  authenticate(userName: string, password: string, place: LoginPlace = {}): Principal | undefined | Promise<Principal | undefined> {
     const slash = userName.indexOf('/');
-    const tenant = slash < 0 ? this.#tenants.default : this.#tenants.byId(userName.slice(0, slash));
+    const tenant = slash >= 0 ? this.#tenants.byId(userName.slice(0, slash))
+      : place.tenantNumber === undefined ? this.#tenants.default : this.#tenants.byNumber(place.tenantNumber);
     const name = userName.slice(slash + 1);
     if (!tenant || name === '') return undefined;
-    const key = createHmac('sha256', this.#secret).update(`${tenant.number} ${name.length} ${name}${password}`).digest('base64');
+    const takesAlias = place.takesAlias === true;
+    const key = createHmac('sha256', this.#secret).update(`${tenant.number} ${takesAlias} ${name.length} ${name}${password}`).digest('base64');
     const cached = this.#cache.get(key);
     if (cached && cached.expiresAt > this.#now()) return cached.principal;
     // A fleet that connects with one account waits for one check, not for thousands.
     let check = this.#underWay.get(key);
     if (!check) {
-      const started = this.#check(tenant.number, tenant.id, name, password, key)
+      const started = this.#check(tenant, { name, password, takesAlias }, key)
         .finally(() => { if (this.#underWay.get(key) === started) this.#underWay.delete(key); });
       this.#underWay.set(key, started);
       check = started;
@@ -70,11 +90,49 @@ export class CachingAuthenticator implements Authenticator {
     for (const [key, cached] of this.#cache) if (cached.user === `${tenantNumber}/${userName}`) this.#cache.delete(key);
   }
 
-  async #check(number: number, tenant: string, name: string, password: string, key: string): Promise<Principal | undefined> {
+  /** Records of a tenant changed: whoever is concerned is looked at again. */
+  recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
+    const isAnyOf = (test: (collection: string) => boolean): boolean => changes.some(({ collection }) => test(collection));
+    // Tokens are not cached here, passwords are right as before.
+    if (isAnyOf((collection) => collection === 'tokenRevocation')) this.generation += 1;
+    if (isAnyOf((collection) => collection === 'tenant')) {
+      this.generation += 1;
+      this.#cache.clear();
+    } else if (isAnyOf((collection) => SHARED_RIGHTS.has(collection))) {
+      this.generation += 1;
+      for (const [key, { user }] of this.#cache) if (user.startsWith(`${tenant}/`)) this.#cache.delete(key);
+    }
+    for (const { collection, id } of changes) {
+      if (collection === 'user') this.forget(tenant, id);
+      else if (collection === 'inventoryAssignment') this.forget(tenant, id.slice(0, id.indexOf('\n')));
+    }
+  }
+
+  /** Changes may have been missed. */
+  forgetAll(): void {
+    this.generation += 1;
+    this.#underWay.clear();
+    this.#cache.clear();
+  }
+
+  /** @returns the stored user of a name, or of an alias of a person. */
+  async #find(tenant: number, name: string, takesAlias: boolean): Promise<StoredUser | undefined> {
+    const text = await this.#documents.get('user', tenant, name);
+    if (text !== undefined) return JSON.parse(text) as StoredUser;
+    const alias = takesAlias ? await this.#documents.get('userAlias', tenant, name) : undefined;
+    if (alias === undefined) return undefined;
+    const { userName } = JSON.parse(alias) as { userName: string };
+    return userName.startsWith(DEVICE_USER_PREFIX) ? undefined : this.#find(tenant, userName, false);
+  }
+
+  async #check(tenant: Tenant, login: { readonly name: string; readonly password: string; readonly takesAlias: boolean },
+    key: string): Promise<Principal | undefined> {
+    const account = `${tenant.id}/${login.name}`;
+    this.#guard?.check(account);
     // Before the user is read: a change after that must not leave old rights in the cache.
     const { generation } = this;
-    const text = await this.#documents.get('user', number, name);
-    const user = text === undefined ? undefined : JSON.parse(text) as StoredUser;
+    const { number } = tenant;
+    const user = await this.#find(number, login.name, login.takesAlias);
     if (this.#running >= CHECKS_MAX) {
       if (this.#waiting.length >= this.#checksWaitingMax) {
         this.#refusals.count(CHECKS_WAITING);
@@ -86,18 +144,25 @@ export class CachingAuthenticator implements Authenticator {
     let isRight: boolean;
     try {
       // An unknown user costs as much time as a wrong password.
-      isRight = await verifyPassword(password, user?.password ?? `scrypt$${'A'.repeat(22)}==$${'A'.repeat(43)}=`);
+      isRight = await verifyPassword(login.password, user?.password ?? `scrypt$${'A'.repeat(22)}==$${'A'.repeat(43)}=`);
     } finally {
       this.#running -= 1;
       this.#waiting.shift()?.();
     }
-    if (!isRight || !user?.enabled) return undefined;
-    const principal: Principal = { tenant, tenantNumber: number, userName: name, roles: new Set(user.roles) };
+    // Looked at after the slow check: it may have been suspended or deleted meanwhile.
+    if (!isRight || !user?.enabled || !isActive(this.#tenants.byNumber(number))) {
+      if (!isRight) this.#guard?.failed(account);
+      this.#onChecked?.(number, login.name, false);
+      return undefined;
+    }
+    this.#guard?.succeeded(account);
+    this.#onChecked?.(number, login.name, true);
+    const principal = await principalOf(this.#documents, tenant, user, this.#refusals);
     if (this.#cache.size >= CACHE_SIZE_MAX) {
       const oldest = this.#cache.keys().next().value;
       if (oldest !== undefined) this.#cache.delete(oldest);
     }
-    if (generation === this.generation) this.#cache.set(key, { principal, expiresAt: this.#now() + CACHE_AGE_MAX_MS, user: `${number}/${name}` });
+    if (generation === this.generation) this.#cache.set(key, { principal, expiresAt: this.#now() + this.#ageMaxMs, user: `${number}/${user.userName}` });
     return principal;
   }
 }

@@ -2,7 +2,9 @@
 import { randomInt } from 'node:crypto';
 import type { DocumentChange, Documents } from '../actors/documents.ts';
 import type { StoredUser } from '../actors/user.ts';
-import { hashPassword } from '../model/password.ts';
+import { hashPassword, verifyPassword } from '../model/password.ts';
+import { memberKey } from '../actors/user.ts';
+import { ADMINS_GROUP, GROUPS_MADE_KEY, predefinedRecords } from './groups.ts';
 import { BOOTSTRAP_ROLE, BOOTSTRAP_USER, ROLES } from '../model/roles.ts';
 import type { Tenants } from './tenants.ts';
 import { MANAGEMENT_TENANT } from './tenants.ts';
@@ -48,15 +50,35 @@ export async function createFirstAccounts(documents: Documents, tenants: Tenants
     const password = account.password ?? generatePassword();
     if (account.password === undefined) generated.set(`${account.tenant}/${account.userName}`, password);
     const old = existing === undefined ? undefined : JSON.parse(existing) as StoredUser;
+    // The same password again leaves tokens and its date alone.
+    const isSame = old !== undefined && await verifyPassword(password, old.password);
     const user: StoredUser = {
-      userName: account.userName, password: await hashPassword(password), roles: account.roles, enabled: true, doc: old?.doc ?? '{}',
+      ...old, userName: account.userName, password: isSame ? old.password : await hashPassword(password), roles: account.roles, enabled: true,
+      doc: old?.doc ?? '{}', tokenGeneration: (old?.tokenGeneration ?? 0) + (isSame ? 0 : 1),
     };
     changes.push({ collection: 'user', tenant: number, id: account.userName, value: JSON.stringify(user) });
   }
+  const admins = new Map([[tenants.default.id, settings.adminUser], [MANAGEMENT_TENANT, settings.managementUser]]);
+  for (const { id, number } of tenants.all) changes.push(...await missingGroups(documents, number, admins.get(id), changes));
   // First kept, then valid: a password that nobody has seen would lock everybody out.
   if (generated.size > 0) await keep(generated);
   if (changes.length > 0) await documents.commit(changes, undefined);
   return { isFirstStart: !anyExisted, generated };
+}
+
+/** The predefined groups of a tenant that has none yet, with its administrator in `admins`. */
+async function missingGroups(documents: Documents, tenant: number, admin: string | undefined,
+  users: readonly DocumentChange[]): Promise<DocumentChange[]> {
+  if (await documents.get('group', tenant, GROUPS_MADE_KEY) !== undefined) return [];
+  const changes: DocumentChange[] = predefinedRecords().map((record) => ({ ...record, tenant }));
+  if (admin === undefined) return changes;
+  const text = users.find((change) => change.collection === 'user' && change.tenant === tenant && change.id === admin)?.value
+    ?? await documents.get('user', tenant, admin);
+  if (text === undefined) return changes;
+  const user = JSON.parse(text) as StoredUser;
+  const groups = [...new Set([...user.groups ?? [], ADMINS_GROUP])];
+  return [...changes, { collection: 'user', tenant, id: admin, value: JSON.stringify({ ...user, groups }) },
+    { collection: 'groupMember', tenant, id: memberKey(ADMINS_GROUP, admin), value: '1' }];
 }
 
 function generatePassword(): string {

@@ -3,10 +3,10 @@
  * notifications and follow-up commands (design 1 to 3).
  */
 import { COMMAND } from '../model/command.ts';
-import type { Command, LiveBus } from '../model/command.ts';
+import type { Collection, Command, LiveBus, Notification, RecordChange, RecordsChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
-import { isNotified } from '../model/processing-mode.ts';
+import { isNotified, isStored } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { decodeCommand } from '../ingest/command-record.ts';
 import type { JournalCommand } from '../ingest/command-record.ts';
@@ -14,32 +14,80 @@ import type { HistoryRow } from '../ingest/history-writer.ts';
 import { decodeMeasurement, entityText } from '../ingest/measurement-record.ts';
 import { ActorContext } from './context.ts';
 import type { DocumentChange, Documents } from './documents.ts';
-import { FollowUps } from './follow-ups.ts';
+import { FollowUps, HANDLED_PREFIX, shardOfPending } from './follow-ups.ts';
 import { HANDLERS } from './handlers.ts';
 import { Mailbox } from './mailbox.ts';
-import { NotLoaded, StateView } from './state-view.ts';
+import { documentsOf } from './prefetch.ts';
+import { NotLoaded, StateView, StoreFailed } from './state-view.ts';
 
 /** Key prefix of outbox entries in `meta`, see outboxKey. */
 export const OUTBOX_PREFIX = 'rows/';
 export const outboxKey = (lastSeq: number): string => OUTBOX_PREFIX + String(lastSeq).padStart(16, '0');
 
-/** Groups without commands between two saves of the position. */
+/** Groups without commands between two saves of the position; on a shard, which may change its owner at any time, fewer. */
 const PASSED_GROUPS_MAX = 256;
+const SHARD_PASSED_GROUPS_MAX = 16;
+const EMPTY = Buffer.alloc(0);
 
 interface Reply { resolve: (answer: unknown) => void; reject: (error: Error) => void }
 
 /** One journal group on its way through the actors. */
 interface Group {
+  readonly firstSeq: number;
   readonly lastSeq: number;
+  /** For whoever is told when it is decided; empty when nobody is. */
+  records: Buffer;
+  /** Node that appended it. */
+  readonly gateway: string;
   /** Handled again after a restart: follow-ups wait for `resumeFollowUps`, their numbers come behind what is still to be replayed. */
   readonly isReplay: boolean;
   outstanding: number;
   readonly contexts: ActorContext[];
-  readonly outcomes: { seq: number; answer: unknown; error: PlatformError | undefined; pendingId: string | undefined }[];
+  readonly outcomes: Outcome[];
   rows: HistoryRow[];
+  /** Measurements that are counted when it is committed. */
+  readonly counts: Counts | undefined;
+}
+
+/** Tenant -> stored measurements. */
+type Counts = Map<number, number>;
+
+interface Outcome {
+  readonly seq: number;
+  readonly answer: unknown;
+  readonly error: PlatformError | undefined;
+  readonly pendingId: string | undefined;
+  /** The command whose follow-ups the answer waits for: an earlier copy of this one, if there is. */
+  readonly handledSeq: number;
 }
 
 interface Delivery { readonly command: JournalCommand; readonly group: Group }
+
+export interface UsageCount {
+  count(tenant: number, counter: 'measurements_created'): void;
+  changed(notification: Pick<Notification, 'tenant' | 'area' | 'action'>): void;
+}
+
+/** A group whose commands are all decided. */
+export interface DecidedGroup {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** May not be kept after the call, unless the records were given to `handleGroup` for good. */
+  readonly records: Buffer;
+  readonly rows: readonly HistoryRow[];
+  readonly isReplay: boolean;
+}
+
+/** What is different where the system is that of one shard among others. */
+export interface ShardRole {
+  readonly shard: number;
+  /** Whether the actor is of this shard. */
+  readonly isOwn: (collection: Collection, tenant: number, id: string) => boolean;
+  /** The entry of another shard's `pending`, as committed. */
+  readonly pendingOf: (shard: number, pendingId: string) => string | undefined | Promise<string | undefined>;
+  /** The outcome of a command, once its state is committed and its follow-ups are handled. */
+  readonly onOutcome: (gateway: string, seq: number, answer: unknown, error: PlatformError | undefined) => void;
+}
 
 export interface ActorSystemOptions {
   readonly documents: Documents;
@@ -50,14 +98,28 @@ export interface ActorSystemOptions {
   readonly onCommitFailed: (error: Error) => void;
   /** A user was changed or deleted: what was remembered about it is forgotten, before the change is answered. */
   readonly onUserChanged: (tenant: number, userName: string) => void;
+  /** Records of a tenant were changed: whoever keeps some in memory reads them again, before the change is answered. */
+  readonly onRecordsChanged: (tenant: number, changes: readonly RecordChange[]) => void;
+  /** Counts what was stored, for the statistics of the tenant. */
+  readonly usage?: UsageCount;
   /** A managed object was changed or deleted: gateways forget what they remember about it. */
   readonly onObjectChanged: (id: number) => void;
+  /** Told of each group, in order, once all of it is decided (at once, on a store that answers at once); before its commit. */
+  readonly onDecided?: (group: DecidedGroup) => void;
+  /** Absent where one system has all actors. */
+  readonly shard?: ShardRole;
+  /** A command is set aside because its handler failed, which is an error of the server: it has no effect and is answered `general/internal`. */
+  readonly onSetAside?: (command: JournalCommand, error: Error, reference: string) => void;
 }
 
 export class ActorSystem {
   /** State contains every command up to here, on disk: what is at or below it is not needed for recovery. */
   committedSeq = 0;
   commandsCount = 0;
+  /** Commands that were set aside. */
+  setAsideCount = 0;
+  /** Subscribers on this node were told of the measurements up to here before: a shard that is loaded anew does not tell them again. */
+  toldSeq = 0;
   readonly #options: ActorSystemOptions;
   readonly #state: StateView;
   readonly #mailboxes = new Map<string | number, Mailbox<Delivery>>();
@@ -69,13 +131,18 @@ export class ActorSystem {
   #passedCount = 0;
   #commits: Promise<void> = Promise.resolve();
   #commitsUnderWay = 0;
+  /** Of groups without commands since the last save of the position. */
+  #passedCounts: Counts | undefined;
   /** Last sequence of the newest group without commands. */
   #emptySeq = 0;
+  #isStopped = false;
+  #committedWaiters: (() => void)[] = [];
 
   constructor(options: ActorSystemOptions) {
     this.#options = options;
-    this.#state = new StateView(options.documents);
-    this.#followUps = new FollowUps(options);
+    this.#state = new StateView(options.documents, options.shard?.isOwn);
+    const remove = (ids: readonly string[]): void => this.#removePending(ids);
+    this.#followUps = new FollowUps({ append: options.append, log: options.log, shard: options.shard?.shard, remove });
   }
 
   /** Whoever appended the record `seq` wants its answer. */
@@ -89,44 +156,81 @@ export class ActorSystem {
 
   /**
    * Handles a durable group. JSON commands go to their actors, measurements to their subscribers.
+   * @param records may change after the call where one system has all actors; the system of a shard keeps them.
    * @param replayThrough only in recovery, before anything new is appended: commands up to here are in the state already.
-   * @returns rows that were decided at once (all of them, on a store that answers at once).
+   * @param gateway the node that appended it.
+   * @returns the sequence of its last record.
    */
-  handleGroup(firstSeq: number, records: Buffer, replayThrough?: number): { lastSeq: number; rows: readonly HistoryRow[] } {
+  handleGroup(firstSeq: number, records: Buffer, replayThrough?: number, gateway = ''): number {
     const commands: JournalCommand[] = [];
+    const counts: Counts | undefined = this.#options.shard && this.#options.usage && new Map<number, number>();
     let seq = firstSeq;
     for (let at = 0; at < records.length; seq += 1) {
       const kind = records[at + 5];
       if (kind === COMMAND.MEASUREMENT) {
-        if (replayThrough === undefined) this.#notifyMeasurement(records, at);
+        if (replayThrough === undefined) {
+          if (isStored(records[at + 6] as ProcessingMode)) this.#countMeasurement(records.readUInt32LE(at + 8), counts);
+          if (seq > this.toldSeq) this.#notifyMeasurement(records, at);
+        }
       } else if (replayThrough === undefined || seq > replayThrough) {
         commands.push(decodeCommand(records, at, seq));
       }
       at += records.readUInt32LE(at);
     }
     const lastSeq = seq - 1;
+    const isReplay = replayThrough !== undefined;
     if (commands.length === 0 && this.#groups.length === 0) {
-      this.#passedGroup(lastSeq);
-      return { lastSeq, rows: [] };
+      this.#passedGroup(lastSeq, counts);
+      this.#options.onDecided?.({ firstSeq, lastSeq, records, rows: [], isReplay });
+      return lastSeq;
     }
-    const group: Group = { lastSeq, isReplay: replayThrough !== undefined, outstanding: commands.length, contexts: [], outcomes: [], rows: [] };
+    const group: Group = { firstSeq, lastSeq, records, gateway, isReplay, outstanding: commands.length, contexts: [], outcomes: [], rows: [], counts };
     this.#groups.push(group);
     this.#current = group;
+    this.#state.prefetch(documentsOf(commands));
     for (const command of commands) this.#deliver(command, group);
     this.#current = undefined;
     this.#commitFinished();
-    return { lastSeq, rows: group.rows };
+    // Still under way: the caller's buffer is about to be used again.
+    if (this.#groups.includes(group) && !this.#options.shard) group.records = this.#options.onDecided ? Buffer.from(records) : EMPTY;
+    return lastSeq;
   }
 
   /** A group without commands changes no state; the position is saved now and then, so that a restart need not read them all. */
-  #passedGroup(lastSeq: number): void {
+  #passedGroup(lastSeq: number, counts: Counts | undefined): void {
     // The state contains it as soon as what is under way is on disk: the journal may be trimmed.
     this.#emptySeq = lastSeq;
     if (this.#commitsUnderWay === 0) this.committedSeq = lastSeq;
     this.#passedCount += 1;
-    if (this.#passedCount < PASSED_GROUPS_MAX) return;
+    if (counts) this.#passedCounts = merged(this.#passedCounts, counts);
+    if (this.#passedCount >= (this.#options.shard ? SHARD_PASSED_GROUPS_MAX : PASSED_GROUPS_MAX)) this.savePassed();
+  }
+
+  /** Saves the position behind groups without commands, if there are any since the last save: what is behind it is not handled again. */
+  savePassed(): void {
+    if (this.#passedCount === 0 || this.#isStopped) return;
+    const counts = this.#takePassed();
+    this.#options.documents.commit([], this.#emptySeq).then(
+      () => { if (counts) this.#count(counts); },
+      (error: Error) => { this.#options.onCommitFailed(error); },
+    );
+  }
+
+  #takePassed(): Counts | undefined {
+    const counts = this.#passedCounts;
     this.#passedCount = 0;
-    this.#options.documents.commit([], lastSeq).catch((error: Error) => { this.#options.onCommitFailed(error); });
+    this.#passedCounts = undefined;
+    return counts;
+  }
+
+  /** On a shard once the group is committed: whoever takes the shard over handles it again, and counts it, if it is not. */
+  #countMeasurement(tenant: number, counts: Counts | undefined): void {
+    if (counts) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
+    else this.#options.usage?.count(tenant, 'measurements_created');
+  }
+
+  #count(counts: Counts): void {
+    for (const [tenant, count] of counts) for (let counted = 0; counted < count; counted += 1) this.#options.usage?.count(tenant, 'measurements_created');
   }
 
   /** Rows of commands with a sequence in (after, through] whose outbox entry may not be on disk yet. */
@@ -149,6 +253,25 @@ export class ActorSystem {
     await this.#commits;
   }
 
+  /** Groups that are not committed yet. */
+  get underWayCount(): number { return this.#groups.length + this.#commitsUnderWay; }
+
+  /** Resolves when at most `count` groups are under way, or when the system has been stopped. */
+  async whenBelow(count: number): Promise<void> {
+    while (this.underWayCount > count && !this.#isStopped) await new Promise<void>((resolve) => { this.#committedWaiters.push(resolve); });
+  }
+
+  /** Nothing is handled, sent or answered any more; commits under way may still take effect. The documents see to it that later ones do not. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#followUps.stop();
+    this.#wakeWaiters();
+  }
+
+  #wakeWaiters(): void {
+    for (const resolve of this.#committedWaiters.splice(0)) resolve();
+  }
+
   get mailboxCount(): number { return this.#mailboxes.size; }
   get pendingCount(): number { return this.#followUps.count; }
 
@@ -163,38 +286,81 @@ export class ActorSystem {
   }
 
   #handle(command: JournalCommand, group: Group): void {
-    this.commandsCount += 1;
+    if (this.#isStopped) return;
+    this.#state.begin(command.seq);
     const context = new ActorContext(command, this.#state);
     let answer: unknown;
     let error: PlatformError | undefined;
     try {
-      if (command.pendingId !== undefined && !this.#state.get('pending', 0, command.pendingId)) {
-        // Sent twice by a resume after a crash: its first handling removed the entry.
-        group.outcomes.push({ seq: command.seq, answer: undefined, error: undefined, pendingId: undefined });
-        this.#handled(group);
+      const handledSeq = command.pendingId === undefined ? undefined : this.#handledBefore(command.pendingId);
+      if (handledSeq !== undefined) {
+        group.outcomes.push({ seq: command.seq, answer: undefined, error: undefined, pendingId: undefined, handledSeq });
+        this.#handled(command, group);
         return;
       }
       const handler = HANDLERS[command.kind] as ((context: ActorContext, body: object) => unknown) | undefined;
       if (!handler) throw new Error(`no actor takes command ${command.kind}`);
       answer = handler(context, command.body);
     } catch (thrown) {
-      if (thrown instanceof NotLoaded) throw thrown;
-      if (!(thrown instanceof PlatformError)) throw thrown;
-      error = thrown;
+      if (thrown instanceof NotLoaded || thrown instanceof StoreFailed) throw thrown;
+      error = thrown instanceof PlatformError ? thrown : this.#setAside(command, thrown as Error);
     }
     const effective = error ? new ActorContext(command, this.#state) : context;
-    if (command.pendingId !== undefined) effective.changes.push({ collection: 'pending', tenant: 0, id: command.pendingId, value: undefined });
+    if (command.pendingId !== undefined) effective.changes.push(this.#handledChange(command, command.pendingId));
     effective.followUps.forEach((followUp, index) => {
       effective.changes.push(this.#followUps.entry(command, followUp, index));
     });
     this.#state.apply(effective.changes, group.lastSeq);
     group.contexts.push(effective);
     group.rows.push(...effective.rows);
-    group.outcomes.push({ seq: command.seq, answer, error, pendingId: command.pendingId });
-    this.#handled(group);
+    group.outcomes.push({ seq: command.seq, answer, error, pendingId: command.pendingId, handledSeq: command.seq });
+    this.#handled(command, group);
   }
 
-  #handled(group: Group): void {
+  /** Whoever handled it again, after a restart or a take-over, would come to the same end: it must not hold up what is behind it. */
+  #setAside(command: JournalCommand, error: Error): PlatformError {
+    const { seq, shard, kind, tenant, key } = command;
+    const reference = `${shard}-${seq}`;
+    this.setAsideCount += 1;
+    this.#options.log.error({ err: error, reference, seq, shard, kind, tenant, key, position: this.committedSeq },
+      'a command could not be handled, which is an error of the server; it is set aside and has no effect');
+    this.#options.onSetAside?.(command, error, reference);
+    return new PlatformError('general/internal', { reference });
+  }
+
+  #isForeign(pendingId: string): boolean {
+    const shard = shardOfPending(pendingId);
+    return shard !== undefined && shard !== this.#options.shard?.shard;
+  }
+
+  /**
+   * The sequence under which a follow-up was handled before (0: nobody knows any more), undefined when it was not. One that another shard
+   * sent is new when it has no marker, looked for first, and still stands in that shard's `pending`: its marker goes after its entry.
+   */
+  #handledBefore(pendingId: string): number | undefined {
+    // Sent twice by a resume after a crash: its first handling removed the entry.
+    if (!this.#isForeign(pendingId)) return this.#state.get('pending', 0, pendingId) === undefined ? 0 : undefined;
+    const marker = this.#state.get('meta', 0, HANDLED_PREFIX + pendingId);
+    if (marker !== undefined) return Number(marker);
+    const shard = shardOfPending(pendingId) as number;
+    const entry = this.#state.foreign(`pending of ${pendingId}`, () => this.#options.shard?.pendingOf(shard, pendingId));
+    return entry === undefined ? 0 : undefined;
+  }
+
+  #handledChange(command: JournalCommand, pendingId: string): DocumentChange {
+    if (!this.#isForeign(pendingId)) return { collection: 'pending', tenant: 0, id: pendingId, value: undefined };
+    return { collection: 'meta', tenant: 0, id: HANDLED_PREFIX + pendingId, value: String(command.seq) };
+  }
+
+  /** Another shard has handled what this one sent. What a crash leaves is sent again, and found to be handled. */
+  #removePending(pendingIds: readonly string[]): void {
+    this.#options.documents.commit(pendingIds.map((id) => ({ collection: 'pending' as const, tenant: 0, id, value: undefined })), undefined)
+      .catch((error: Error) => { if (!this.#isStopped) this.#options.onCommitFailed(error); });
+  }
+
+  #handled(command: JournalCommand, group: Group): void {
+    this.commandsCount += 1;
+    this.#state.end(command.seq);
     group.outstanding -= 1;
     if (group.outstanding === 0 && group !== this.#current) this.#commitFinished();
   }
@@ -209,9 +375,14 @@ export class ActorSystem {
         this.#uncommittedRows.set(group.lastSeq, group.rows);
         changes.push({ collection: 'meta', tenant: 0, id: outboxKey(group.lastSeq), value: JSON.stringify(group.rows) });
       }
+      this.#options.onDecided?.(group);
       this.#commitsUnderWay += 1;
+      const passed = this.#takePassed();
       const commit = this.#options.documents.commit(changes, group.lastSeq).then(
-        () => { this.#committed(group, changes); },
+        () => {
+          for (const counts of [passed, group.counts]) if (counts) this.#count(counts);
+          this.#committed(group, changes);
+        },
         (error: Error) => { this.#options.onCommitFailed(error); },
       );
       this.#commits = this.#commits.then(() => commit);
@@ -220,6 +391,7 @@ export class ActorSystem {
 
   #committed(group: Group, changes: readonly DocumentChange[]): void {
     this.#commitsUnderWay -= 1;
+    if (this.#isStopped) return;
     this.committedSeq = this.#commitsUnderWay === 0 && this.#groups.length === 0 ? Math.max(group.lastSeq, this.#emptySeq) : group.lastSeq;
     this.#state.committed(changes, group.lastSeq);
     this.#uncommittedRows.delete(group.lastSeq);
@@ -228,16 +400,22 @@ export class ActorSystem {
       const { kind, key, tenant, body } = context.command;
       if (typeof key === 'number' && (kind === COMMAND.MANAGED_OBJECT_UPDATE || kind === COMMAND.MANAGED_OBJECT_DELETE)) this.#options.onObjectChanged(key);
       if (kind === COMMAND.USER_PUT || kind === COMMAND.USER_DELETE) this.#options.onUserChanged(tenant, (body as { userName: string }).userName);
+      // One that was refused has none.
+      if (kind === COMMAND.RECORDS_CHANGE && context.changes.length > 0) this.#options.onRecordsChanged(tenant, (body as RecordsChange).changes);
+      if (isStored(context.command.mode)) for (const notification of context.notifications) this.#options.usage?.changed(notification);
       if (!isNotified(context.command.mode)) continue;
       for (const notification of context.notifications) this.#options.bus.publish(notification);
     }
-    for (const { seq, answer, error, pendingId } of group.outcomes) {
+    for (const { seq, answer, error, pendingId, handledSeq } of group.outcomes) {
       if (error && pendingId !== undefined) this.#options.log.warn({ seq, code: error.code, error: error.message }, 'a follow-up command was refused');
-      this.#followUps.whenDone(seq, pendingId, () => this.#answer(seq, answer, error));
+      this.#followUps.whenDone(handledSeq, pendingId, () => this.#answer(group.gateway, seq, answer, error));
     }
+    if (this.#committedWaiters.length > 0) this.#wakeWaiters();
   }
 
-  #answer(seq: number, answer: unknown, error: PlatformError | undefined): void {
+  #answer(gateway: string, seq: number, answer: unknown, error: PlatformError | undefined): void {
+    if (this.#isStopped) return;
+    this.#options.shard?.onOutcome(gateway, seq, answer, error);
     const reply = this.#replies.get(seq);
     if (!reply) return;
     this.#replies.delete(seq);
@@ -254,4 +432,10 @@ export class ActorSystem {
       tenant, area: 'measurements', source: String(measurement.source), action: 'CREATE', text: () => (text ??= entityText(measurement)),
     });
   }
+}
+
+function merged(into: Counts | undefined, counts: Counts): Counts {
+  if (!into) return counts;
+  for (const [tenant, count] of counts) into.set(tenant, (into.get(tenant) ?? 0) + count);
+  return into;
 }

@@ -1,11 +1,15 @@
 /** Alarms of a source: de-duplication by type while one is open (document 1, Alarm status; document 4 section 5.4). */
-import type { AlarmCreate, AlarmOfTypeUpdate, AlarmUpdate, EntityDelete } from '../model/command.ts';
+import { isOpenStatus } from '../model/alarm.ts';
+import type { AlarmCreate, AlarmOfTypeUpdate, AlarmUpdate, AuditEntry, EntityDelete } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { isStored } from '../model/processing-mode.ts';
 import type { ActorContext } from './context.ts';
+import { countAlarm } from './alarm-counters.ts';
+import { isInMaintenance, mappingOf } from './alarm-rules.ts';
+import { changesBetween, describeChanges } from './audit.ts';
 import { requireSource } from './managed-object.ts';
 import { deletedRow, entityRow } from './rows.ts';
 
@@ -25,20 +29,30 @@ function setOpen(context: ActorContext, key: string, id: string, isOpen: boolean
   else context.remove('openAlarm', key);
 }
 
-export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: string } {
+/** What changes with everything, or is kept by the server: no change of its own in the audit log. */
+const NOT_AUDITED: ReadonlySet<string> = new Set(['lastUpdated', 'count', 'time', 'firstOccurrenceTime', 'firstOccurenceTime']);
+
+/** @returns the alarm; `isSuppressed`: nothing was stored, and it has no id. */
+export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: string; isSuppressed?: boolean } {
   const { command } = context;
   const source = requireSource(context, 'alarm');
+  const mapping = mappingOf(context, body.type);
+  if (mapping?.isSuppressed || isInMaintenance(context, source)) {
+    return { doc: joinMembers(parseMembers(body.doc).set('source', `{"id":"${source}"}`)), isSuppressed: true };
+  }
   const [openId] = openIds(context, openKey(source, body.type));
   if (openId !== undefined && isStored(command.mode)) return repeat(context, openId, body);
   const time = JSON.stringify(formatTime(command.receivedAt));
   const sent = parseMembers(body.doc);
   for (const name of SERVER_KEPT) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
-  members.set('severity', JSON.stringify(body.severity));
+  members.set('severity', JSON.stringify(mapping?.severity ?? body.severity));
+  if (mapping?.text !== undefined) members.set('text', JSON.stringify(mapping.text));
   members.set('status', JSON.stringify(body.status));
   members.set('count', '1');
   members.set('creationTime', time);
   members.set('lastUpdated', time);
+  if (isStored(command.mode)) audit(context, body, members, 'Alarm raised', { text: `Alarm raised: ${stringMember(members, 'text') ?? ''}` });
   return { doc: write(context, body.id, members, 'CREATE') };
 }
 
@@ -52,7 +66,16 @@ function repeat(context: ActorContext, id: string, body: AlarmCreate): { doc: st
   members.set('firstOccurrenceTime', first);
   members.set('firstOccurenceTime', first);
   members.set('lastUpdated', JSON.stringify(formatTime(context.command.receivedAt)));
-  return { doc: write(context, id, members, 'UPDATE') };
+  return { doc: write(context, id, members, 'UPDATE', members) };
+}
+
+/** Who did what to the alarm: its history (document 1, Alarms rule 4). Repeats are none (Alarm status). */
+function audit(context: ActorContext, by: { readonly id: string; readonly user: string; readonly application?: string }, members: Members,
+  activity: string, entry: Pick<AuditEntry, 'text' | 'changes'>): void {
+  context.audit({
+    type: 'Alarm', activity, ...entry, user: by.user, severity: stringMember(members, 'severity') ?? 'INFORMATION', source: by.id,
+    ...(by.application === undefined ? {} : { application: by.application }),
+  });
 }
 
 function load(context: ActorContext, id: string): Members {
@@ -61,28 +84,39 @@ function load(context: ActorContext, id: string): Members {
   return splitMembers(text);
 }
 
-function write(context: ActorContext, id: string, members: Members, action: 'CREATE' | 'UPDATE'): string {
+/** @param before the alarm until now. */
+function write(context: ActorContext, id: string, members: Members, action: 'CREATE' | 'UPDATE', before?: Members): string {
   const { command } = context;
   const source = String(command.key);
   const text = joinMembers(members);
   if (isStored(command.mode)) {
     const key = openKey(source, stringMember(members, 'type') ?? '');
-    setOpen(context, key, id, stringMember(members, 'status') !== 'CLEARED');
+    countAlarm(context, source, before, members);
+    setOpen(context, key, id, isOpenStatus(stringMember(members, 'status') ?? 'ACTIVE'));
     context.put('alarm', id, text);
     context.row(entityRow(command, 'alarms', { id, source: Number(source), members }));
   }
-  context.notify('alarms', source, action, text);
+  context.notify('alarms', source, action, action === 'UPDATE' ? updateText(members) : text);
   return text;
 }
+
+/** Updates also say whether they are about the first occurrence (document 1, Events). */
+const updateText = (members: Members): string =>
+  joinMembers([...members, ['firstOccurrence', String(Number(members.get('count') ?? 1) <= 1)]]);
 
 export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: string } {
   const members = load(context, body.id);
   // A PUT whose body equals the stored data changes nothing and notifies nobody (document 1, Alarms rule 4).
   const changes = parseMembers(body.doc);
   for (const name of SERVER_KEPT) changes.delete(name);
+  const before = new Map(members);
   if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
   members.set('lastUpdated', JSON.stringify(formatTime(context.command.receivedAt)));
-  return { doc: write(context, body.id, members, 'UPDATE') };
+  if (isStored(context.command.mode)) {
+    const changed = changesBetween(before, members, NOT_AUDITED);
+    audit(context, body, members, 'Alarm updated', { text: `Alarm updated: ${describeChanges(changed)}`, changes: changed });
+  }
+  return { doc: write(context, body.id, members, 'UPDATE', before) };
 }
 
 /** SmartREST 305 and 306. */
@@ -95,7 +129,9 @@ export function updateAlarmOfType(context: ActorContext, body: AlarmOfTypeUpdate
 
 export function deleteAlarm(context: ActorContext, body: EntityDelete): undefined {
   const members = load(context, body.id);
+  if (body.onlyWhenOver === true && stringMember(members, 'status') !== 'CLEARED') return undefined;
   const source = String(context.command.key);
+  countAlarm(context, source, members, undefined);
   setOpen(context, openKey(source, stringMember(members, 'type') ?? ''), body.id, false);
   context.remove('alarm', body.id);
   context.row(deletedRow(context.command, 'alarms', body.id, Number(source), members));

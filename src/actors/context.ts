@@ -1,16 +1,26 @@
 /** What an actor's handler may do. Everything is collected and takes effect at once, when the handler has returned. */
-import type { Collection, Command, Notification } from '../model/command.ts';
+import type { AuditEntry, Collection, Command, Notification } from '../model/command.ts';
 import type { JournalCommand } from '../ingest/command-record.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { DocumentChange } from './documents.ts';
+import { auditEntryRow } from './rows.ts';
 import type { StateView } from './state-view.ts';
 
 /** Ids of documents: below what LMDB takes as a key. */
 export const ID_BYTES_MAX = 1_800;
 
-/** A command that one actor sends to another. Tenant, mode and time are those of its cause. */
-export type FollowUp = Pick<Command, 'kind' | 'key' | 'body'>;
+/** Audit records that one command can write. */
+export const AUDITS_MAX = 16;
+
+/** Ids of the server's own audit records, beyond all that are given out: this bit, 6 bits of shard, 52 of sequence, 4 of the place in a command. */
+const AUDIT_ID_BIT = 1n << 62n;
+
+const auditId = ({ shard, seq }: JournalCommand, place: number): string =>
+  String(AUDIT_ID_BIT | (BigInt(shard) << 56n) | (BigInt(seq) << 4n) | BigInt(place));
+
+/** A command that one actor sends to another. Mode and time are those of its cause, the tenant too unless it is given. */
+export type FollowUp = Pick<Command, 'kind' | 'key' | 'body'> & { readonly tenant?: number };
 
 export class ActorContext {
   readonly command: JournalCommand;
@@ -19,6 +29,7 @@ export class ActorContext {
   readonly notifications: Notification[] = [];
   readonly followUps: FollowUp[] = [];
   readonly #state: StateView;
+  #auditsCount = 0;
 
   constructor(command: JournalCommand, state: StateView) {
     this.command = command;
@@ -55,6 +66,14 @@ export class ActorContext {
   /** A row of a mutable table (see rows.ts). */
   row(row: HistoryRow): void {
     this.rows.push(row);
+  }
+
+  /** Writes an entry of the server's own into the audit log. Its id and times are those of the command, so that a replay makes the same. */
+  audit(entry: AuditEntry): void {
+    if (this.#auditsCount >= AUDITS_MAX) throw new Error(`a command writes more than ${AUDITS_MAX} audit records`);
+    const id = auditId(this.command, this.#auditsCount);
+    this.#auditsCount += 1;
+    this.rows.push(auditEntryRow(this.command, id, entry));
   }
 
   /** Told to subscribers after the state is committed. */

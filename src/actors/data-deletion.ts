@@ -16,18 +16,22 @@ export interface DeletionCommands {
 export class DataDeletion {
   readonly #history: HistoryWriter;
   readonly #commands: DeletionCommands;
+  readonly #isBounded: boolean;
 
-  constructor(options: { history: HistoryWriter; commands: DeletionCommands }) {
+  /** @param options.isBounded rows of what came after the command may be in the history when it runs (cluster). */
+  constructor(options: { history: HistoryWriter; commands: DeletionCommands; isBounded?: boolean }) {
     this.#history = options.history;
     this.#commands = options.commands;
+    this.#isBounded = options.isBounded ?? false;
   }
 
   /** Runs when everything before the command is in the history. Repeatable: what is gone is passed over. */
   async run(command: JournalCommand): Promise<void> {
     const { table, filter } = command.body as DataDelete;
     if (table === 'measurements') throw new Error('measurements are deleted by the history store');
+    const before = this.#isBounded ? { seq: command.seq, time: command.receivedAt } : undefined;
     for (let afterId = 0; ;) {
-      const found = await this.#history.select(command.tenant, table, filter, afterId);
+      const found = await this.#history.select(command.tenant, table, filter, afterId, before);
       if (found.length === 0) return;
       await Promise.all(found.map(({ id, source }) => this.#commands.requestBeyondBound({
         kind: KINDS[table], tenant: command.tenant, key: source, mode: 0, receivedAt: command.receivedAt, body: { id: String(id) },

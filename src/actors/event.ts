@@ -1,6 +1,6 @@
 /** Events of a source (document 1, Event; document 4 section 5.5). */
 import { COMMAND } from '../model/command.ts';
-import type { EntityDelete, EntityUpdate, EventCreate } from '../model/command.ts';
+import type { EntityDelete, EntityUpdate, EventBinaryChange, EventCreate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../model/json-document.ts';
@@ -46,19 +46,37 @@ export function updateEvent(context: ActorContext, body: EntityUpdate): { doc: s
   const changes = parseMembers(body.doc);
   for (const name of SERVER_KEPT) changes.delete(name);
   if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
+  return { doc: writeChanged(context, body.id, members, isStored(command.mode)) };
+}
+
+function writeChanged(context: ActorContext, id: string, members: Members, mayStore: boolean): string {
+  const { command } = context;
   members.set('lastUpdated', JSON.stringify(formatTime(command.receivedAt)));
   const text = joinMembers(members);
-  if (isStored(command.mode)) {
-    context.put('event', body.id, text);
-    context.row(entityRow(command, 'events', { id: body.id, source: Number(command.key), members }));
+  if (mayStore) {
+    context.put('event', id, text);
+    context.row(entityRow(command, 'events', { id, source: Number(command.key), members }));
   }
   context.notify('events', String(command.key), 'UPDATE', text);
-  return { doc: text };
+  return text;
+}
+
+/** Attaches, replaces or removes the binary, unless somebody else was faster. Always stored: the content is. */
+export function changeEventBinary(context: ActorContext, body: EventBinaryChange): { doc: string } {
+  const { id, expected, value } = body;
+  const members = load(context, id);
+  if (context.get('eventBinary', id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection: 'binary of event', id });
+  if (value === undefined) context.remove('eventBinary', id);
+  else context.put('eventBinary', id, value);
+  mergeMembers(members, parseMembers(body.marks));
+  return { doc: writeChanged(context, id, members, true) };
 }
 
 export function deleteEvent(context: ActorContext, body: EntityDelete): undefined {
   const members = load(context, body.id);
   context.remove('event', body.id);
+  // Its content is removed by the sweep.
+  if (context.get('eventBinary', body.id) !== undefined) context.remove('eventBinary', body.id);
   context.row(deletedRow(context.command, 'events', body.id, Number(context.command.key), members));
   context.notify('events', String(context.command.key), 'DELETE', JSON.stringify(body.id));
   return undefined;

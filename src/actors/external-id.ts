@@ -1,6 +1,6 @@
 /** The actor of an external ID: to which managed object it is bound (document 1, External ID; document 4 section 5.10 and 7.5). */
 import { COMMAND } from '../model/command.ts';
-import type { DeviceEnsure, ExternalIdBind } from '../model/command.ts';
+import type { DeviceEnsureChecked, ExternalIdBind } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import { ID_BYTES_MAX } from './context.ts';
@@ -58,9 +58,6 @@ export function forgetExternalId(context: ActorContext, body: ExternalIdBind): u
   context.remove('externalIdsOf', `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`);
   return undefined;
 }
-
-/** `mayUpdate` is the object that the gateway has found the user to have the right to change. */
-export type DeviceEnsureChecked = DeviceEnsure & { readonly mayUpdate?: string };
 
 /** The gateway's check does not cover an object that was bound after it: then only the owner's, and one that is being created. */
 function mayUpdate(context: ActorContext, bound: string, body: DeviceEnsureChecked): boolean {

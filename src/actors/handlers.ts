@@ -2,13 +2,17 @@
 import { COMMAND } from '../model/command.ts';
 import type { CommandKind } from '../model/command.ts';
 import { createAlarm, deleteAlarm, updateAlarm, updateAlarmOfType } from './alarm.ts';
+import { setAvailability } from './availability.ts';
+import { issueDeviceCredentials } from './device-credentials.ts';
 import { addChild, addParent, removeChild, removeParent } from './child-links.ts';
 import type { Handler } from './context.ts';
-import { createEvent, deleteEvent, updateEvent } from './event.ts';
+import { changeEventBinary, createEvent, deleteEvent, updateEvent } from './event.ts';
 import { bindExternalId, ensureDevice, forgetExternalId, noteExternalId, unbindExternalId } from './external-id.ts';
 import { createManagedObject, deleteManagedObject, updateManagedObject } from './managed-object.ts';
 import { createOperation, deleteOperation, updateOperation } from './operation.ts';
-import { addSessionMessage, receivePacket, releasePacket, removeSession, removeSessionMessage, saveSession } from './session.ts';
+import { addSessionMessage, expireSession, receivePacket, releasePacket, removeSession, removeSessionMessage, saveSession } from './session.ts';
+import { createAuditRecord } from './audit.ts';
+import { changeRecords, removeDocuments } from './records.ts';
 import { deleteUser, putUser } from './user.ts';
 
 /** DATA_DELETE is the projector's: it is carried out in order with the inserts. */
@@ -18,6 +22,7 @@ export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
   [COMMAND.EVENT_CREATE]: createEvent,
   [COMMAND.EVENT_UPDATE]: updateEvent,
   [COMMAND.EVENT_DELETE]: deleteEvent,
+  [COMMAND.EVENT_BINARY_CHANGE]: changeEventBinary,
   [COMMAND.ALARM_CREATE]: createAlarm,
   [COMMAND.ALARM_UPDATE]: updateAlarm,
   [COMMAND.ALARM_DELETE]: deleteAlarm,
@@ -40,8 +45,14 @@ export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
   [COMMAND.DATA_DELETE]: acceptDataDelete,
   [COMMAND.USER_PUT]: putUser,
   [COMMAND.USER_DELETE]: deleteUser,
+  [COMMAND.DEVICE_CREDENTIALS_ISSUE]: issueDeviceCredentials,
+  [COMMAND.RECORDS_CHANGE]: changeRecords,
+  [COMMAND.DOCUMENTS_REMOVE]: removeDocuments,
+  [COMMAND.AUDIT_CREATE]: createAuditRecord,
+  [COMMAND.AVAILABILITY_SET]: setAvailability,
   [COMMAND.SESSION_SAVE]: saveSession,
   [COMMAND.SESSION_REMOVE]: removeSession,
+  [COMMAND.SESSION_EXPIRE]: expireSession,
   [COMMAND.SESSION_MESSAGE_ADD]: addSessionMessage,
   [COMMAND.SESSION_MESSAGE_REMOVE]: removeSessionMessage,
   [COMMAND.SESSION_RECEIVE]: receivePacket,

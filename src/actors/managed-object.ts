@@ -5,15 +5,20 @@ import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import { ALARMS_FRAGMENT, AVAILABILITY_FRAGMENTS } from '../model/availability.ts';
 import { isStored } from '../model/processing-mode.ts';
+import { followRequiredInterval } from './availability-state.ts';
 import type { ActorContext } from './context.ts';
 import { deletedRow, managedObjectRow } from './rows.ts';
 
 /** Members that clients cannot write: kept by the server or resources of their own (document 4 section 0.3). */
 const SERVER_KEPT = ['id', 'self', 'creationTime', 'lastUpdated', 'childDevices', 'childAssets', 'childAdditions', 'deviceParents', 'assetParents',
-  'additionParents'];
+  'additionParents', AVAILABILITY_FRAGMENTS.STATUS, AVAILABILITY_FRAGMENTS.CONNECTION, ALARMS_FRAGMENT];
 
 export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
+
+/** Members that describe the content of an object: changed with it only (document 4 section 2.6). */
+const OF_CONTENT = ['c8y_IsBinary', 'length', 'contentType'];
 
 const GROUP_TYPES: ReadonlySet<string | undefined> = new Set(['c8y_DeviceGroup', 'c8y_DeviceSubGroup']);
 const DEVICE_USER_PREFIX = 'device_';
@@ -77,7 +82,9 @@ export function createManagedObject(context: ActorContext, body: ManagedObjectCr
   const members: Members = new Map([['id', JSON.stringify(body.id)], ...sent, ['owner', owner], ['creationTime', time], ['lastUpdated', time]]);
   for (const [name, value] of members) if (value === 'null') members.delete(name);
   if (!isStored(context.command.mode)) return { doc: notifyOnly(context, body.id, members, 'CREATE') };
+  followRequiredInterval(context, body.id, members);
   const text = writeManagedObject(context, body.id, members, 'CREATE', []);
+  if (body.binary) context.put('binary', body.id, JSON.stringify(body.binary));
   if (body.parent) {
     const link = { kind: body.parent.kind, child: body.id, parent: body.parent.id };
     context.send({ kind: COMMAND.CHILD_ADD, key: Number(body.parent.id), body: link });
@@ -92,9 +99,12 @@ export function updateManagedObject(context: ActorContext, body: ManagedObjectUp
   for (const name of SERVER_KEPT) changes.delete(name);
   if (!body.mayChangeOwner) changes.delete('owner');
   if (body.onlyWhenAbsent) for (const name of members.keys()) changes.delete(name);
-  if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
+  if (body.binary) context.put('binary', id, JSON.stringify(body.binary));
+  else if (context.get('binary', id) !== undefined) for (const name of OF_CONTENT) changes.delete(name);
+  if (!mergeMembers(members, changes) && !body.binary) return { doc: joinMembers(members) };
   members.set('lastUpdated', JSON.stringify(formatTime(context.command.receivedAt)));
   if (!isStored(context.command.mode)) return { doc: notifyOnly(context, id, members, 'UPDATE') };
+  if (changes.has(AVAILABILITY_FRAGMENTS.REQUIRED)) followRequiredInterval(context, id, members);
   return { doc: writeManagedObject(context, id, members, 'UPDATE') };
 }
 
@@ -115,6 +125,8 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
   if (body.parent !== undefined && !isReached(context, id, body)) return undefined;
   const members = loadManagedObject(context, id);
   context.remove('managedObject', id);
+  // The content itself is left to the sweep.
+  for (const kept of ['binary', 'availability'] as const) if (context.get(kept, id) !== undefined) context.remove(kept, id);
   context.row(deletedRow(context.command, 'managed_objects', id, undefined, members));
   context.notify('managedobjects', id, 'DELETE', JSON.stringify(id));
   for (const entry of context.list('externalIdsOf', `${id}\n`)) {

@@ -1,12 +1,14 @@
 /** Operations of a device (document 1, Operation; document 4 sections 5.1 and 8.1). */
 import { COMMAND } from '../model/command.ts';
-import type { EntityDelete, OperationCreate, OperationUpdate } from '../model/command.ts';
+import type { AuditEntry, EntityDelete, OperationCreate, OperationUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
+import { fitFailureReason, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT } from '../model/operation.ts';
 import { operationResult } from '../model/operation-result.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { ancestorsOf } from './child-links.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { changesBetween, describeChanges } from './audit.ts';
 import type { ActorContext } from './context.ts';
 import { requireSource } from './managed-object.ts';
 import { deletedRow, entityRow } from './rows.ts';
@@ -14,9 +16,23 @@ import { deletedRow, entityRow } from './rows.ts';
 /** Both spellings of the marker (document 4 section 0.1). */
 const AGENT_MARKERS = ['com_platform_model_Agent', 'com_cumulocity_model_Agent'];
 
+/** Links by which a device or a service belongs to an agent: a group above it is none (document 1, Inventory rule 4). */
+const DEVICE_LINKS = ['childDevices', 'childAdditions'] as const;
+/** Objects looked at on the way up. */
+const ANCESTORS_MAX = 1_000;
+/** What changes with everything, or says nothing of its own in the audit log. */
+const NOT_AUDITED: ReadonlySet<string> = new Set(['lastUpdated']);
+
 /** The agents that an operation for `device` concerns: itself and its ancestors that carry the marker. */
 function agentsOf(context: ActorContext, device: string): string[] {
-  return [device, ...ancestorsOf(context, device)].filter((id) => {
+  const reached = new Set([device]);
+  for (const id of reached) {
+    for (const kind of DEVICE_LINKS) {
+      const prefix = `${id}\n${kind}\n`;
+      for (const parent of context.list('parents', prefix)) if (reached.size < ANCESTORS_MAX) reached.add(parent.id.slice(prefix.length));
+    }
+  }
+  return [...reached].filter((id) => {
     const text = context.get('managedObject', id);
     if (text === undefined) return false;
     const members = splitMembers(text);
@@ -26,18 +42,41 @@ function agentsOf(context: ActorContext, device: string): string[] {
 
 const openKey = (device: string, id: string): string => `${device}\n${id.padStart(16, '0')}`;
 
-/** Members of an operation that stay as they are. */
-const SERVER_KEPT = ['id', 'self', 'creationTime', 'deviceId', 'deviceName', 'deviceExternalIDs'];
-
 export function createOperation(context: ActorContext, body: OperationCreate): { doc: string } {
   const device = requireSource(context, 'devicecontrol');
+  // A bulk operation sends what it has planned again after a crash.
+  const existing = context.get('operation', body.id);
+  if (existing !== undefined) return { doc: existing };
   const agents = agentsOf(context, device);
-  if (agents.length === 0) throw new PlatformError('devicecontrol/no-agent', { id: device });
+  const noAgent = agents.length === 0 ? new PlatformError('devicecontrol/no-agent', { id: device }) : undefined;
+  if (noAgent !== undefined && body.isOfBulk !== true) throw noAgent;
   const sent = parseMembers(body.doc);
-  for (const name of ['id', 'self', 'status', 'creationTime', 'deviceId', 'deviceName', 'failureReason', 'deviceExternalIDs']) sent.delete(name);
+  for (const name of [...OPERATION_SERVER_KEPT, ...OPERATION_BEGINS_WITHOUT]) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['deviceId', JSON.stringify(device)], ['status', '"PENDING"'],
     ['creationTime', JSON.stringify(formatTime(context.command.receivedAt))], ...sent]);
+  if (noAgent !== undefined) {
+    members.set('status', '"FAILED"');
+    members.set('failureReason', JSON.stringify(noAgent.message));
+  }
+  if (context.command.mode === PROCESSING_MODE.TRANSIENT) {
+    const doc = joinMembers(members);
+    context.notify('operations', device, 'CREATE', doc);
+    return { doc };
+  }
+  audit(context, body.id, body, 'Operation created', { text: `Operation created: ${describe(members)}` });
   return { doc: write(context, body.id, members, 'CREATE', agents) };
+}
+
+/** `status='PENDING', description='Restart'` */
+function describe(members: Members): string {
+  return ['status', 'description'].map((name) => [name, stringMember(members, name)])
+    .filter(([, value]) => value !== undefined).map(([name, value]) => `${name}='${value}'`).join(', ');
+}
+
+/** Who did what to the operation (document 4 section 5.7). */
+function audit(context: ActorContext, id: string, by: Pick<OperationUpdate, 'user' | 'application'>, activity: string,
+  entry: Pick<AuditEntry, 'text' | 'changes'>): void {
+  context.audit({ type: 'Operation', activity, ...entry, user: by.user, source: id, ...(by.application === undefined ? {} : { application: by.application }) });
 }
 
 function load(context: ActorContext, id: string): Members {
@@ -51,7 +90,7 @@ function write(context: ActorContext, id: string, members: Members, action: 'CRE
   const text = joinMembers(members);
   const status = stringMember(members, 'status') ?? 'PENDING';
   context.put('operation', id, text);
-  if (status === 'PENDING' || status === 'EXECUTING') context.put('openOperation', openKey(device, id), status);
+  if (isOpenOperation(status)) context.put('openOperation', openKey(device, id), status);
   else context.remove('openOperation', openKey(device, id));
   context.row(entityRow(context.command, 'operations', { id, source: Number(device), members, agents }));
   context.notify('operations', device, action, text);
@@ -62,10 +101,17 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
   const device = String(context.command.key);
   let managedObjectDoc = body.managedObjectDoc;
   let last = '{}';
-  for (const id of body.id === undefined ? select(context, device, body) : [body.id]) {
+  const ids = body.id === undefined ? select(context, device, body) : [body.id];
+  if (ids.length > 1) {
+    // Each is a change of its own, with its own audit record.
+    for (const id of ids) context.send({ kind: COMMAND.OPERATION_UPDATE, key: Number(device), body: { id, doc: body.doc, user: body.user } });
+    return { doc: '{}' };
+  }
+  for (const id of ids) {
     const members = load(context, id);
+    const before = new Map(members);
     const changes = parseMembers(body.doc);
-    for (const name of SERVER_KEPT) changes.delete(name);
+    for (const name of OPERATION_SERVER_KEPT) changes.delete(name);
     const owner = stringMember(members, 'deviceId') ?? device;
     if (owner !== device) {
       // SmartREST 504 to 506 name an operation that may be a child's: its own actor decides.
@@ -77,9 +123,11 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
       for (const [name, value] of result.members) changes.set(name, value);
       managedObjectDoc = result.managedObjectDoc ?? managedObjectDoc;
     }
+    fitFailureReason(changes, members);
     last = joinMembers(members);
     if (!mergeMembers(members, changes)) continue;
-    if (stringMember(members, 'status') !== 'FAILED') members.delete('failureReason');
+    const changed = changesBetween(before, members, NOT_AUDITED);
+    audit(context, id, body, 'Operation updated', { text: `Operation updated: ${describeChanges(changed)}`, changes: changed });
     last = write(context, id, members, 'UPDATE', agentsOf(context, device));
   }
   if (managedObjectDoc !== undefined) {
@@ -104,6 +152,7 @@ function select(context: ActorContext, device: string, body: OperationUpdate): s
 
 export function deleteOperation(context: ActorContext, body: EntityDelete): undefined {
   const members = load(context, body.id);
+  if (body.onlyWhenOver === true && !['SUCCESSFUL', 'FAILED'].includes(stringMember(members, 'status') ?? '')) return undefined;
   const device = String(context.command.key);
   context.remove('operation', body.id);
   context.remove('openOperation', openKey(device, body.id));

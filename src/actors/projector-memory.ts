@@ -5,28 +5,34 @@ import { OUTBOX_PREFIX, outboxKey } from './actor-system.ts';
 import type { ActorSystem } from './actor-system.ts';
 import type { DocumentChange, Documents } from './documents.ts';
 
-const KEY = 'projector';
+export const PROGRESS_KEY = 'projector';
 const PAGE = 1_000;
 
-interface Saved { position: number; intent?: InsertIntent }
+interface Saved<Intent> { position: number; intent?: Intent }
 
-export class ProjectorMemory implements ProjectorProgress {
+/** What stands in a shard's documents about its projector. */
+export function parseProgress<Intent>(text: string | undefined): { position: number; intent: Intent | undefined } {
+  const saved = text === undefined ? { position: 0 } : JSON.parse(text) as Saved<Intent>;
+  return { position: saved.position, intent: saved.intent };
+}
+
+export class ProjectorMemory<Intent = InsertIntent> implements ProjectorProgress<Intent> {
   readonly #documents: Documents;
   readonly #actors: ActorSystem;
-  #saved: Saved = { position: 0 };
+  #saved: Saved<Intent> = { position: 0 };
 
   constructor(documents: Documents, actors: ActorSystem) {
     this.#documents = documents;
     this.#actors = actors;
   }
 
-  async load(): Promise<{ position: number; intent: InsertIntent | undefined }> {
-    const text = await this.#documents.get('meta', 0, KEY);
-    if (text !== undefined) this.#saved = JSON.parse(text) as Saved;
-    return { position: this.#saved.position, intent: this.#saved.intent };
+  async load(): Promise<{ position: number; intent: Intent | undefined }> {
+    const { position, intent } = parseProgress<Intent>(await this.#documents.get('meta', 0, PROGRESS_KEY));
+    this.#saved = intent === undefined ? { position } : { position, intent };
+    return { position, intent };
   }
 
-  async saveIntent(intent: InsertIntent): Promise<void> {
+  async saveIntent(intent: Intent): Promise<void> {
     this.#saved = { position: this.#saved.position, intent };
     await this.#save([]);
   }
@@ -61,6 +67,6 @@ export class ProjectorMemory implements ProjectorProgress {
   }
 
   async #save(changes: DocumentChange[]): Promise<void> {
-    await this.#documents.commit([...changes, { collection: 'meta', tenant: 0, id: KEY, value: JSON.stringify(this.#saved) }], undefined);
+    await this.#documents.commit([...changes, { collection: 'meta', tenant: 0, id: PROGRESS_KEY, value: JSON.stringify(this.#saved) }], undefined);
   }
 }

@@ -1,12 +1,13 @@
 /** Rows of the mutable tables (store/schema.ts) as JSON text, made from a document's members. */
 import type { HistoryRow } from '../ingest/history-writer.ts';
 import type { Members } from '../model/json-document.ts';
-import { joinMembers, stringMember } from '../model/json-document.ts';
-import { parseTime } from '../model/iso-time.ts';
+import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import type { AuditEntry } from '../model/command.ts';
+import { formatTime, parseTime } from '../model/iso-time.ts';
 import type { JournalCommand } from '../ingest/command-record.ts';
 
 /** Members that have columns of their own or are kept by the server: not fragments. */
-const NOT_FRAGMENTS: ReadonlySet<string> = new Set(['id', 'self', 'type', 'name', 'owner', 'creationTime', 'lastUpdated', 'source', 'time', 'text',
+export const NOT_FRAGMENTS: ReadonlySet<string> = new Set(['id', 'self', 'type', 'name', 'owner', 'creationTime', 'lastUpdated', 'source', 'time', 'text',
   'status', 'severity', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'deviceId', 'deviceName', 'bulkOperationId', 'failureReason',
   'description']);
 
@@ -69,6 +70,31 @@ export function entityRow(command: JournalCommand, table: 'events' | 'alarms' | 
   return columns(command, table, {
     ...timed, status: stringMember(members, 'status') ?? '', severity: stringMember(members, 'severity') ?? '', count: Number(members.get('count') ?? 1),
   });
+}
+
+/** Row of an audit record. @param members of the entity, with `creationTime`. */
+export function auditRow(command: JournalCommand, id: string, members: Members): HistoryRow {
+  const source = stringMember(parsedSource(members), 'id') ?? '';
+  return columns(command, 'audits', {
+    // Those of the server's own are beyond what a number holds.
+    id, source, type: stringMember(members, 'type') ?? '', time: memberTime(members, 'time', command.receivedAt),
+    creation_time: memberTime(members, 'creationTime', command.receivedAt), user: stringMember(members, 'user') ?? '',
+    application: stringMember(members, 'application') ?? '', doc: joinMembers(members), deleted: 0,
+  });
+}
+
+function parsedSource(members: Members): Members {
+  const text = members.get('source');
+  return text?.startsWith('{') ? splitMembers(text) : new Map();
+}
+
+/** Row of an entry of the server's own. */
+export function auditEntryRow(command: JournalCommand, id: string, entry: AuditEntry): HistoryRow {
+  const now = formatTime(command.receivedAt);
+  const { source, ...others } = entry;
+  const about = source === undefined ? {} : { source: { id: source } };
+  const document = { ...others, severity: entry.severity ?? 'INFORMATION', time: now, creationTime: now, ...about };
+  return auditRow(command, id, splitMembers(JSON.stringify(document)));
 }
 
 /**

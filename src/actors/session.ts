@@ -1,5 +1,6 @@
 /** Durable state of an MQTT session (issue: sessions survive a restart, QoS 2 is exactly once). The actor's key is the session. */
-import type { SessionItem, SessionMessage, SessionSave } from '../model/command.ts';
+import type { SessionExpire, SessionItem, SessionMessage, SessionSave } from '../model/command.ts';
+import { isSessionOver } from '../model/session-expiry.ts';
 import type { ActorContext } from './context.ts';
 
 /** As stored in the collection `session`; messages are in `sessionMessage` under `<session>\n<id, 16 digits>`. */
@@ -37,6 +38,18 @@ export function removeSession(context: ActorContext, body: { session: string }):
     if (entry.id.length === length) context.remove('sessionMessage', entry.id);
   }
   return undefined;
+}
+
+/** Of a session without a connection. */
+export function expireSession(context: ActorContext, body: SessionExpire): { isRemoved: boolean } {
+  const text = context.get('session', body.session);
+  if (text === undefined) return { isRemoved: false };
+  const stored = JSON.parse(text) as SessionState;
+  const state = stored.disconnectedAt === 0 ? { ...stored, disconnectedAt: body.lostAt } : stored;
+  const isRemoved = isSessionOver(state, context.command.receivedAt);
+  if (isRemoved) removeSession(context, body);
+  else if (state !== stored) save(context, body.session, state);
+  return { isRemoved };
 }
 
 export function addSessionMessage(context: ActorContext, body: SessionMessage): undefined {

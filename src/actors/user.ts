@@ -1,5 +1,5 @@
-/** Users, kept by the tenant's actor (document 4 section 3.1). */
-import type { UserPut } from '../model/command.ts';
+/** Users, kept by the tenant's actor (document 4 section 3.1), with what belongs to them: memberships, the alias, inventory assignments. */
+import type { AuditEntry, UserDelete, UserPut } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { parseMembers } from '../model/json-document.ts';
 import type { ActorContext } from './context.ts';
@@ -7,24 +7,86 @@ import type { ActorContext } from './context.ts';
 /** A user as stored in the collection `user`. */
 export interface StoredUser {
   readonly userName: string;
-  /** See model/password.ts. */
+  /** See model/password.ts; '' until one is set by a link in a mail. */
   readonly password: string;
   readonly roles: readonly string[];
   readonly enabled: boolean;
-  /** Further members as sent (names, e-mail, customProperties). */
+  /** Further members as sent (names, e-mail, customProperties, devicePermissions). */
   readonly doc: string;
+  /** Ids of groups; those of deleted groups may be left, ids are never reused. */
+  readonly groups?: readonly number[];
+  readonly alias?: string;
+  readonly passwordStrength?: string;
+  /** ms since 1970. */
+  readonly lastPasswordChange?: number;
+  readonly shouldResetPassword?: boolean;
+  /** Tokens carry it: another number is one of before. Of the command that changed it, so that a user made again has another. */
+  readonly tokenGeneration?: number;
 }
 
+/** More groups of one user are refused: their roles are read with each login. */
+export const GROUPS_OF_USER_MAX = 200;
+const ALIASES = 'userAlias';
+const MEMBERS = 'groupMember';
+
+export const memberKey = (group: number, userName: string): string => `${group}\n${userName}`;
+
 export function putUser(context: ActorContext, body: UserPut): { doc: string } {
-  const text = context.get('user', body.userName);
-  if (text !== undefined && body.mustBeNew) throw new PlatformError('users/duplicate', { id: body.userName });
+  const { userName } = body;
+  const text = context.get('user', userName);
+  const isNew = text === undefined;
+  if (!isNew && body.mustBeNew) throw new PlatformError('users/duplicate', { id: userName });
+  if (isNew && body.mustExist) throw new PlatformError('users/not-found', { id: userName });
+  // A name to log in with means one user.
+  if (isNew && context.get(ALIASES, userName) !== undefined) throw new PlatformError('users/alias-duplicate', { id: userName });
   const old = text === undefined ? undefined : JSON.parse(text) as StoredUser;
+  const enabled = body.enabled ?? old?.enabled ?? true;
+  const endsTokens = isNew || body.endsTokens === true || body.password !== undefined || (!enabled && old?.enabled === true);
+  const alias = changedAlias(context, userName, old?.alias, body.alias);
   const user: StoredUser = {
-    userName: body.userName, password: body.password ?? old?.password ?? '', roles: body.roles ?? old?.roles ?? [],
-    enabled: body.enabled ?? old?.enabled ?? true, doc: mergeDocuments(old?.doc ?? '{}', body.doc ?? '{}'),
+    ...old, userName, password: body.password ?? old?.password ?? '', enabled, doc: mergeDocuments(old?.doc ?? '{}', body.doc ?? '{}'),
+    roles: changedList(body.roles ?? old?.roles ?? [], body.addRoles, body.removeRoles),
+    groups: changedGroups(context, old?.groups ?? [], body), alias,
+    passwordStrength: body.password === undefined ? old?.passwordStrength : body.passwordStrength,
+    lastPasswordChange: body.password === undefined ? old?.lastPasswordChange : context.command.receivedAt,
+    shouldResetPassword: body.shouldResetPassword ?? (body.password === undefined ? old?.shouldResetPassword : false),
+    tokenGeneration: endsTokens ? context.command.seq : old?.tokenGeneration ?? 0,
   };
-  context.put('user', body.userName, JSON.stringify(user));
+  context.put('user', userName, JSON.stringify(user));
+  if (body.by !== undefined) context.audit(auditOf(userName, isNew ? 'User created' : 'User updated', body.by, rightChanges(old, user)));
   return { doc: user.doc };
+}
+
+function changedList<Value>(list: readonly Value[], added: readonly Value[] = [], removed: readonly Value[] = []): Value[] {
+  return [...new Set([...list, ...added])].filter((value) => !removed.includes(value));
+}
+
+/** @throws PlatformError `groups/not-found`, or 422 for too many. */
+function changedGroups(context: ActorContext, old: readonly number[], body: UserPut): number[] {
+  const groups = changedList(old, body.addGroups, body.removeGroups);
+  for (const group of groups) {
+    if (old.includes(group)) continue;
+    if (context.get('group', String(group)) === undefined) throw new PlatformError('groups/not-found', { id: group });
+    context.put(MEMBERS, memberKey(group, body.userName), '1');
+  }
+  for (const group of old) if (!groups.includes(group)) context.remove(MEMBERS, memberKey(group, body.userName));
+  if (groups.length > GROUPS_OF_USER_MAX && groups.length > old.length) {
+    const limit = `at most ${GROUPS_OF_USER_MAX} groups`;
+    throw new PlatformError('validation/invalid-field', { area: 'users', name: 'groups', value: groups.length, limit });
+  }
+  return groups;
+}
+
+/** @throws PlatformError 409 when it is a name or an alias of another user. */
+function changedAlias(context: ActorContext, userName: string, old: string | undefined, sent: string | undefined): string | undefined {
+  if (sent === undefined || sent === old) return old;
+  if (sent !== '') {
+    const isTaken = context.get(ALIASES, sent) !== undefined || context.get('user', sent) !== undefined || sent === userName;
+    if (isTaken) throw new PlatformError('users/alias-duplicate', { id: sent });
+    context.put(ALIASES, sent, JSON.stringify({ userName }));
+  }
+  if (old !== undefined) context.remove(ALIASES, old);
+  return sent === '' ? undefined : sent;
 }
 
 function mergeDocuments(old: string, sent: string): string {
@@ -36,8 +98,32 @@ function mergeDocuments(old: string, sent: string): string {
   return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
 }
 
-export function deleteUser(context: ActorContext, body: { userName: string }): undefined {
-  if (context.get('user', body.userName) === undefined) throw new PlatformError('users/not-found', { id: body.userName });
-  context.remove('user', body.userName);
+type Changes = NonNullable<AuditEntry['changes']>;
+
+/** What changed of the user's rights. */
+function rightChanges(old: StoredUser | undefined, user: StoredUser): Changes {
+  const all = [
+    { attribute: 'roles', type: 'Array', previousValue: old?.roles ?? [], newValue: user.roles },
+    { attribute: 'groups', type: 'Array', previousValue: old?.groups ?? [], newValue: user.groups },
+    { attribute: 'enabled', type: 'Boolean', previousValue: old?.enabled, newValue: user.enabled },
+  ];
+  return all.filter(({ previousValue, newValue }) => JSON.stringify(previousValue) !== JSON.stringify(newValue));
+}
+
+const auditOf = (userName: string, activity: string, by: string, changes: Changes = []): AuditEntry =>
+  ({ type: 'User', activity, text: `${activity}: ${userName}`, user: by, source: userName, ...(changes.length > 0 ? { changes } : {}) });
+
+export function deleteUser(context: ActorContext, body: UserDelete): undefined {
+  const { userName } = body;
+  const text = context.get('user', userName);
+  if (text === undefined) throw new PlatformError('users/not-found', { id: userName });
+  const user = JSON.parse(text) as StoredUser;
+  context.remove('user', userName);
+  if (user.alias !== undefined) context.remove(ALIASES, user.alias);
+  for (const group of user.groups ?? []) context.remove(MEMBERS, memberKey(group, userName));
+  for (const collection of ['inventoryAssignment', 'tokenRevocation', 'passwordToken'] as const) {
+    for (const { id } of context.list(collection, `${userName}\n`)) context.remove(collection, id);
+  }
+  if (body.by !== undefined) context.audit(auditOf(userName, 'User deleted', body.by));
   return undefined;
 }

@@ -1,67 +1,50 @@
 /** Alarms (document 1 Alarm and Alarms; document 4 sections 5.3 and 5.4). */
-import Type from 'typebox';
-import { ALARM_SEVERITIES, ALARM_STATUSES } from '../model/alarm.ts';
+import { ALARM_FIXED_FIELDS, checkAlarmType } from '../model/alarm.ts';
 import { COMMAND } from '../model/command.ts';
 import type { AlarmCreate, AlarmUpdate } from '../model/command.ts';
-import { PlatformError } from '../model/errors.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import { isStored } from '../model/processing-mode.ts';
+import { ALARM_FILTERS, ALARM_FILTER_NAMES, alarmFilter, alarmSelection } from './alarm-selection.ts';
 import type { ApiRequest } from './api-request.ts';
+import { APPLICATION_HEADERS, applicationOf } from './application-key.ts';
+import { alarmHistoryText } from './audits.ts';
+import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX } from './bulk-alarm-changes.ts';
+import type { BulkAlarmChange } from './bulk-alarm-changes.ts';
 import { deleteData } from './data-delete.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
-import { entityText, namedSources, quote, segment, sourceIdOf } from './entity-text.ts';
-import { sourcesOf } from './hierarchy.ts';
-import { HistoryFilter, countDocuments, queryDocuments, totalOf } from './history-filter.ts';
+import { entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
+import { countDocuments, queryDocuments, totalOf } from './history-filter.ts';
+import type { DocumentRow, HistoryFilter } from './history-filter.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { isOwner, requireOwner } from './owner.ts';
-import { PAGE_PARAMETERS, PAGE_SIZE_MAX, collectionText, pageOf } from './paging.ts';
-import type { Page } from './paging.ts';
-import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, flag, list as listParameter } from './query-parameters.ts';
-import { created, found } from './reply.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { REVERT } from './query-parameters.ts';
+import { changeRecords } from './records.ts';
+import { created, found, notStored } from './reply.ts';
+import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
 
 const READ = ['ROLE_ALARM_READ'];
 const ADMIN = ['ROLE_ALARM_ADMIN'];
-const FIXED = [
-  'id',
-  'source',
-  'type',
-  'time',
-  'creationTime',
-  'lastUpdated',
-  'count',
-  'firstOccurrenceTime',
-  'firstOccurenceTime',
-  'history',
-];
-const FILTERS = {
-  ...SOURCE,
-  ...HIERARCHY,
-  status: listParameter(Type.Enum([...ALARM_STATUSES]), 'Statuses, comma separated'),
-  severity: listParameter(Type.Enum([...ALARM_SEVERITIES]), 'Severities, comma separated'),
-  type: listParameter(Type.String(), 'Types, comma separated'),
-  resolved: flag('true: CLEARED; false: ACTIVE and ACKNOWLEDGED; wins over status'),
-  ...RANGE,
-  ...CREATED,
-  ...LAST_UPDATED,
-};
-const FILTER_NAMES = Object.keys(FILTERS);
-/** Updates of a bulk change that are under way at once. */
-const BULK_CONCURRENCY = 64;
-
-/** Types are keys of the open alarms. */
-export const ALARM_TYPE_BYTES_MAX = 1000;
-/** Characters of a refused type that its answer repeats. */
-const SHOWN_TYPE_LENGTH_MAX = 100;
+const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated', 'history'];
+/** What a count tells those who see only a part of the inventory. */
+const COUNT_OF_PART_MAX = 100;
+/** A change of many alarms is waited for this long; then it goes on behind the answer (document 4 section 5.3). */
+const BULK_WAIT_MS = 500;
+const BULK_POLL_MS = 10;
+const BULK_LIMIT = 'alarms/bulk-changes';
 
 const alarmUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/alarm/alarms/${segment(id)}`;
 
 async function alarmTexts(
   request: ApiRequest,
   documents: readonly { readonly entityId: string; readonly doc: string }[],
-  withHistory = false,
+  history?: string,
 ): Promise<string[]> {
   const alarms = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
   const sources = await namedSources(
@@ -71,10 +54,7 @@ async function alarmTexts(
   return alarms.map(({ entityId, members }) => {
     const source = sourceIdOf(members);
     const replaced = new Map([['source', sources.get(source) ?? '{}']]);
-    if (withHistory) {
-      const self = `${request.baseUrl}/audit/auditRecords?source=${segment(source)}`;
-      replaced.set('history', `{"self":${quote(self)},"auditRecords":[]}`);
-    }
+    if (history !== undefined) replaced.set('history', history);
     return entityText(alarmUrl(request, entityId), entityId, members, replaced);
   });
 }
@@ -86,18 +66,6 @@ async function load(request: ApiRequest): Promise<Members> {
   return splitMembers(doc);
 }
 
-/** @throws PlatformError `validation/invalid-field` for a type that no key has room for. */
-function requiredType(members: Members): string {
-  const type = stringMember(members, 'type') ?? '';
-  if (Buffer.byteLength(type) <= ALARM_TYPE_BYTES_MAX) return type;
-  throw new PlatformError('validation/invalid-field', {
-    area: 'alarm',
-    name: 'type',
-    value: `${type.slice(0, SHOWN_TYPE_LENGTH_MAX)}…`,
-    limit: `at most ${ALARM_TYPE_BYTES_MAX} bytes`,
-  });
-}
-
 async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const time = requiredTime(members, 'alarm');
@@ -105,40 +73,45 @@ async function post(request: ApiRequest): Promise<Answer> {
   if (!isEntityId(source)) throw new PlatformError('source/not-found', { area: 'alarm', id: source });
   await requireOwner(request, source);
   const body: AlarmCreate = {
-    id: String(request.platform.ids.next()),
-    type: requiredType(members),
+    id: String(request.platform.ids.nextBeside(request.tenant, Number(source))),
+    type: checkAlarmType(stringMember(members, 'type') ?? ''),
     time,
     severity: stringMember(members, 'severity') ?? '',
     status: stringMember(members, 'status') ?? 'ACTIVE',
     doc: newDocument(members, 'alarm', ['count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history']),
     user: request.principal.userName,
+    ...applicationOf(request),
   };
-  const { doc } = await request.command<{ doc: string }>(COMMAND.ALARM_CREATE, Number(source), body);
+  const { doc, isSuppressed } = await request.command<{ doc: string; isSuppressed?: boolean }>(COMMAND.ALARM_CREATE, Number(source), body);
+  if (isSuppressed === true || !isStored(request.mode)) return unstored(request, source, splitMembers(doc), isSuppressed === true);
   // A repeat answers with the alarm that is open already.
   const id = stringMember(splitMembers(doc), 'id') ?? 'null';
   const [answer] = await alarmTexts(request, [{ entityId: id, doc }]);
   return created('alarm', answer, alarmUrl(request, id));
 }
 
-async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
-  const { query } = request;
-  const filter = new HistoryFilter(request.tenant);
-  const sources = await sourcesOf(request);
-  if (sources !== undefined) filter.idIn('source', sources);
-  const statuses = query.isTrue('resolved') ? ['CLEARED'] : query.isFalse('resolved') ? ['ACTIVE', 'ACKNOWLEDGED'] : query.list('status');
-  return filter
-    .textIn('status', statuses)
-    .textIn('severity', query.list('severity'))
-    .textIn('type', query.list('type'))
-    .time('time', query.time('dateFrom'), query.time('dateTo'))
-    .time('creation_time', query.time('createdFrom'), query.time('createdTo'))
-    .time('last_updated', query.time('lastUpdatedFrom'), query.time('lastUpdatedTo'))
-    .ownedSources(request, 'source');
+/** Of a suppressed alarm the link says that there is none (document 4 sections 2.10, 5.4). */
+async function unstored(request: ApiRequest, source: string, members: Members, isSuppressed: boolean): Promise<Answer> {
+  const sources = await namedSources(request, [source]);
+  const replaced = new Map([['source', sources.get(source) ?? '{}']]);
+  const text = unstoredText(members, replaced);
+  return notStored('alarm', isSuppressed ? `{"self":${JSON.stringify(alarmUrl(request, 'null'))},${text.slice(1)}` : text);
 }
 
-async function list(request: ApiRequest): Promise<Answer> {
+async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
+  return alarmFilter(request.tenant, await alarmSelection(request)).ownedSources(request, 'source');
+}
+
+const EXPORTED = ['type', 'time', 'text', 'status', 'severity', 'count', 'creationTime', 'lastUpdated'];
+
+async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
   const filter = await filterOf(request);
+  const format = exportFormat(request);
+  if (format !== undefined) {
+    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => alarmTexts(request, rows);
+    return exportRows(request, format, documentPlan(request, { table: 'alarms', filter, members: EXPORTED, toTexts }));
+  }
   const total = await totalOf(request, 'alarms', filter, page);
   const order = request.query.isTrue('revert') ? 'time, id' : 'time DESC, id DESC';
   const items = await alarmTexts(request, await queryDocuments(request, 'alarms', filter, order, page));
@@ -146,55 +119,62 @@ async function list(request: ApiRequest): Promise<Answer> {
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
-  return { status: 200, contentType: JSON_TYPE, text: String(await countDocuments(request, 'alarms', await filterOf(request))) };
+  const total = await countDocuments(request, 'alarms', await filterOf(request));
+  return { status: 200, contentType: JSON_TYPE, text: String(request.isPrivileged ? total : Math.min(total, COUNT_OF_PART_MAX)) };
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
-  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members))) !== true) throw new PlatformError('security/forbidden');
-  const [answer] = await alarmTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }], true);
+  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members), members)) !== true) throw new PlatformError('security/forbidden');
+  const { id } = request.params;
+  const [answer] = await alarmTexts(request, [{ entityId: id, doc: joinMembers(members) }], await alarmHistoryText(request, id));
   return found('alarm', answer);
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
   const stored = await load(request);
   const source = sourceIdOf(stored);
-  await requireOwner(request, source);
+  await requireOwner(request, source, stored);
   const changes = changedMembers(request.members(), stored, 'alarm', FIXED);
-  const body: AlarmUpdate = { id: request.params['id'], doc: joinMembers(changes), user: request.principal.userName };
+  const body: AlarmUpdate = {
+    id: request.params['id'],
+    doc: joinMembers(changes),
+    user: request.principal.userName,
+    ...applicationOf(request),
+  };
   const { doc } = await request.command<{ doc: string }>(COMMAND.ALARM_UPDATE, Number(source), body);
   const [answer] = await alarmTexts(request, [{ entityId: body.id, doc }]);
   return found('alarm', answer);
 }
 
-/** Changes the status of all alarms that match, page by page in the order of their ids. */
+/** Changes the status of all alarms that match. */
 async function putAll(request: ApiRequest): Promise<Answer> {
-  if (!FILTER_NAMES.some((name) => request.query.has(name))) {
+  const { platform, tenant } = request;
+  if (!ALARM_FILTER_NAMES.some((name) => request.query.has(name))) {
     throw new PlatformError('general/invalid-parameter', { name: 'query', value: '', limit: 'at least one filter' });
   }
-  const doc = `{"status":${request.members().get('status') ?? ''}}`;
-  const user = request.principal.userName;
-  for (let after = 0; ; ) {
-    const filter = await filterOf(request);
-    filter.add(`id > ${filter.bind('UInt64', after)}`);
-    const page: Page = { size: PAGE_SIZE_MAX, current: 1, offset: 0, wantsTotal: false };
-    const rows = await queryDocuments(request, 'alarms', filter, 'id', page);
-    for (let start = 0; start < rows.length; start += BULK_CONCURRENCY) {
-      await Promise.all(
-        rows.slice(start, start + BULK_CONCURRENCY).map((row) => {
-          const body: AlarmUpdate = { id: row.entityId, doc, user };
-          return request.command(COMMAND.ALARM_UPDATE, Number(sourceIdOf(splitMembers(row.doc))), body).catch(ignoreMissing);
-        }),
-      );
-    }
-    if (rows.length < PAGE_SIZE_MAX) return { status: 200, text: '' };
-    after = Number(rows[rows.length - 1].entityId);
+  const changes = await platform.documents.list('job', tenant, BULK_CHANGE_PREFIX, { limit: BULK_CHANGES_MAX });
+  if (changes.length >= BULK_CHANGES_MAX) {
+    platform.refusals.count(BULK_LIMIT);
+    throw refusedBy(BULK_LIMIT);
   }
-}
-
-/** An alarm that was deleted meanwhile needs no change. */
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof PlatformError) || error.code !== 'alarm/not-found') throw error;
+  const change: BulkAlarmChange = {
+    status: stringMember(request.members(), 'status') ?? '',
+    selection: await alarmSelection(request),
+    user: request.principal.userName,
+    ...applicationOf(request),
+    requestedAt: platform.now(),
+    after: 0,
+  };
+  const id = `${BULK_CHANGE_PREFIX}${String(platform.ids.next()).padStart(16, '0')}`;
+  await changeRecords(request, tenant, [{ collection: 'job', id, expected: undefined, value: JSON.stringify(change) }]);
+  for (let waitedMs = 0; waitedMs < BULK_WAIT_MS; waitedMs += BULK_POLL_MS) {
+    if ((await platform.documents.get('job', tenant, id)) === undefined) return { status: 200, text: '' };
+    await new Promise((resolve) => {
+      setTimeout(resolve, BULK_POLL_MS);
+    });
+  }
+  return { status: 202, text: '' };
 }
 
 export function alarmRoutes(): Route[] {
@@ -208,6 +188,7 @@ export function alarmRoutes(): Route[] {
       access: 'owner',
       roles: ADMIN,
       summary: 'Create an alarm, or count a repeat of an open one',
+      headers: APPLICATION_HEADERS,
       body: {
         schema: schemas.Alarm,
         mediaTypes: ['alarm'],
@@ -223,8 +204,9 @@ export function alarmRoutes(): Route[] {
       access: 'owner',
       roles: READ,
       summary: 'List alarms, newest first',
-      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of alarms', mediaType: 'alarmCollection' }],
+      query: { ...ALARM_FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
+      produces: ['vendor', 'json', ...EXPORT_KINDS],
+      answers: [{ status: 200, description: 'A page of alarms', mediaType: 'alarmCollection', contentTypes: EXPORT_TYPES }],
       handle: list,
     },
     {
@@ -234,9 +216,13 @@ export function alarmRoutes(): Route[] {
       access: 'roles',
       roles: ADMIN,
       summary: 'Change the status of all alarms that match',
-      query: FILTERS,
+      headers: APPLICATION_HEADERS,
+      query: ALARM_FILTERS,
       body: { schema: schemas.AlarmStatusChange, mediaTypes: ['alarm'], example: { status: 'CLEARED' } },
-      answers: [{ status: 200, description: 'Changed' }],
+      answers: [
+        { status: 200, description: 'Changed' },
+        { status: 202, description: 'Being changed' },
+      ],
       handle: putAll,
     },
     {
@@ -246,9 +232,9 @@ export function alarmRoutes(): Route[] {
       access: 'roles',
       roles: ADMIN,
       summary: 'Delete alarms by filters',
-      query: FILTERS,
+      query: ALARM_FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'alarms', FILTER_NAMES, 'ROLE_ALARM_ADMIN'),
+      handle: (request) => deleteData(request, 'alarms', ALARM_FILTER_NAMES, 'ROLE_ALARM_ADMIN'),
     },
     {
       method: 'GET',
@@ -257,7 +243,7 @@ export function alarmRoutes(): Route[] {
       access: 'owner',
       roles: READ,
       summary: 'Count alarms',
-      query: FILTERS,
+      query: ALARM_FILTERS,
       produces: ['vendor', 'json', 'text'],
       answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }],
       handle: count,
@@ -279,6 +265,7 @@ export function alarmRoutes(): Route[] {
       access: 'owner',
       roles: ADMIN,
       summary: 'Change status, severity, text or fragments',
+      headers: APPLICATION_HEADERS,
       body: { schema: schemas.AlarmUpdate, mediaTypes: ['alarm'], example: { status: 'ACKNOWLEDGED' } },
       answers: one,
       handle: put,

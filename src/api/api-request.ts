@@ -1,5 +1,6 @@
 /** One request as the resources see it: who asks for what, in which form, and the ways to answer. */
 import { PlatformError } from '../model/errors.ts';
+import { COMMAND } from '../model/command.ts';
 import type { ActorKey, CommandKind, HistoryReader } from '../model/command.ts';
 import { parseMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -9,6 +10,7 @@ import type { ProcessingMode } from '../model/processing-mode.ts';
 import { ANONYMOUS } from './authentication.ts';
 import { baseUrlOf } from './base-url.ts';
 import type { CalledAs } from './base-url.ts';
+import type { BodyStream } from './body-stream.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { Accept, ContentType, MediaKind } from './media-types.ts';
 import type { Platform } from './platform.ts';
@@ -20,10 +22,13 @@ import type { CompiledRoute, PathParameters } from './router.ts';
 export interface RequestOwner {
   answer(request: ApiRequest, answer: Answer): void;
   stream(request: ApiRequest, status: number, contentType: string): void;
+  sendContent(request: ApiRequest, status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void>;
   fail(request: ApiRequest, error: unknown): void;
 }
 
 const EMPTY_BODY = Buffer.alloc(0);
+/** What counts as a message of the device that is its key. */
+const OF_DEVICES: ReadonlySet<CommandKind> = new Set<CommandKind>([COMMAND.EVENT_CREATE, COMMAND.ALARM_CREATE, COMMAND.MANAGED_OBJECT_UPDATE]);
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export class ApiRequest {
@@ -36,6 +41,10 @@ export class ApiRequest {
   compiled: CompiledRoute | undefined = undefined;
   params: PathParameters = {};
   principal: Principal = ANONYMOUS;
+  /** The header X-XSRF-TOKEN when the token came in a cookie. */
+  xsrfToken: string | undefined = undefined;
+  /** Whom the cookie names while it is not sure that a page of ours sent it: only on `optional` routes. */
+  principalOfCookie: Principal | undefined = undefined;
   query!: QueryValues;
   accept!: Accept;
   contentType!: ContentType;
@@ -44,10 +53,20 @@ export class ApiRequest {
   mode: ProcessingMode = PROCESSING_MODE.PERSISTENT;
   modeName = '';
   body: Buffer = EMPTY_BODY;
+  /** Of routes whose body has the form `stream`. */
+  bodyStream: BodyStream | undefined = undefined;
   /** Those that the route asked for. */
   headers: Readonly<Record<string, string>> = {};
   origin = '';
+  /** Names and values in turn of the rate limit that holds. */
+  rateHeaders: readonly string[] = [];
+  /** Sent by an application, which names itself by its key; all others are devices. */
+  isOfApplication = false;
+  /** Of requests with an origin: their tenant is that of the host until the user is known. */
+  calledHost = '';
   wantsXBasic = false;
+  /** Without an application key a request that writes keeps its device available (document 4 sections 0.2, 2.10). */
+  isDeviceTraffic = false;
   isAuthorised = false;
   isReadingBody = false;
   isBodyComplete = false;
@@ -120,11 +139,17 @@ export class ApiRequest {
   /** Sends a command and waits for what its actor decides. */
   command<Result>(kind: CommandKind, key: ActorKey, body: object): Promise<Result> {
     const { platform, tenant, mode } = this;
+    if (this.isDeviceTraffic && typeof key === 'number' && OF_DEVICES.has(kind)) platform.availability.heard(tenant, key, platform.now());
     return platform.commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body });
   }
 
   answer(answer: Answer): void {
     this.owner.answer(this, answer);
+  }
+
+  /** Answers with content of a known length. @param headers further names and values in turn. */
+  sendContent(status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    return this.owner.sendContent(this, status, headers, totalBytes, pieces);
   }
 
   /** Begins an answer in pieces; they follow through the exchange. */

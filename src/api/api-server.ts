@@ -5,12 +5,16 @@
 import { randomBytes } from 'node:crypto';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { processingModeOf } from '../model/processing-mode.ts';
+import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import { ApiRequest } from './api-request.ts';
 import type { RequestOwner } from './api-request.ts';
-import { HeaderAuthentication } from './authentication.ts';
+import { HeaderAuthentication, credentialsText, isCookie, isFromOwnPage } from './authentication.ts';
+import { calledAs } from './base-url.ts';
+import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
 import type { BodyLimit } from './body-budget.ts';
-import { Cors } from './cors.ts';
+import { BrokenBody } from './body-stream.ts';
+import { TenantCors } from './cors.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import { JSON_TYPE, chooseKind, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import type { MediaKind } from './media-types.ts';
@@ -32,14 +36,19 @@ export class ApiServer implements RequestOwner {
   private readonly platform: Platform;
   private readonly server: UwsServer;
   private readonly authentication: HeaderAuthentication;
-  private readonly cors: Cors;
+  private readonly cors: TenantCors;
 
   /** @param routes the whole table, see routes.ts. */
   constructor(platform: Platform, routes: readonly Route[]) {
     this.platform = platform;
     this.router = new Router(routes);
-    this.authentication = new HeaderAuthentication(platform.authenticator, () => platform.now());
-    this.cors = new Cors(platform.config.allowOrigin ?? '*');
+    this.authentication = new HeaderAuthentication({
+      authenticator: platform.authenticator,
+      tokens: platform.accounts.tokens,
+      tenants: platform.tenants,
+      now: () => platform.now(),
+    });
+    this.cors = new TenantCors(platform);
     const { bodiesBytesMax, bodiesMax, bodyMaxBytes, jsonBodyMaxBytes } = platform.config;
     this.bodies = new BodyBudget({
       bytesMax: bodiesBytesMax,
@@ -78,8 +87,22 @@ export class ApiServer implements RequestOwner {
     return this.server.requestCount;
   }
 
+  /** Open connections that are no WebSockets. */
+  get connectionCount(): number {
+    return this.server.connectionCount;
+  }
+
   get webSocketCount(): number {
     return this.server.webSocketCount;
+  }
+
+  private get trustsProxy(): boolean {
+    return this.platform.config.trustsProxy ?? true;
+  }
+
+  /** The host that the client called: it names its tenant. */
+  private hostOf(header: (name: string) => string): string {
+    return (this.trustsProxy ? header('x-forwarded-host') : '') || header('host');
   }
 
   private requestOf(exchange: HttpExchange): ApiRequest {
@@ -88,20 +111,15 @@ export class ApiServer implements RequestOwner {
     if (exchange.method === 'HEAD') request.method = 'GET';
     request.accept = parseAccept(exchange.header('accept'));
     request.origin = exchange.header('origin');
-    if (this.platform.config.baseUrl === undefined) {
-      request.called = {
-        host: exchange.header('host'),
-        forwardedHost: exchange.header('x-forwarded-host'),
-        forwardedProto: exchange.header('x-forwarded-proto'),
-      };
-    }
+    if (request.origin !== '') request.calledHost = this.hostOf((name) => exchange.header(name));
+    if (this.platform.config.baseUrl === undefined) request.called = calledAs((name) => exchange.header(name), this.trustsProxy);
     return request;
   }
 
   private accept(exchange: HttpExchange): void {
     const request = this.requestOf(exchange);
     if (exchange.method === 'OPTIONS') {
-      exchange.respond(204, this.cors.preflightHeaders(request.origin), '');
+      exchange.respond(204, this.cors.of(request).preflightHeaders(request.origin), '');
       return;
     }
     if (exchange.method === 'POST') this.overrideMethod(request);
@@ -110,23 +128,56 @@ export class ApiServer implements RequestOwner {
     if (match !== undefined) request.params = match.params;
     if (request.compiled !== undefined) this.readHead(request, request.compiled.route);
     const access = request.compiled?.route.access ?? 'user';
-    const authorization = access === 'public' ? '' : exchange.header('authorization');
-    if (authorization === '') {
+    const credentials =
+      access === 'public' ? '' : credentialsText({ authorization: exchange.header('authorization'), cookie: exchange.header('cookie') });
+    if (credentials === '') {
       if (access !== 'public' && access !== 'optional') this.challenge(request, new PlatformError('general/no-credentials'));
       else this.authorise(request);
       return;
     }
-    const principal = this.authentication.authenticate(authorization);
-    if (!(principal instanceof Promise)) {
-      if (principal === undefined) {
-        this.challenge(request, new PlatformError('security/unauthorized'));
+    if (this.platform.usage !== undefined) request.isOfApplication = APPLICATION_HEADERS.some((name) => exchange.header(name) !== '');
+    if (isCookie(credentials)) request.xsrfToken = exchange.header('x-xsrf-token');
+    let principal: ReturnType<HeaderAuthentication['authenticate']>;
+    try {
+      principal = this.authentication.authenticate(credentials, () => this.hostOf((name) => exchange.header(name)));
+    } catch (error) {
+      this.fail(request, error);
+      return;
+    }
+    if (principal instanceof Promise) this.awaitPrincipal(request, principal);
+    else this.identified(request, principal);
+  }
+
+  /** @param principal undefined when the credentials are wrong. */
+  private identified(request: ApiRequest, principal: ApiRequest['principal'] | undefined): void {
+    if (principal === undefined) {
+      this.challenge(request, new PlatformError('security/unauthorized'));
+      return;
+    }
+    if (request.xsrfToken !== undefined && !isFromOwnPage(principal, request.xsrfToken)) {
+      if (request.compiled?.route.access !== 'optional') {
+        this.challenge(request, new PlatformError('login/no-xsrf-token'));
         return;
       }
-      request.principal = principal;
+      // Bayeux: the other half may come in a message.
+      request.principalOfCookie = principal;
       this.authorise(request);
       return;
     }
-    this.awaitPrincipal(request, principal);
+    request.principal = principal;
+    if (this.platform.rates === undefined || this.isWithinRate(request)) this.authorise(request);
+  }
+
+  /** Answers with 429 when it is not. */
+  private isWithinRate(request: ApiRequest): boolean {
+    const decision = this.platform.rates?.take(request.principal);
+    if (decision === undefined) return true;
+    const { isAllowed, name, limit, remaining, retryAfterSeconds } = decision;
+    request.rateHeaders = ['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining), 'X-RateLimit-Reset', String(retryAfterSeconds)];
+    if (isAllowed) return true;
+    const error = new PlatformError('general/too-many-requests', { limit: `${limit} (${name})` });
+    this.answerError(request, error, ['Retry-After', String(retryAfterSeconds)]);
+    return false;
   }
 
   /** The body has to be collected meanwhile, a small one: its data comes once. */
@@ -141,15 +192,23 @@ export class ApiServer implements RequestOwner {
     principal
       .then((found) => {
         if (request.exchange.isOver) return;
-        if (found === undefined) {
-          this.challenge(request, new PlatformError('security/unauthorized'));
-          return;
-        }
-        request.principal = found;
-        request.exchange.earlyBytesMax = Infinity;
-        this.authorise(request);
+        if (found !== undefined) request.exchange.earlyBytesMax = Infinity;
+        this.identified(request, found);
       })
       .catch((error: unknown) => this.fail(request, error));
+  }
+
+  /** Who opens a WebSocket; undefined for nobody. @param headers of the upgrade, names in lower case. */
+  identifyUpgrade(headers: ReadonlyMap<string, string>): { principal: ReturnType<HeaderAuthentication['authenticate']>; isOfCookie: boolean } | undefined {
+    const header = (name: string): string => headers.get(name) ?? '';
+    const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
+    if (credentials === '') return undefined;
+    try {
+      const principal = this.authentication.authenticate(credentials, () => this.hostOf(header));
+      return { principal, isOfCookie: isCookie(credentials) };
+    } catch (error) {
+      return { principal: Promise.reject(error as Error), isOfCookie: false };
+    }
   }
 
   private overrideMethod(request: ApiRequest): void {
@@ -162,6 +221,7 @@ export class ApiServer implements RequestOwner {
     if (request.method === 'GET') {
       request.skipsFlush = exchange.header('x-millrace-no-flush') === 'true';
     } else {
+      request.isDeviceTraffic = exchange.header('x-platform-application-key') === '' && exchange.header('x-cumulocity-application-key') === '';
       request.contentType = parseContentType(exchange.header('content-type'));
       request.modeName = exchange.header('x-platform-processing-mode') || exchange.header('x-cumulocity-processing-mode');
     }
@@ -178,10 +238,11 @@ export class ApiServer implements RequestOwner {
       }
       const { route } = compiled;
       if (route.access === 'roles' && !request.isPrivileged) throw new PlatformError('security/forbidden');
+      if (!mayReach(request.principal, route)) throw new PlatformError('security/forbidden');
       if (route.body !== undefined) checkContentType(request, route);
       request.isAuthorised = true;
-      if (route.body === undefined || request.isBodyComplete) this.run(request, compiled);
-      else this.readBody(request);
+      if (route.body !== undefined && !request.isBodyComplete) this.readBody(request);
+      if (route.body === undefined || request.isBodyComplete || request.bodyStream !== undefined) this.run(request, compiled);
     } catch (error) {
       this.fail(request, error);
     }
@@ -199,6 +260,11 @@ export class ApiServer implements RequestOwner {
   private readBody(request: ApiRequest): void {
     if (request.isReadingBody) return;
     request.isReadingBody = true;
+    if (request.route.body?.form === 'stream') {
+      // Back-pressure bounds what waits, also while a password is being checked.
+      request.bodyStream = request.exchange.streamBody();
+      return;
+    }
     const { config } = this.platform;
     const limit = request.route.body?.limit === 'large' ? config.bodyMaxBytes : config.jsonBodyMaxBytes;
     request.exchange.readBody(limit, this.onBody);
@@ -230,7 +296,7 @@ export class ApiServer implements RequestOwner {
       compiled.checkQuery?.(request.query);
       chooseMediaType(request, route);
       if (request.modeName !== '') readMode(request);
-      if (route.body !== undefined && route.body.form !== 'bytes') readJson(request, compiled);
+      if (route.body !== undefined && (route.body.form ?? 'json') === 'json') readJson(request, compiled);
       const answer = route.handle(request);
       if (answer === ANSWERED) return;
       if (answer instanceof Promise) {
@@ -262,13 +328,31 @@ export class ApiServer implements RequestOwner {
   }
 
   stream(request: ApiRequest, status: number, contentType: string): void {
+    this.count(request);
     const headers = ['Content-Type', contentType, 'X-Content-Type-Options', 'nosniff'];
-    request.exchange.startStream(status, request.origin === '' ? headers : [...headers, ...this.cors.headers(request.origin)]);
-    this.platform.onAnswered?.(request.method, status);
+    request.exchange.startStream(status, request.origin === '' ? headers : [...headers, ...this.cors.of(request).headers(request.origin)]);
+    this.platform.onAnswered?.(request.method, status, undefined);
+  }
+
+  async sendContent(request: ApiRequest, status: number, headers: readonly string[], totalBytes: number,
+    pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    const all = request.origin === '' ? headers : [...headers, ...this.cors.of(request).headers(request.origin)];
+    this.platform.onAnswered?.(request.method, status, undefined);
+    await request.exchange.respondSized(status, all, totalBytes, pieces);
+  }
+
+  /** For the statistics of the tenant. */
+  private count({ principal, isOfApplication }: ApiRequest): void {
+    const { usage } = this.platform;
+    if (usage === undefined || principal.tenantNumber === 0) return;
+    usage.count(principal.tenantNumber, 'requests');
+    if (!isOfApplication) usage.count(principal.tenantNumber, 'device_requests');
   }
 
   fail(request: ApiRequest, error: unknown): void {
+    if (error instanceof BrokenBody && request.exchange.isOver) return;
     if (error instanceof PlatformError) {
+      if (request.bodyStream !== undefined && 'limit' in error) this.platform.refusals.count(String(error.limit));
       this.answerError(request, error, error.status === 429 || error.status === 503 ? ['Retry-After', '1'] : []);
       return;
     }
@@ -291,16 +375,30 @@ export class ApiServer implements RequestOwner {
   }
 
   private respond(request: ApiRequest, status: number, headers: string[] | readonly string[], text: string): void {
-    const all = request.origin === '' ? headers : [...headers, ...this.cors.headers(request.origin)];
+    this.count(request);
+    const named = request.rateHeaders.length === 0 ? headers : [...headers, ...request.rateHeaders];
+    const all = request.origin === '' ? named : [...named, ...this.cors.of(request).headers(request.origin)];
     request.exchange.respond(status, all, text);
-    this.platform.onAnswered?.(request.method, status);
+    if (this.platform.onAnswered === undefined) return;
+    const isHeldBack = request.compiled?.route.isHeldBack === true;
+    this.platform.onAnswered(request.method, status, isHeldBack ? undefined : performance.now() - request.exchange.receivedAt);
   }
+}
+
+/**
+ * Who only asks for device credentials reaches nothing else (document 4 section 4.1), but what is open to everybody. The bootstrap user of a
+ * microservice reaches its own application, tenant and user (document 1 Authentication 5).
+ */
+function mayReach(principal: ApiRequest['principal'], route: Route): boolean {
+  if (principal.roles.has(SERVICE_BOOTSTRAP_ROLE)) return route.access === 'public' || route.isForServiceBootstrap === true;
+  if (!principal.roles.has(BOOTSTRAP_ROLE) || principal.roles.size > 1) return true;
+  return route.access === 'public' || route.roles?.includes(BOOTSTRAP_ROLE) === true;
 }
 
 function checkContentType(request: ApiRequest, route: Route): void {
   const { contentType } = request;
   const isWrong =
-    route.body?.form === 'bytes' && route.body.schema === undefined
+    (route.body?.form === 'bytes' || route.body?.form === 'stream') && route.body.schema === undefined
       ? false
       : contentType.kind !== 'none' && contentType.kind !== 'vendor' && contentType.kind !== 'json';
   if (isWrong || !contentType.isUtf8) {

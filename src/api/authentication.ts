@@ -1,16 +1,60 @@
-/** Credentials of HTTP requests (document 1 Authentication): Basic, remembered by the header as it was sent. */
-import type { CachedAuthenticator } from './platform.ts';
-import type { Principal } from '../model/principal.ts';
+/**
+ * Credentials of HTTP requests (document 1 Authentication, document 4 section 3.7): Basic, or a token as Bearer or in a cookie. Remembered by
+ * the header as it was sent.
+ */
+import { isSameSecret } from '../accounts/tokens.ts';
+import type { LoginPlace, Principal } from '../model/principal.ts';
+import { tenantOfHost } from './login-host.ts';
+import type { Accounts, CachedAuthenticator, Tenants } from './platform.ts';
 
 /** Headers remembered at once; the oldest goes first. */
 const CACHE_SIZE_MAX = 10_000;
 /** Asks the authenticator again after this time, even when nothing has changed. */
 const CACHE_AGE_MAX_MS = 60_000;
-/** Longer headers are refused: names and passwords are at most about 1,000 characters. */
+/** Longer headers are refused: names and passwords are at most about 1,000 characters, tokens 4,096. */
 const HEADER_LENGTH_MAX = 8192;
+/** Stands before the token of a cookie where the header `Authorization` would be. */
+const COOKIE_SCHEME = 'Cookie ';
+export const TOKEN_COOKIE = 'authorization';
+export const XSRF_COOKIE = 'XSRF-TOKEN';
+
+/** The headers that a request brings. */
+export interface Credentials {
+  /** '' when absent. */
+  readonly authorization: string;
+  readonly cookie: string;
+  /** As the client or its proxy called it. */
+  readonly host: string;
+}
+
+/** @returns what stands for `Authorization`: that header, or the token of the cookie; '' for a request without credentials. */
+export function credentialsText({ authorization, cookie }: Pick<Credentials, 'authorization' | 'cookie'>): string {
+  if (authorization !== '' || cookie === '') return authorization;
+  const token = cookieValue(cookie, TOKEN_COOKIE);
+  return token === '' ? '' : COOKIE_SCHEME + token;
+}
+
+/** @returns '' when there is none. */
+export function cookieValue(cookies: string, name: string): string {
+  for (const pair of cookies.split(';')) {
+    const equals = pair.indexOf('=');
+    if (equals > 0 && pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
+  }
+  return '';
+}
+
+/** Whether a request whose token came in a cookie was made by a page of ours: only that can read the other cookie. */
+export function isFromOwnPage(principal: Principal, xsrfToken: string): boolean {
+  return principal.session !== undefined && isSameSecret(principal.session.xsrfToken, xsrfToken);
+}
+
+export const isCookie = (text: string): boolean => text.startsWith(COOKIE_SCHEME);
 
 /** Of a request without credentials on a public route. It has no role and no tenant has its number. */
 export const ANONYMOUS: Principal = { tenant: '', tenantNumber: 0, userName: '', roles: new Set() };
+
+/** Aliases are for people, who come over HTTP. */
+const PEOPLE: LoginPlace = { takesAlias: true };
 
 interface Remembered {
   readonly principal: Principal;
@@ -19,27 +63,49 @@ interface Remembered {
 
 export class HeaderAuthentication {
   private readonly authenticator: CachedAuthenticator;
+  private readonly tokens: Accounts['tokens'];
+  private readonly tenants: Tenants;
   private readonly now: () => number;
   private readonly remembered = new Map<string, Remembered>();
   private generation: number;
 
-  constructor(authenticator: CachedAuthenticator, now: () => number) {
-    this.authenticator = authenticator;
-    this.now = now;
-    this.generation = authenticator.generation;
+  constructor(options: { authenticator: CachedAuthenticator; tokens: Accounts['tokens']; tenants: Tenants; now: () => number }) {
+    this.authenticator = options.authenticator;
+    this.tokens = options.tokens;
+    this.tenants = options.tenants;
+    this.now = options.now;
+    this.generation = options.authenticator.generation;
   }
 
-  /** @returns the principal; undefined when the credentials are wrong or not understood. Synchronous when remembered. */
-  authenticate(header: string): Principal | undefined | Promise<Principal | undefined> {
+  /**
+   * @param text of `credentialsText`. @param host only asked for names without a tenant.
+   * @returns the principal; undefined when the credentials are wrong or not understood. Synchronous when remembered.
+   * @throws PlatformError 403 for a host that begins with the id of a tenant.
+   */
+  authenticate(text: string, host: () => string): Principal | undefined | Promise<Principal | undefined> {
     if (this.generation !== this.authenticator.generation) this.forgetAll();
-    const known = this.remembered.get(header);
+    const known = this.remembered.get(text);
     if (known !== undefined && known.expiresAt > this.now()) return known.principal;
-    const credentials = parseBasic(header);
+    if (text.length > HEADER_LENGTH_MAX) return undefined;
+    const token = /^\s*(?:bearer|cookie)\s+(\S+)\s*$/i.exec(text);
+    if (token !== null) return this.awaited(text, this.tokens.authenticate(token[1]));
+    const credentials = parseBasic(text);
     if (credentials === undefined) return undefined;
-    const result = this.authenticator.authenticate(credentials.userName, credentials.password);
-    if (!(result instanceof Promise)) return this.remember(header, result, this.generation);
+    const { userName, password } = credentials;
+    if (userName.includes('/')) return this.awaited(text, this.authenticator.authenticate(userName, password, PEOPLE));
+    const called = host();
+    const key = `${text}\n${called}`;
+    const knownHere = this.remembered.get(key);
+    if (knownHere !== undefined && knownHere.expiresAt > this.now()) return knownHere.principal;
+    const tenant = tenantOfHost(this.tenants, called);
+    const place = tenant === undefined ? PEOPLE : { ...PEOPLE, tenantNumber: tenant.number };
+    return this.awaited(key, this.authenticator.authenticate(userName, password, place));
+  }
+
+  private awaited(key: string, result: Principal | undefined | Promise<Principal | undefined>): Principal | undefined | Promise<Principal | undefined> {
+    if (!(result instanceof Promise)) return this.remember(key, result, this.generation);
     const { generation } = this;
-    return result.then((principal) => this.remember(header, principal, generation));
+    return result.then((principal) => this.remember(key, principal, generation));
   }
 
   private remember(header: string, principal: Principal | undefined, generation: number): Principal | undefined {
@@ -50,7 +116,8 @@ export class HeaderAuthentication {
       if (oldest !== undefined) this.remembered.delete(oldest);
     }
     this.remembered.delete(header);
-    this.remembered.set(header, { principal, expiresAt: this.now() + CACHE_AGE_MAX_MS });
+    const expiresAt = Math.min(this.now() + CACHE_AGE_MAX_MS, principal.session?.expiresAt ?? Infinity);
+    this.remembered.set(header, { principal, expiresAt });
     return principal;
   }
 

@@ -1,12 +1,35 @@
-/** The start of all links (document 4 section 0.4, Link content): by configuration, or what the client or its proxy called. */
+/**
+ * The start of all links (document 4 section 0.4, Link content): by configuration, or what the client called, as its proxy tells: X-Forwarded-Host,
+ * -Proto, -Port and -Prefix, or Forwarded (RFC 7239).
+ */
 
 /** What a host may look like: anything else would be written into links and headers. */
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+const PORT = /^[1-9]\d{0,4}$/;
+const PREFIX = /^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]{1,100}){1,10}\/?$/;
+const PORT_MAX = 65_535;
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
 
 export interface CalledAs {
   readonly host: string;
   readonly forwardedHost: string;
   readonly forwardedProto: string;
+  readonly forwardedPort?: string;
+  readonly forwardedPrefix?: string;
+}
+
+/** @param isTrusted whether what a proxy tells counts: without one a client could tell anything. */
+export function calledAs(header: (name: string) => string, isTrusted: boolean): CalledAs {
+  const host = header('host');
+  if (!isTrusted) return { host, forwardedHost: '', forwardedProto: '' };
+  const forwardedHost = header('x-forwarded-host');
+  const forwardedProto = header('x-forwarded-proto');
+  if (forwardedHost !== '' || forwardedProto !== '') {
+    return { host, forwardedHost, forwardedProto, forwardedPort: header('x-forwarded-port'), forwardedPrefix: header('x-forwarded-prefix') };
+  }
+  const forwarded = header('forwarded');
+  if (forwarded === '') return { host, forwardedHost, forwardedProto };
+  return { host, forwardedHost: elementOf(forwarded, 'host'), forwardedProto: elementOf(forwarded, 'proto') };
 }
 
 /** @param configured without a slash at the end. @returns for instance `https://iot.example.com`. */
@@ -14,8 +37,24 @@ export function baseUrlOf(configured: string | undefined, called: CalledAs): str
   if (configured !== undefined && configured !== '') return configured;
   const proto = firstOf(called.forwardedProto).toLowerCase() === 'https' ? 'https' : 'http';
   const forwarded = firstOf(called.forwardedHost);
-  if (HOST.test(forwarded)) return `${proto}://${forwarded}`;
-  return `${proto}://${HOST.test(called.host) ? called.host : 'localhost'}`;
+  const host = HOST.test(forwarded) ? forwarded : HOST.test(called.host) ? called.host : 'localhost';
+  const prefix = firstOf(called.forwardedPrefix ?? '');
+  return `${proto}://${withPort(host, firstOf(called.forwardedPort ?? ''), proto)}${PREFIX.test(prefix) ? prefix.replace(/\/$/, '') : ''}`;
+}
+
+/** A host that names its port is right already. */
+function withPort(host: string, port: string, proto: string): string {
+  const isKnown = PORT.test(port) && Number(port) <= PORT_MAX && Number(port) !== DEFAULT_PORTS[proto];
+  return isKnown && !/:\d+$/.test(host) ? `${host}:${port}` : host;
+}
+
+/** A parameter of the first element of Forwarded, that of the proxy which the client called; '' when it has none. */
+function elementOf(header: string, name: string): string {
+  for (const pair of firstOf(header).split(';')) {
+    const [key, value = ''] = pair.split('=', 2).map((part) => part.trim());
+    if (key.toLowerCase() === name) return value.startsWith('"') && value.endsWith('"') && value.length > 1 ? value.slice(1, -1) : value;
+  }
+  return '';
 }
 
 /** Several proxies append theirs: the first is the one the client called. */

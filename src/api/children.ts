@@ -8,10 +8,13 @@ import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import { idText, managedObjectUrl, quote, segment } from './entity-text.ts';
 import { linkedIds } from './hierarchy.ts';
+import { HistoryFilter, queryDocuments, totalOf } from './history-filter.ts';
+import { addChildrenOf, addInventoryQuery } from './inventory-query.ts';
 import { CHILD_KINDS, CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, referenceText } from './managed-object-text.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, createdManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
 import { requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
@@ -43,7 +46,7 @@ async function post(request: ApiRequest, kind: ChildKind): Promise<Answer> {
   const members = request.members();
   const collection = `${managedObjectUrl(request, parent)}/${kind}`;
   if (!members.has('managedObject') && !members.has('references')) {
-    return createdManagedObject(request, await createManagedObject(request, { id: parent, kind }), true);
+    return createdManagedObject(request, await createManagedObject(request, { parent: { id: parent, kind } }), true);
   }
   const children = referencedIds(members);
   for (const child of children) {
@@ -65,16 +68,35 @@ async function list(request: ApiRequest, direction: 'children' | 'parents', kind
   const { id } = request.params;
   await requireReadable(request, await loadManagedObject(request, id));
   const page = pageOf(request);
+  const query = direction === 'children' ? request.query.text('query') : undefined;
+  if (query !== undefined) return queryChildren(request, kind, query);
   const ids = await linkedIds(request, direction, id, kind, LINKS_MAX);
   const shown = ids.slice(page.offset, page.offset + page.size);
   const documents = await request.platform.documents.getMany('managedObject', request.tenant, shown);
   const collection = `${managedObjectUrl(request, id)}/${direction === 'children' ? kind : PARENTS_OF_KIND[kind]}`;
   const items: string[] = [];
   for (const [index, linked] of shown.entries()) {
-    const text = await managedObjectText(request, linked, documents[index] ?? '{}');
-    items.push(`{"managedObject":${text},"self":${quote(`${collection}/${segment(linked)}`)}}`);
+    const object = await managedObjectText(request, linked, documents[index] ?? '{}');
+    items.push(`{"managedObject":${object},"self":${quote(`${collection}/${segment(linked)}`)}}`);
   }
   const total = page.wantsTotal ? ids.length : undefined;
+  return found('managedObjectReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
+}
+
+/** Children that fulfil a query, in its order. */
+async function queryChildren(request: ApiRequest, kind: ChildKind, query: string): Promise<Answer> {
+  const { id } = request.params;
+  const page = pageOf(request);
+  const filter = new HistoryFilter(request.tenant);
+  await addChildrenOf(request, filter, id, kind);
+  const order = await addInventoryQuery(request, filter, query);
+  const total = await totalOf(request, 'managed_objects', filter, page);
+  const collection = `${managedObjectUrl(request, id)}/${kind}`;
+  const items: string[] = [];
+  for (const { entityId, doc } of await queryDocuments(request, 'managed_objects', filter, order, page)) {
+    const object = await managedObjectText(request, entityId, doc);
+    items.push(`{"managedObject":${object},"self":${quote(`${collection}/${segment(entityId)}`)}}`);
+  }
   return found('managedObjectReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
 }
 
@@ -132,7 +154,7 @@ function routesOf(kind: ChildKind): Route[] {
       access: 'owner',
       roles: INVENTORY_READ,
       summary: `List ${kind}`,
-      query: { ...CHILD_PARAMETERS, ...PAGE_PARAMETERS },
+      query: { query: text('Query language, as for lists of managed objects'), ...CHILD_PARAMETERS, ...PAGE_PARAMETERS },
       answers: page,
       handle: (request) => list(request, 'children', kind),
     },

@@ -1,4 +1,8 @@
 /** Cross-origin requests of browsers (document 4 section 0.7). */
+import { PlatformError } from '../model/errors.ts';
+import type { ApiRequest } from './api-request.ts';
+import { tenantOfHost } from './login-host.ts';
+import type { Platform } from './platform.ts';
 
 const ALLOWED_HEADERS = [
   'Authorization',
@@ -22,6 +26,43 @@ const ALLOWED_HEADERS = [
 const PREFLIGHT_AGE_SECONDS = 86_400;
 /** Longer origins are not echoed. */
 const ORIGIN_LENGTH_MAX = 300;
+
+/** Texts of options that are kept parsed. */
+const PARSED_MAX = 1_000;
+const ALLOW_ORIGIN_DEFAULT = '*';
+
+/** By the option of the tenant that the request is of: that of its user, before that is known of its host, else the default one. */
+export class TenantCors {
+  private readonly platform: Pick<Platform, 'tenants' | 'allowedOrigins' | 'config'>;
+  private readonly parsed = new Map<string, Cors>();
+
+  constructor(platform: Pick<Platform, 'tenants' | 'allowedOrigins' | 'config'>) {
+    this.platform = platform;
+  }
+
+  of(request: Pick<ApiRequest, 'principal' | 'calledHost'>): Cors {
+    const { allowedOrigins, config } = this.platform;
+    const text = allowedOrigins?.(this.tenantNumber(request)) ?? config.allowOrigin ?? ALLOW_ORIGIN_DEFAULT;
+    const known = this.parsed.get(text);
+    if (known !== undefined) return known;
+    if (this.parsed.size >= PARSED_MAX) this.parsed.clear();
+    const cors = new Cors(text);
+    this.parsed.set(text, cors);
+    return cors;
+  }
+
+  private tenantNumber({ principal, calledHost }: Pick<ApiRequest, 'principal' | 'calledHost'>): number {
+    const { tenants } = this.platform;
+    if (principal.tenantNumber !== 0) return principal.tenantNumber;
+    try {
+      return (tenantOfHost(tenants, calledHost) ?? tenants.default).number;
+    } catch (error) {
+      // The id of a tenant as subdomain: the request itself is refused for it.
+      if (!(error instanceof PlatformError)) throw error;
+      return tenants.default.number;
+    }
+  }
+}
 
 /** Decides by the option `access.control/allow.origin`: comma separated, `*` stands for any text. */
 export class Cors {

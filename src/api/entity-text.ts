@@ -9,7 +9,7 @@ const HEAD: ReadonlySet<string> = new Set(['id', 'self']);
 export const quote = (text: string): string => JSON.stringify(text);
 
 /** A segment of a path in a link. */
-export const segment = (text: string): string => encodeURIComponent(text);
+export const segment = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 /**
  * @param replaced members that take the place of stored ones; those that are not stored come at the end.

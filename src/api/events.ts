@@ -9,13 +9,16 @@ import type { ApiRequest } from './api-request.ts';
 import { deleteData } from './data-delete.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
 import { entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
 import { sourcesOf } from './hierarchy.ts';
 import { HistoryFilter, countDocuments, queryDocuments, totalOf } from './history-filter.ts';
+import type { DocumentRow } from './history-filter.ts';
 import { isOwner, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from './query-parameters.ts';
 import { NO_CONTENT, created, found, notStored } from './reply.ts';
+import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
 import { JSON_TYPE } from './media-types.ts';
@@ -33,7 +36,7 @@ const FILTERS = {
   ...CREATED,
   ...LAST_UPDATED,
 };
-const DELETE_FILTERS = ['source', 'type', 'fragmentType', 'dateFrom', 'dateTo', 'createdFrom', 'createdTo'];
+const FILTER_NAMES = Object.keys(FILTERS);
 
 const eventUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/event/events/${segment(id)}`;
 
@@ -73,7 +76,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   if (!isEntityId(source)) throw new PlatformError('source/not-found', { area: 'event', id: source });
   await requireOwner(request, source);
   const body: EventCreate = {
-    id: String(request.platform.ids.next()),
+    id: String(request.platform.ids.nextBeside(request.tenant, Number(source))),
     type: stringMember(members, 'type') ?? '',
     time,
     doc: newDocument(members, 'event'),
@@ -87,8 +90,16 @@ async function post(request: ApiRequest): Promise<Answer> {
   return created('event', answer, eventUrl(request, body.id));
 }
 
+/** @throws PlatformError `general/invalid-parameter`: without the fragment a filter would be passed over. */
+function requireFragmentOfValue({ query }: ApiRequest): void {
+  const value = query.text('fragmentValue');
+  if (value === undefined || query.has('fragmentType')) return;
+  throw new PlatformError('general/invalid-parameter', { name: 'fragmentValue', value, limit: 'a value only together with fragmentType' });
+}
+
 async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
   const { query } = request;
+  requireFragmentOfValue(request);
   const filter = new HistoryFilter(request.tenant);
   const sources = await sourcesOf(request);
   if (sources !== undefined) filter.idIn('source', sources);
@@ -108,11 +119,21 @@ async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
   return filter;
 }
 
-async function list(request: ApiRequest): Promise<Answer> {
+const EXPORTED = ['type', 'time', 'text', 'creationTime', 'lastUpdated'];
+
+async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
   const filter = await filterOf(request);
+  const format = exportFormat(request);
+  if (format !== undefined) {
+    const toTexts = (rows: readonly DocumentRow[]): Promise<string[]> => eventTexts(request, rows);
+    return exportRows(request, format, documentPlan(request, { table: 'events', filter, members: EXPORTED, toTexts }));
+  }
   const total = await totalOf(request, 'events', filter, page);
-  const order = request.query.isTrue('revert') ? 'time, id' : 'time DESC, id DESC';
+  const { query } = request;
+  // Only ranges are reverted (document 1, Events and binaries rule 1; document 4 section 5.5).
+  const isReverted = query.isTrue('revert') && (query.has('dateFrom') || query.has('dateTo'));
+  const order = isReverted ? 'time, id' : 'time DESC, id DESC';
   const items = await eventTexts(request, await queryDocuments(request, 'events', filter, order, page));
   return found('eventCollection', collectionText(request, page, { name: 'events', items, total }));
 }
@@ -123,7 +144,7 @@ async function count(request: ApiRequest): Promise<Answer> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
-  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members))) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members), members)) !== true) throw new PlatformError('security/forbidden');
   const [answer] = await eventTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
   return found('event', answer);
 }
@@ -131,7 +152,7 @@ async function get(request: ApiRequest): Promise<Answer> {
 async function put(request: ApiRequest): Promise<Answer> {
   const stored = await load(request);
   const source = sourceIdOf(stored);
-  await requireOwner(request, source);
+  await requireOwner(request, source, stored);
   const changes = changedMembers(request.members(), stored, 'event', FIXED);
   const body: EntityUpdate = { id: request.params['id'], doc: joinMembers(changes) };
   const { doc } = await request.command<{ doc: string }>(COMMAND.EVENT_UPDATE, Number(source), body);
@@ -140,11 +161,17 @@ async function put(request: ApiRequest): Promise<Answer> {
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
-  const source = sourceIdOf(await load(request));
-  await requireOwner(request, source);
+  const stored = await load(request);
+  const source = sourceIdOf(stored);
+  await requireOwner(request, source, stored);
   const body: EntityDelete = { id: request.params['id'] };
   await request.command(COMMAND.EVENT_DELETE, Number(source), body);
   return NO_CONTENT;
+}
+
+function removeAll(request: ApiRequest): Promise<Answer> {
+  requireFragmentOfValue(request);
+  return deleteData(request, 'events', FILTER_NAMES, 'ROLE_EVENT_ADMIN');
 }
 
 export function eventRoutes(): Route[] {
@@ -173,8 +200,9 @@ export function eventRoutes(): Route[] {
       access: 'owner',
       roles: READ,
       summary: 'List events, newest first',
-      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of events', mediaType: 'eventCollection' }],
+      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
+      produces: ['vendor', 'json', ...EXPORT_KINDS],
+      answers: [{ status: 200, description: 'A page of events', mediaType: 'eventCollection', contentTypes: EXPORT_TYPES }],
       handle: list,
     },
     {
@@ -186,7 +214,7 @@ export function eventRoutes(): Route[] {
       summary: 'Delete events by filters',
       query: FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'events', DELETE_FILTERS, 'ROLE_EVENT_ADMIN'),
+      handle: removeAll,
     },
     {
       method: 'GET',

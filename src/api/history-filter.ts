@@ -4,10 +4,11 @@
  */
 import { isEntityId } from './entity-id.ts';
 import type { ApiRequest } from './api-request.ts';
+import { accessibleCondition } from './owner.ts';
 import type { Page } from './paging.ts';
 
 /** Tables whose rows are replaced: read with FINAL. */
-export type MutableTable = 'managed_objects' | 'events' | 'alarms' | 'operations';
+export type MutableTable = 'managed_objects' | 'events' | 'alarms' | 'operations' | 'audits';
 
 export interface DocumentRow {
   /** Decimal. */
@@ -77,11 +78,14 @@ export class HistoryFilter {
     return name === undefined ? this : this.add(`has(fragments, ${this.bind('String', name)})`);
   }
 
-  /** For principals without a global role: only data of managed objects that they own. */
+  /** For principals without a global role: only data of managed objects that they own or have a permission for. */
   ownedSources(request: ApiRequest, column: string): this {
-    if (request.isPrivileged) return this;
-    const owner = this.bind('String', request.principal.userName);
-    return this.add(`${column} IN (SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND owner = ${owner})`);
+    return request.isPrivileged ? this : this.add(accessibleCondition(request, this, column));
+  }
+
+  /** The same for the managed objects themselves. */
+  accessibleObjects(request: ApiRequest): this {
+    return request.isPrivileged ? this : this.add(accessibleCondition(request, this, 'id', true));
   }
 }
 

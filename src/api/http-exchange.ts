@@ -6,6 +6,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Log } from '../model/log.ts';
 import { BODY_LIMIT } from './body-budget.ts';
 import type { BodyBudget, BodyLimit } from './body-budget.ts';
+import { BodyStream, BrokenBody } from './body-stream.ts';
 
 /** What is used of the library's request; dead after the handler has returned. */
 export interface RawRequest {
@@ -26,7 +27,12 @@ export interface RawResponse {
   write(piece: string | Uint8Array): boolean;
   end(body?: string | Uint8Array): unknown;
   endWithoutBody(reportedLength?: number): unknown;
+  getWriteOffset(): number;
+  /** @returns whether all of it has been taken, and whether that was the end of the answer. */
+  tryEnd(piece: Uint8Array, totalBytes: number): [boolean, boolean];
   close(): unknown;
+  pause(): unknown;
+  resume(): unknown;
 }
 
 /** The server that an exchange belongs to. */
@@ -66,13 +72,18 @@ export class HttpExchange {
   isAborted = false;
   /** The answer has been given, or its stream has ended. */
   isAnswered = false;
+  /** When the request had arrived with what was read of its body, `performance.now()`. */
+  receivedAt = performance.now();
   /** Place for the layer above: what it knows about the request. */
   context: unknown = undefined;
   /** More of a body is refused as `http/bodies-before-login-bytes`; Infinity once it is known who sends it. */
   earlyBytesMax = Infinity;
   private isStreaming = false;
   private abortCallback: (() => void) | undefined = undefined;
+  /** Whoever waits for room goes on when the client goes. */
+  private abortWaiter: (() => void) | undefined = undefined;
   private writableCallback: (() => void) | undefined = undefined;
+  private bodyStream: BodyStream | undefined = undefined;
   private body: Buffer = EMPTY_BODY;
   /** Negative when nothing more is collected. */
   private bodyLength = 0;
@@ -131,7 +142,25 @@ export class HttpExchange {
     });
   }
 
+  /** Hands the body over in pieces; has to be called while the handler of the request runs. The reader bounds its length. */
+  streamBody(): BodyStream {
+    const announced = this.header('content-length');
+    const source = {
+      pause: () => { this.response.pause(); },
+      resume: () => { if (!this.isOver) this.response.resume(); },
+    };
+    const stream = new BodyStream(source, this.server.bodies, announced === '' ? NaN : Number(announced));
+    this.bodyStream = stream;
+    this.response.onData((chunk, isLast) => {
+      if (this.isOver) return;
+      if (isLast) this.receivedAt = performance.now();
+      stream.push(chunk, isLast);
+    });
+    return stream;
+  }
+
   private addChunk(chunk: ArrayBuffer, isLast: boolean, announced: number, limitBytes: number, done: BodyCallback): void {
+    if (isLast) this.receivedAt = performance.now();
     const length = this.bodyLength + chunk.byteLength;
     if (length > limitBytes) {
       this.refuseBody(done, undefined);
@@ -218,6 +247,8 @@ export class HttpExchange {
   /** @param headers names and values in turn. */
   respond(status: number, headers: readonly string[], body: string | Uint8Array): void {
     if (this.isOver || this.isStreaming) return;
+    // What still arrives is thrown away, so that the client gets to read the answer.
+    this.bodyStream?.fail(new BrokenBody('the request was answered before the end of its body'));
     this.isAnswered = true;
     this.response.cork(() => {
       this.writeHead(status, headers);
@@ -270,6 +301,7 @@ export class HttpExchange {
   endStream(piece: string | Uint8Array = ''): void {
     if (this.isOver || !this.isStreaming) return;
     this.write(piece);
+    this.bodyStream?.fail(new BrokenBody('the request was answered before the end of its body'));
     this.isAnswered = true;
     this.response.cork(() => {
       this.response.end();
@@ -291,6 +323,57 @@ export class HttpExchange {
     }
   }
 
+  /** Answers with content of a known length as fast as the client reads. A source that fails or is shorter breaks the answer off. */
+  async respondSized(status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    if (this.isOver || this.isStreaming) return;
+    if (this.method === 'HEAD' || totalBytes === 0) {
+      this.isAnswered = true;
+      this.response.cork(() => {
+        this.writeHead(status, headers);
+        this.response.endWithoutBody(totalBytes);
+      });
+      this.end();
+      return;
+    }
+    this.isStreaming = true;
+    this.response.cork(() => this.writeHead(status, headers));
+    try {
+      for await (const piece of pieces) {
+        if (this.isOver) return;
+        await this.writeSized(piece, totalBytes);
+        if (this.isOver) return;
+      }
+      throw new Error(`the content has less than ${totalBytes} bytes`);
+    } catch (error) {
+      this.server.log.error({ err: error, path: this.path }, 'an answer was broken off');
+      this.destroy();
+    }
+  }
+
+  /** Resolves when the piece has left. */
+  private writeSized(piece: Uint8Array, totalBytes: number): Promise<void> {
+    const { response } = this;
+    const start = response.getWriteOffset();
+    const send = (from: number): boolean => {
+      let [isTaken, isDone] = [false, false];
+      response.cork(() => { [isTaken, isDone] = response.tryEnd(piece.subarray(from - start), totalBytes); });
+      if (isDone) {
+        this.isAnswered = true;
+        this.end();
+      }
+      return isTaken || isDone;
+    };
+    if (send(start)) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.response.onWritable((offset) => {
+        const isTaken = send(offset);
+        if (isTaken) resolve();
+        return isTaken;
+      });
+      this.abortWaiter = resolve;
+    });
+  }
+
   private drained(): Promise<void> {
     return new Promise((resolve) => {
       if (this.isOver) {
@@ -298,11 +381,7 @@ export class HttpExchange {
         return;
       }
       this.writableCallback = resolve;
-      const before = this.abortCallback;
-      this.abortCallback = () => {
-        resolve();
-        before?.();
-      };
+      this.abortWaiter = resolve;
     });
   }
 
@@ -314,7 +393,9 @@ export class HttpExchange {
   private abort(): void {
     if (this.isOver) return;
     this.isAborted = true;
+    this.bodyStream?.fail(new BrokenBody('the client went before the end of the body'));
     this.end();
+    this.abortWaiter?.();
     const callback = this.abortCallback;
     this.abortCallback = undefined;
     if (callback !== undefined) this.server.guard(this, callback);

@@ -7,14 +7,17 @@ import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import { quote, segment, sourceText } from './entity-text.ts';
 import { isOwner, requireOwner } from './owner.ts';
+import { PAGE_PARAMETERS } from './paging.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
 
 const READ = ['ROLE_IDENTITY_READ'];
 const ADMIN = ['ROLE_IDENTITY_ADMIN'];
-/** External IDs of one managed object that are shown. */
-const EXTERNAL_IDS_MAX = 2000;
+/** External IDs of one managed object that are looked at; what is behind them is found by its own path only. */
+const EXTERNAL_IDS_MAX = 100_000;
+/** Of those that operations carry, and of a page of the list when none is asked for: documents 1 and 4 show the list whole. */
+const SHOWN_MAX = 2000;
 /** Type and external ID together, in bytes: both are part of keys in the document store. */
 const KEY_BYTES_MAX = 1500;
 const SEPARATOR = '\n';
@@ -57,9 +60,9 @@ export async function externalIdsOf(request: ApiRequest, managedObject: string):
   return JSON.stringify({ externalIds: ids, self: `${request.baseUrl}/identity/globalIds/${segment(managedObject)}/externalIds` });
 }
 
-async function boundTo(request: ApiRequest, managedObject: string): Promise<ExternalIdBind[]> {
+async function boundTo(request: ApiRequest, managedObject: string, limit = SHOWN_MAX): Promise<ExternalIdBind[]> {
   const prefix = `${managedObject}${SEPARATOR}`;
-  const entries = await request.platform.documents.list('externalIdsOf', request.tenant, prefix, { limit: EXTERNAL_IDS_MAX });
+  const entries = await request.platform.documents.list('externalIdsOf', request.tenant, prefix, { limit });
   return entries.map((entry) => {
     const [type, externalId] = entry.id.slice(prefix.length).split(SEPARATOR);
     return { type, externalId, managedObject };
@@ -103,9 +106,16 @@ async function list(request: ApiRequest): Promise<Answer> {
   const { id } = request.params;
   await requireManagedObject(request, id);
   if (!request.isPrivileged && (await isOwner(request, id)) !== true) throw new PlatformError('security/forbidden');
-  const items = (await boundTo(request, id)).map((bound) => externalIdText(request, bound));
+  const { query } = request;
+  const size = Math.min(SHOWN_MAX, query.integer('pageSize') ?? SHOWN_MAX);
+  const current = query.integer('currentPage') ?? 1;
+  const offset = (current - 1) * size;
+  const all = await boundTo(request, id, Math.min(EXTERNAL_IDS_MAX, offset + size + 1));
+  const items = all.slice(offset, offset + size).map((bound) => externalIdText(request, bound));
   const self = `${request.baseUrl}/identity/globalIds/${segment(id)}/externalIds`;
-  return found('externalIdCollection', `{"self":${quote(self)},"externalIds":[${items.join(',')}]}`);
+  const link = (name: string, page: number): string => `,${quote(name)}:${quote(`${self}?pageSize=${size}&currentPage=${page}`)}`;
+  const links = `${all.length > offset + size ? link('next', current + 1) : ''}${current > 1 ? link('prev', current - 1) : ''}`;
+  return found('externalIdCollection', `{"self":${quote(self)}${links},"externalIds":[${items.join(',')}]}`);
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
@@ -141,7 +151,8 @@ export function identityRoutes(): Route[] {
       area,
       access: 'owner',
       roles: READ,
-      summary: 'External IDs of a managed object',
+      summary: 'External IDs of a managed object, all of them unless a page is asked for',
+      query: { pageSize: PAGE_PARAMETERS['pageSize'], currentPage: PAGE_PARAMETERS['currentPage'] },
       answers: [{ status: 200, description: 'The external IDs', mediaType: 'externalIdCollection' }],
       handle: list,
     },

@@ -1,26 +1,19 @@
 /** Lists of the inventory (document 4 section 2.2). */
-import { PlatformError } from '../model/errors.ts';
-import type { ChildKind } from '../model/command.ts';
+import { NOT_FRAGMENTS } from '../actors/rows.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
-import { linkedIds } from './hierarchy.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
 import { HistoryFilter, countDocuments, queryDocuments, totalOf } from './history-filter.ts';
+import type { DocumentRow } from './history-filter.ts';
+import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from './inventory-query.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
 import { INVENTORY_READ } from './managed-objects.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { flag, text } from './query-parameters.ts';
 import { found } from './reply.ts';
+import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
-
-/** Parents of one object that a filter by child looks at. */
-const PARENTS_MAX = 2000;
-
-const CHILD_FILTERS: Readonly<Record<string, ChildKind>> = {
-  childAssetId: 'childAssets',
-  childDeviceId: 'childDevices',
-  childAdditionId: 'childAdditions',
-};
 
 const FILTERS = {
   ids: text('Ids, comma separated; unknown ones are left out'),
@@ -28,7 +21,7 @@ const FILTERS = {
   fragmentType: text('Has this top-level property'),
   owner: text('Exact owner'),
   text: text('Some property is equal to or starts with this text'),
-  query: text('Query language'),
+  query: text("Query language: $filter=(name eq 'a*' and has(c8y_IsDevice)) $orderby=name desc"),
   q: text('Query language, devices only'),
   childAssetId: text('Parents of this asset'),
   childDeviceId: text('Parents of this device'),
@@ -36,36 +29,55 @@ const FILTERS = {
   onlyRoots: flag('Only objects without parents'),
 };
 
-async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
-  const { query } = request;
-  if (query.has('query') || query.has('q'))
-    throw new PlatformError('inventory/invalid-query', { reason: 'the query language is not available yet' });
-  const filter = new HistoryFilter(request.tenant);
-  if (query.has('ids')) filter.idIn('id', query.list('ids'));
-  filter.text('type', query.text('type')).fragment(query.text('fragmentType')).text('owner', query.text('owner'));
-  const wanted = query.text('text');
-  if (wanted !== undefined) {
-    // A value in the document's text begins behind a colon, a bracket or a comma.
-    const value = JSON.stringify(wanted).slice(0, -1);
-    filter.add(
-      `multiSearchAny(doc, ${filter.bind('Array(String)', [`:${value}`, `[${value}`, `,${value}`, `:${wanted},`, `:${wanted}}`])})`,
-    );
-  }
-  for (const [name, kind] of Object.entries(CHILD_FILTERS)) {
-    const child = query.text(name);
-    if (child !== undefined) filter.idIn('id', isEntityId(child) ? await linkedIds(request, 'parents', child, kind, PARENTS_MAX) : []);
-  }
-  if (query.isTrue('onlyRoots')) filter.add('empty(parents)');
-  if (!request.isPrivileged) filter.text('owner', request.principal.userName);
-  return filter;
+interface ListFilter {
+  readonly filter: HistoryFilter;
+  /** SQL of the ORDER BY clause. */
+  readonly order: string;
 }
 
-async function list(request: ApiRequest): Promise<Answer> {
+async function filterOf(request: ApiRequest): Promise<ListFilter> {
+  const { query } = request;
+  const filter = new HistoryFilter(request.tenant);
+  let order = 'id';
+  if (query.has('ids')) {
+    filter.idIn('id', query.list('ids'));
+    const ids = query.list('ids').filter(isEntityId).map(Number);
+    if (ids.length > 0) order = `indexOf(${filter.bind('Array(UInt64)', ids)}, id)`;
+  }
+  // A query takes the place of the type (document 4 section 2.2).
+  for (const name of ['query', 'q']) {
+    const text = query.text(name);
+    if (text !== undefined) order = await addInventoryQuery(request, filter, text);
+    if (text !== undefined && name === 'q') filter.fragment('c8y_IsDevice');
+  }
+  if (!query.has('query') && !query.has('q')) filter.text('type', query.text('type'));
+  addFragmentType(filter, query.text('fragmentType'));
+  filter.text('owner', query.text('owner'));
+  const wanted = query.text('text');
+  if (wanted !== undefined) addTextSearch(filter, wanted);
+  for (const name of Object.keys(CHILD_FILTERS)) if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
+  if (query.isTrue('onlyRoots')) filter.add('empty(parents)');
+  return { filter: filter.accessibleObjects(request), order };
+}
+
+/** Members with columns of their own are no fragments of the row. */
+function addFragmentType(filter: HistoryFilter, name: string | undefined): void {
+  if (name === undefined || !NOT_FRAGMENTS.has(name)) filter.fragment(name);
+  else filter.add(`JSONHas(doc, ${filter.bind('String', name)})`);
+}
+
+const EXPORTED = ['type', 'name', 'owner', 'creationTime', 'lastUpdated'];
+
+async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
-  const filter = await filterOf(request);
+  const { filter, order } = await filterOf(request);
+  const format = exportFormat(request);
+  if (format !== undefined) {
+    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> =>
+      Promise.all(rows.map(({ entityId, doc }) => managedObjectText(request, entityId, doc)));
+    return exportRows(request, format, documentPlan(request, { table: 'managed_objects', filter, members: EXPORTED, toTexts }));
+  }
   const total = await totalOf(request, 'managed_objects', filter, page);
-  const ids = request.query.list('ids').filter(isEntityId).map(Number);
-  const order = ids.length === 0 ? 'id' : `indexOf(${filter.bind('Array(UInt64)', ids)}, id)`;
   const rows = await queryDocuments(request, 'managed_objects', filter, order, page);
   const items: string[] = [];
   for (const row of rows) items.push(await managedObjectText(request, row.entityId, row.doc));
@@ -73,7 +85,7 @@ async function list(request: ApiRequest): Promise<Answer> {
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
-  return { status: 200, contentType: JSON_TYPE, text: String(await countDocuments(request, 'managed_objects', await filterOf(request))) };
+  return { status: 200, contentType: JSON_TYPE, text: String(await countDocuments(request, 'managed_objects', (await filterOf(request)).filter)) };
 }
 
 export function managedObjectListRoutes(): Route[] {
@@ -86,8 +98,9 @@ export function managedObjectListRoutes(): Route[] {
       access: 'owner',
       roles: INVENTORY_READ,
       summary: 'List managed objects by id',
-      query: { ...FILTERS, ...CHILD_PARAMETERS, ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of managed objects', mediaType: 'managedObjectCollection' }],
+      query: { ...FILTERS, ...CHILD_PARAMETERS, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
+      produces: ['vendor', 'json', ...EXPORT_KINDS],
+      answers: [{ status: 200, description: 'A page of managed objects', mediaType: 'managedObjectCollection', contentTypes: EXPORT_TYPES }],
       handle: list,
     },
     {

@@ -74,7 +74,8 @@ async function references(
   return texts.join(',');
 }
 
-async function collections(request: ApiRequest, id: string): Promise<Map<string, string>> {
+/** The six collections of links, JSON text by name. */
+export async function linkCollections(request: ApiRequest, id: string): Promise<Map<string, string>> {
   const options = optionsOf(request);
   const self = managedObjectUrl(request, id);
   const result = new Map<string, string>();
@@ -98,5 +99,5 @@ async function collections(request: ApiRequest, id: string): Promise<Map<string,
 
 /** @param doc as stored. */
 export async function managedObjectText(request: ApiRequest, id: string, doc: string): Promise<string> {
-  return entityText(managedObjectUrl(request, id), id, splitMembers(doc), await collections(request, id));
+  return entityText(managedObjectUrl(request, id), id, splitMembers(doc), await linkCollections(request, id));
 }

@@ -7,8 +7,10 @@ import { COMMAND } from '../model/command.ts';
 import type { ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
 import { isStored } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
+import { registrationOf } from './device-registration.ts';
 import { newDocument, requireNames } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { managedObjectUrl, unstoredText } from './entity-text.ts';
@@ -24,7 +26,7 @@ export const INVENTORY_ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADM
 export const INVENTORY_CREATE = [...INVENTORY_ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE'];
 
 /** Collections of links: resources of their own, ignored in bodies. */
-const LINKS = ['childDevices', 'childAssets', 'childAdditions', 'deviceParents', 'assetParents', 'additionParents'];
+export const LINKS = ['childDevices', 'childAssets', 'childAdditions', 'deviceParents', 'assetParents', 'additionParents'];
 
 /** @returns the stored text. @throws PlatformError `inventory/not-found`, also for what is no id. */
 export async function loadManagedObject(request: ApiRequest, id: string): Promise<string> {
@@ -33,25 +35,28 @@ export async function loadManagedObject(request: ApiRequest, id: string): Promis
   return text;
 }
 
-/** @throws PlatformError 403 for who neither has a role of the route nor owns the object. */
+/** @throws PlatformError 403 for who neither has a role of the route nor owns the object nor has a permission for it. */
 export async function requireReadable(request: ApiRequest, doc: string): Promise<void> {
-  if (request.isPrivileged || stringMember(splitMembers(doc), 'owner') === request.principal.userName) return;
-  throw new PlatformError('security/forbidden');
+  await requireOwner(request, stringMember(splitMembers(doc), 'id') ?? '');
 }
 
-/** Creates an object from the body. @param parent links it below as part of its creation. */
+/**
+ * Creates an object. @param more.parent links it below as part of its creation. @param more.members instead of the body.
+ * @param more.adminRoles who may name another owner.
+ */
 export async function createManagedObject(
   request: ApiRequest,
-  parent?: ManagedObjectCreate['parent'],
+  more: Pick<ManagedObjectCreate, 'parent' | 'binary'> & { readonly members?: Members; readonly adminRoles?: readonly string[] } = {},
 ): Promise<{ id: string; doc: string }> {
-  const members = request.members();
+  const { members = request.members(), adminRoles = INVENTORY_ADMIN, parent, binary } = more;
   const sentOwner = stringMember(members, 'owner');
-  const owner = sentOwner !== undefined && request.hasRole(...INVENTORY_ADMIN) ? sentOwner : request.principal.userName;
+  const owner = sentOwner !== undefined && request.hasRole(...adminRoles) ? sentOwner : request.principal.userName;
   const body: ManagedObjectCreate = {
     id: String(request.platform.ids.next()),
     owner,
     doc: newDocument(members, 'inventory', [...LINKS, 'owner']),
     ...(parent === undefined ? {} : { parent }),
+    ...(binary === undefined ? {} : { binary }),
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_CREATE, Number(body.id), body);
   return { id: body.id, doc };
@@ -64,7 +69,14 @@ export async function createdManagedObject(request: ApiRequest, { id, doc }: { i
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
-  return createdManagedObject(request, await createManagedObject(request), request.wantsBody);
+  // The first device of a user that was registered for a group joins it (document 4 section 4.3).
+  const registration = registrationOf(request);
+  const { userName } = request.principal;
+  const isDevice = isStored(request.mode) && request.members().has('c8y_IsDevice');
+  const group = isDevice ? await registration.groupToJoin(request.tenant, userName) : undefined;
+  const made = await createManagedObject(request, group === undefined ? {} : { parent: { id: group, kind: 'childAssets' } });
+  if (group !== undefined) await registration.joined(request.tenant, userName);
+  return createdManagedObject(request, made, request.wantsBody);
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
@@ -178,7 +190,7 @@ export function managedObjectRoutes(): Route[] {
       access: 'owner',
       roles: INVENTORY_READ,
       summary: 'Fragments that measurements of the object have',
-      answers: one,
+      answers: [{ ...one[0], schema: 'supportedMeasurements' }],
       handle: (request) => supported(request, 'fragment', 'c8y_SupportedMeasurements'),
     },
     {
@@ -188,7 +200,7 @@ export function managedObjectRoutes(): Route[] {
       access: 'owner',
       roles: INVENTORY_READ,
       summary: 'Series that measurements of the object have',
-      answers: one,
+      answers: [{ ...one[0], schema: 'supportedSeries' }],
       handle: (request) => supported(request, "concat(fragment, '.', series)", 'c8y_SupportedSeries'),
     },
   ];

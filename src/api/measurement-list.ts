@@ -1,11 +1,11 @@
 /** Lists of measurements: JSON pages, JSON lines and CSV (document 4 section 1.3). */
 import { PlatformError } from '../model/errors.ts';
-import { formatTime } from '../model/iso-time.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
-import { namedSources } from './entity-text.ts';
+import { EXPORT_PARAMETERS, EXPORT_TYPES, exportBatch, exportFormat, exportRows } from './export.ts';
 import { HistoryFilter } from './history-filter.ts';
-import { splitMembers, stringMember } from '../model/json-document.ts';
+import { exportRowOf, measurementPlan } from './measurement-export.ts';
+import type { ExportSelection } from './measurement-export.ts';
 import { MEASUREMENT_COLUMNS, measurementTexts } from './measurement-text.ts';
 import type { MeasurementRow } from './measurement-text.ts';
 import { MEASUREMENT_READ, UNIT_HEADERS, unitsOf } from './measurements.ts';
@@ -15,19 +15,19 @@ import { RANGE, REVERT, SOURCE, text } from './query-parameters.ts';
 import { found } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
-import { convertUnit } from './units.ts';
 
-const CSV_TYPE = 'text/csv;charset=UTF-8';
 const STREAM_TYPE = 'application/json-stream;charset=UTF-8';
-const CSV_HEADER = 'time,source,device_name,fragment.series,value,unit\r\n';
+/** Values of a measurement that the first page is read for at once. */
+const PARTS_EXPECTED_MAX = 2;
 /** Rows that go out in one piece of a stream. */
 const PIECE_ROWS = 200;
 
 /** What a list selects: its filter, and whether it can be answered from the first rows of the measurements alone. */
-interface Selection {
-  readonly filter: HistoryFilter;
+interface Selection extends ExportSelection {
   /** No condition on values: one row of a measurement stands for it. */
   readonly isOnHeads: boolean;
+  /** Selects every row of the measurements, when `isOnHeads`. */
+  readonly allParts: string;
 }
 
 function selectionOf(request: ApiRequest): Selection {
@@ -38,21 +38,53 @@ function selectionOf(request: ApiRequest): Selection {
     .text('type', query.text('type'))
     .time('time', query.time('dateFrom'), query.time('dateTo'))
     .ownedSources(request, 'source');
+  const outer = filter.where;
   const valueFragment = query.text('valueFragmentType');
   const valueSeries = query.text('valueFragmentSeries');
   const fragment = query.text('fragmentType');
-  filter.text('fragment', valueFragment).text('series', valueSeries);
+  const values: string[] = [];
+  if (valueFragment !== undefined) values.push(`fragment = ${filter.bind('String', valueFragment)}`);
+  if (valueSeries !== undefined) values.push(`series = ${filter.bind('String', valueSeries)}`);
   if (fragment !== undefined) {
     const name = filter.bind('String', fragment);
-    filter.add(`(fragment = ${name} OR (doc != '' AND JSONHas(doc, ${name})))`);
+    values.push(`(fragment = ${name} OR (doc != '' AND JSONHas(doc, ${name})))`);
   }
+  for (const condition of values) filter.add(condition);
   const isOnHeads = valueFragment === undefined && valueSeries === undefined && fragment === undefined;
+  const allParts = filter.where;
   if (isOnHeads) filter.add('part = 0');
-  return { filter, isOnHeads };
+  return { filter, isOnHeads, allParts, outer, hit: values.join(' AND ') };
+}
+
+/**
+ * The first page of one source in a single pass: half the engine's work of `pageRows`.
+ * @returns undefined where it does not apply, or where measurements have more values than were asked for.
+ */
+async function firstRows(request: ApiRequest, selection: Selection, page: Page): Promise<MeasurementRow[] | undefined> {
+  if (!selection.isOnHeads || page.offset > 0 || page.size === 0 || !request.query.has('source')) return undefined;
+  const { filter } = selection;
+  const isLatestFirst = request.query.isTrue('revert');
+  const direction = isLatestFirst ? 'DESC' : 'ASC';
+  // One more than needed tells that the last one is whole.
+  const rowsMax = page.size * PARTS_EXPECTED_MAX + 1;
+  const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE ${selection.allParts} `
+    + `ORDER BY time ${direction}, id ${direction}, part ${direction} LIMIT ${filter.bind('UInt32', rowsMax)}`;
+  const rows = await request.history.query<MeasurementRow>(sql, filter.params);
+  const measurements: MeasurementRow[][] = [];
+  for (const row of rows) {
+    const last = measurements.at(-1);
+    if (last?.[0].entityId !== row.entityId) measurements.push([row]);
+    else if (isLatestFirst) last.unshift(row);
+    else last.push(row);
+  }
+  const isWhole = rows.length < rowsMax || measurements.length > page.size;
+  return isWhole ? measurements.slice(0, page.size).flat() : undefined;
 }
 
 /** Rows of the measurements of one page, all values of each. */
 async function pageRows(request: ApiRequest, selection: Selection, page: Page): Promise<MeasurementRow[]> {
+  const first = await firstRows(request, selection, page);
+  if (first !== undefined) return first;
   const { filter } = selection;
   const direction = request.query.isTrue('revert') ? 'DESC' : 'ASC';
   const limits = `LIMIT ${filter.bind('UInt32', page.size)} OFFSET ${filter.bind('UInt64', page.offset)}`;
@@ -100,9 +132,13 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   }
   const page = pageOf(request);
   const selection = selectionOf(request);
+  const format = exportFormat(request);
+  // CSV by its Accept header obeys the parameters of pages (document 4 section 1.3), as JSON streams do.
+  const isPage = query.has('pageSize') || (format === 'csv' && !query.has('format'));
+  if (format !== undefined && !isPage) return exportRows(request, format, measurementPlan(request, selection));
   const total = await totalOf(request, selection, page);
   const rows = await pageRows(request, selection, page);
-  if (request.kind === 'csv') return stream(request, CSV_TYPE, csvPieces(request, rows));
+  if (format !== undefined) return exportBatch(request, format, measurementPlan(request, selection), rows.map(exportRowOf));
   if (request.kind === 'json-stream') return stream(request, STREAM_TYPE, jsonPieces(request, rows));
   const items = measurementTexts(request, rows, unitsOf(request));
   return found('measurementCollection', collectionText(request, page, { name: 'measurements', items, total }));
@@ -119,35 +155,6 @@ async function* jsonPieces(request: ApiRequest, rows: readonly MeasurementRow[])
   for (let start = 0; start < texts.length; start += PIECE_ROWS) yield `${texts.slice(start, start + PIECE_ROWS).join('\n')}\n`;
 }
 
-async function* csvPieces(request: ApiRequest, rows: readonly MeasurementRow[]): AsyncGenerator<string> {
-  const units = unitsOf(request);
-  const sources = await namedSources(
-    request,
-    rows.map((row) => row.sourceId),
-  );
-  const names = new Map([...sources].map(([id, text]) => [id, stringMember(splitMembers(text), 'name') ?? '']));
-  const lines: string[] = [CSV_HEADER];
-  for (const row of rows) {
-    if (row.fragment === '') continue;
-    const { value, unit } = convertUnit(row, units);
-    const fields = [
-      formatTime(Number(row.timeMs)),
-      row.sourceId,
-      names.get(row.sourceId) ?? '',
-      `${row.fragment}.${row.series}`,
-      String(value),
-      unit,
-    ];
-    lines.push(`${fields.map(csvField).join(',')}\r\n`);
-    if (lines.length >= PIECE_ROWS) yield lines.splice(0).join('');
-  }
-  if (lines.length > 0) yield lines.join('');
-}
-
-function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
 export function measurementListRoutes(): Route[] {
   return [
     {
@@ -158,7 +165,7 @@ export function measurementListRoutes(): Route[] {
       roles: MEASUREMENT_READ,
       summary: 'List measurements, oldest first',
       headers: UNIT_HEADERS,
-      produces: ['vendor', 'json', 'json-stream', 'csv'],
+      produces: ['vendor', 'json', 'json-stream', 'csv', 'ndjson', 'parquet'],
       query: {
         ...SOURCE,
         type: text('Exact type'),
@@ -168,13 +175,14 @@ export function measurementListRoutes(): Route[] {
         ...RANGE,
         ...REVERT,
         ...PAGE_PARAMETERS,
+        ...EXPORT_PARAMETERS,
       },
       answers: [
         {
           status: 200,
           description: 'A page of measurements',
           mediaType: 'measurementCollection',
-          contentTypes: ['application/json-stream', 'text/csv'],
+          contentTypes: ['application/json-stream', ...EXPORT_TYPES],
         },
       ],
       handle: list,

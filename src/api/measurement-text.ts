@@ -1,6 +1,6 @@
-/** JSON text of measurements from the rows of the history (store/schema.ts, measurements): the stored document, or the canonical one. */
-import { splitMembers } from '../model/json-document.ts';
-import { measurementText } from '../model/measurement.ts';
+/** JSON text of measurements from the rows of the history (store/schema.ts, measurements): the stored document, or what columns and form give. */
+import { formedText } from '../ingest/measurement-form.ts';
+import { compact, splitMembers } from '../model/json-document.ts';
 import type { SeriesValue } from '../model/measurement.ts';
 import type { ApiRequest } from './api-request.ts';
 import { entityText, segment, sourceIdOf, sourceText, unstoredText } from './entity-text.ts';
@@ -18,12 +18,13 @@ export interface MeasurementRow {
   readonly value: number;
   readonly unit: string;
   readonly doc: string;
+  readonly formText: string;
 }
 
 /** 64-bit numbers as text: they survive every form of result. */
 export const MEASUREMENT_COLUMNS =
   'toString(id) AS entityId, toString(source) AS sourceId, toString(toUnixTimestamp64Milli(time)) AS timeMs, ' +
-  'type, fragment, series, value, unit, doc';
+  'type, fragment, series, value, unit, doc, toString(form) AS formText';
 
 export const measurementUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/measurement/measurements/${segment(id)}`;
 
@@ -54,12 +55,13 @@ function measurementOf(request: ApiRequest, rows: readonly MeasurementRow[], uni
     .map((row) => ({ fragment: row.fragment, series: row.series, ...convertUnit({ value: row.value, unit: row.unit }, units) }));
   const doc = rows.find((row) => row.doc !== '')?.doc;
   const isConverted = units !== undefined && rows.some((row) => convertUnit(row, units).unit !== row.unit);
-  const canonical = (): string => measurementText({ time: Number(first.timeMs), sourceId: first.sourceId, type: first.type, values });
-  if (doc === undefined) return linkedMeasurement(request, first.entityId, canonical());
-  if (!isConverted) return linkedMeasurement(request, first.entityId, doc);
+  const given = (): string =>
+    formedText({ time: Number(first.timeMs), sourceId: first.sourceId, type: first.type, values }, Number(first.formText), !isConverted);
+  if (doc === undefined) return linkedMeasurement(request, first.entityId, given());
+  if (!isConverted) return linkedMeasurement(request, first.entityId, compact(doc));
   // Converted values take the place of the stored fragments; everything else stays.
-  const members = splitMembers(doc);
-  for (const [name, value] of splitMembers(canonical())) if (values.some((entry) => entry.fragment === name)) members.set(name, value);
+  const members = splitMembers(compact(doc));
+  for (const [name, value] of splitMembers(given())) if (values.some((entry) => entry.fragment === name)) members.set(name, value);
   return linkedMeasurement(
     request,
     first.entityId,

@@ -3,6 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { DataDelete } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
+import type { Members } from '../model/json-document.ts';
 import { isNotified } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY, deleteData } from './data-delete.ts';
@@ -30,10 +31,11 @@ export const unitsOf = (request: ApiRequest): ReturnType<typeof unitSystemOf> =>
 /** The hot path: no promise, one closure. Roles and the owner rule are the intake's, it knows the sources. */
 function post(request: ApiRequest): typeof ANSWERED {
   const { platform, principal, mode } = request;
+  const heard = request.isDeviceTraffic ? platform.availability.heard : undefined;
   platform.measurements.post(request.body, principal, mode, request.wantsBody, (error, answer) => {
     if (error !== undefined || answer === undefined) request.fail(error ?? new Error('the intake gave no answer'));
     else request.answer(postAnswer(request, answer));
-  });
+  }, heard);
   return ANSWERED;
 }
 
@@ -59,15 +61,20 @@ async function load(request: ApiRequest): Promise<MeasurementRow[]> {
   return rows;
 }
 
+/** What permissions for one type look at. */
+const typesOf = (rows: readonly MeasurementRow[]): Members =>
+  new Map([['type', JSON.stringify(rows[0].type)], ...rows.map(({ fragment }) => [fragment, '{}'] as const)]);
+
 async function get(request: ApiRequest): Promise<Answer> {
   const rows = await load(request);
-  if (!request.isPrivileged && (await isOwner(request, rows[0].sourceId)) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, rows[0].sourceId, typesOf(rows))) !== true) throw new PlatformError('security/forbidden');
   return found('measurement', measurementTexts(request, rows, unitsOf(request))[0]);
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
-  const [first] = await load(request);
-  await requireOwner(request, first.sourceId);
+  const rows = await load(request);
+  const [first] = rows;
+  await requireOwner(request, first.sourceId, typesOf(rows));
   const time = formatTime(Number(first.timeMs));
   const body: DataDelete = { table: 'measurements', filter: { id: first.entityId, source: first.sourceId, dateFrom: time, dateTo: time } };
   await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);

@@ -4,7 +4,7 @@
  */
 
 /** What a header asks for or a resource can produce. */
-export type MediaKind = 'vendor' | 'json' | 'json-stream' | 'csv' | 'text' | 'html' | 'any' | 'other';
+export type MediaKind = 'vendor' | 'json' | 'json-stream' | 'ndjson' | 'csv' | 'parquet' | 'text' | 'html' | 'any' | 'other';
 
 /** A parsed Accept header. */
 export interface Accept {
@@ -101,8 +101,12 @@ function kindOf(type: string): MediaKind {
     case 'text/json':
       return 'json';
     case 'application/json-stream':
-    case 'application/x-ndjson':
       return 'json-stream';
+    case 'application/x-ndjson':
+    case 'application/jsonl':
+      return 'ndjson';
+    case 'application/vnd.apache.parquet':
+      return 'parquet';
     case 'text/csv':
       return 'csv';
     case 'text/plain':

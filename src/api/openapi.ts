@@ -19,6 +19,7 @@ const AREAS: Readonly<Record<string, string>> = {
   user: 'Root resource of users',
   tenant: 'Tenants and options',
   audit: 'Audit records',
+  applications: 'Applications, their archives and subscriptions, users and settings of microservices',
   system: 'Health, metrics and this description',
   realtime: 'Notifications',
 };
@@ -123,7 +124,8 @@ function queryParameter(name: string, parameter: QueryParameter): object {
 function requestBody(route: Route): object {
   const { schema = {}, mediaTypes = [], isOptional = false, example } = route.body ?? {};
   const content = { schema, ...(example === undefined ? {} : { example }) };
-  const types = ['application/json', ...mediaTypes.map((name) => `${VENDOR_PREFIX}${name}+json`)];
+  const isStream = route.body?.form === 'stream';
+  const types = isStream ? mediaTypes : ['application/json', ...mediaTypes.map((name) => `${VENDOR_PREFIX}${name}+json`)];
   return { required: !isOptional, content: Object.fromEntries(types.map((type) => [type, content])) };
 }
 
@@ -137,8 +139,9 @@ function responses(route: Route): object {
 function response(answer: RouteAnswer, route: Route): object {
   const content: Record<string, object> = {};
   if (answer.mediaType !== undefined) {
-    const known: TSchema | undefined = Object.hasOwn(ANSWER_SCHEMAS, answer.mediaType) ? ANSWER_SCHEMAS[answer.mediaType] : undefined;
-    const schema = known === undefined ? { type: 'object' } : { $ref: `#/components/schemas/${answer.mediaType}` };
+    const name = answer.schema ?? answer.mediaType;
+    const known: TSchema | undefined = Object.hasOwn(ANSWER_SCHEMAS, name) ? ANSWER_SCHEMAS[name] : undefined;
+    const schema = known === undefined ? { type: 'object' } : { $ref: `#/components/schemas/${name}` };
     content[`${VENDOR_PREFIX}${answer.mediaType}+json`] = { schema };
     content['application/json'] = { schema };
   }

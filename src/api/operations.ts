@@ -5,27 +5,32 @@ import type { OperationCreate, OperationUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { OPERATION_STATUSES } from '../model/operation.ts';
+import { OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT, OPERATION_STATUSES } from '../model/operation.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
+import { APPLICATION_HEADERS, applicationOf } from './application-key.ts';
 import { deleteData } from './data-delete.ts';
 import { changedMembers, newDocument } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
-import { entityText, idText, quote, segment } from './entity-text.ts';
+import { entityText, idText, quote, segment, unstoredText } from './entity-text.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
 import { HistoryFilter, queryDocuments, totalOf } from './history-filter.ts';
+import type { DocumentRow } from './history-filter.ts';
 import { externalIdsOf } from './identity.ts';
 import { isOwner, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { RANGE, REVERT, text } from './query-parameters.ts';
-import { created, found } from './reply.ts';
+import { created, found, notStored } from './reply.ts';
+import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
 
 const READ = ['ROLE_DEVICE_CONTROL_READ'];
 const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
 const AREA = 'devicecontrol';
-const FIXED = ['id', 'deviceId', 'deviceName', 'deviceExternalIDs', 'bulkOperationId', 'creationTime'];
-/** Kept by the server: not taken from a POST. */
-const NOT_SENT = ['status', 'deviceName', 'deviceExternalIDs', 'bulkOperationId', 'failureReason'];
+const FIXED = [...OPERATION_SERVER_KEPT, 'bulkOperationId'];
+/** Not taken from a POST. */
+const NOT_SENT = [...FIXED, ...OPERATION_BEGINS_WITHOUT];
 const FILTERS = {
   agentId: text('Operations of the agent and its child devices'),
   deviceId: text('Exact device'),
@@ -80,11 +85,13 @@ async function post(request: ApiRequest): Promise<Answer> {
   if (!isEntityId(device)) throw new PlatformError('source/not-found', { area: AREA, id: device });
   await requireOwner(request, device);
   const body: OperationCreate = {
-    id: String(request.platform.ids.next()),
+    id: String(request.platform.ids.nextBeside(request.tenant, Number(device))),
     doc: newDocument(members, AREA, NOT_SENT),
     user: request.principal.userName,
+    ...applicationOf(request),
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_CREATE, Number(device), body);
+  if (request.mode === PROCESSING_MODE.TRANSIENT) return notStored('operation', request.wantsBody ? unstoredText(splitMembers(doc)) : '');
   const [answer] = await operationTexts(request, [{ entityId: body.id, doc }]);
   return created('operation', answer, operationUrl(request, body.id));
 }
@@ -107,9 +114,16 @@ function filterOf(request: ApiRequest): HistoryFilter {
   return filter;
 }
 
-async function list(request: ApiRequest): Promise<Answer> {
+const EXPORTED = ['status', 'creationTime', 'bulkOperationId', 'description', 'failureReason'];
+
+async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
   const filter = filterOf(request);
+  const format = exportFormat(request);
+  if (format !== undefined) {
+    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => operationTexts(request, rows);
+    return exportRows(request, format, documentPlan(request, { table: 'operations', filter, members: EXPORTED, toTexts }));
+  }
   const total = await totalOf(request, 'operations', filter, page);
   const order = request.query.isTrue('revert') ? 'creation_time DESC, id DESC' : 'creation_time, id';
   const items = await operationTexts(request, await queryDocuments(request, 'operations', filter, order, page));
@@ -118,7 +132,7 @@ async function list(request: ApiRequest): Promise<Answer> {
 
 async function get(request: ApiRequest): Promise<Answer> {
   const members = await load(request);
-  if (!request.isPrivileged && (await isOwner(request, deviceOf(members))) !== true) throw new PlatformError('security/forbidden');
+  if (!request.isPrivileged && (await isOwner(request, deviceOf(members), members)) !== true) throw new PlatformError('security/forbidden');
   const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
   return found('operation', answer);
 }
@@ -126,11 +140,9 @@ async function get(request: ApiRequest): Promise<Answer> {
 async function put(request: ApiRequest): Promise<Answer> {
   const stored = await load(request);
   const device = deviceOf(stored);
-  await requireOwner(request, device);
+  await requireOwner(request, device, stored);
   const changes = changedMembers(request.members(), stored, AREA, FIXED);
-  // Set only together with FAILED (document 1, Operation).
-  if (stringMember(changes, 'status') !== 'FAILED') changes.delete('failureReason');
-  const body: OperationUpdate = { id: request.params['id'], doc: joinMembers(changes), user: request.principal.userName };
+  const body: OperationUpdate = { id: request.params['id'], doc: joinMembers(changes), user: request.principal.userName, ...applicationOf(request) };
   const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_UPDATE, Number(device), body);
   const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc }]);
   return found('operation', answer);
@@ -146,6 +158,7 @@ export function operationRoutes(): Route[] {
       access: 'owner',
       roles: ADMIN,
       summary: 'Create an operation for a device',
+      headers: APPLICATION_HEADERS,
       body: { schema: schemas.Operation, mediaTypes: ['operation'], example: { deviceId: '251', description: 'Restart', c8y_Restart: {} } },
       answers: [{ status: 201, description: 'Created', mediaType: 'operation' }],
       handle: post,
@@ -157,8 +170,9 @@ export function operationRoutes(): Route[] {
       access: 'owner',
       roles: READ,
       summary: 'List operations, oldest first',
-      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS },
-      answers: [{ status: 200, description: 'A page of operations', mediaType: 'operationCollection' }],
+      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
+      produces: ['vendor', 'json', ...EXPORT_KINDS],
+      answers: [{ status: 200, description: 'A page of operations', mediaType: 'operationCollection', contentTypes: EXPORT_TYPES }],
       handle: list,
     },
     {
@@ -189,6 +203,7 @@ export function operationRoutes(): Route[] {
       access: 'owner',
       roles: ADMIN,
       summary: 'Change the status of an operation',
+      headers: APPLICATION_HEADERS,
       body: { schema: schemas.OperationUpdate, mediaTypes: ['operation'], example: { status: 'SUCCESSFUL' } },
       answers: one,
       handle: put,

@@ -1,21 +1,89 @@
-/** The owner rule (document 1 Authentication 6): the owner of a managed object may write data of it without a global role. */
+/**
+ * Who may read and write managed objects and their data without a global role: the owner (document 1 Authentication 6), and who has an
+ * inventory role or a device permission for it or for something above it (document 4 section 3.5).
+ */
 import { PlatformError } from '../model/errors.ts';
-import { splitMembers, stringMember } from '../model/json-document.ts';
+import { grantsFor, mayAccess } from '../model/inventory-access.ts';
+import type { WantedAccess } from '../model/inventory-access.ts';
+import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
+import type { HistoryFilter } from './history-filter.ts';
 
-/** @returns whether the principal owns the object; undefined when there is none. */
-export async function isOwner(request: ApiRequest, managedObject: string): Promise<boolean | undefined> {
-  if (!isEntityId(managedObject)) return undefined;
-  const text = await request.platform.documents.get('managedObject', request.tenant, managedObject);
-  return text === undefined ? undefined : stringMember(splitMembers(text), 'owner') === request.principal.userName;
+/** Scope of inventory permissions by the area of the route; all others are about the managed object itself. */
+const SCOPES: Readonly<Record<string, WantedAccess['scope']>> = {
+  alarm: 'ALARM',
+  audit: 'AUDIT',
+  event: 'EVENT',
+  measurement: 'MEASUREMENT',
+  devicecontrol: 'OPERATION',
+};
+
+const wantedBy = (request: ApiRequest): WantedAccess => ({
+  scope: SCOPES[request.route.area] ?? 'MANAGED_OBJECT',
+  permission: request.method === 'GET' ? 'READ' : 'ADMIN',
+});
+
+/** What a POST wants to create, when it is one JSON object. */
+function sentEntity(request: ApiRequest): Members | undefined {
+  const { body } = request.route;
+  return request.method === 'POST' && body !== undefined && (body.form ?? 'json') === 'json' ? request.members() : undefined;
 }
 
 /**
- * Lets through who has one of the route's roles or owns the object; what does not exist is left to the caller.
+ * @param entity what is read or written, for permissions that hold for one type only; by default the body of a POST.
+ * @returns whether the principal owns the object or has a permission for it; undefined when there is no such object.
+ */
+export async function isOwner(request: ApiRequest, managedObject: string, entity?: Members): Promise<boolean | undefined> {
+  if (!isEntityId(managedObject)) return undefined;
+  const { documents } = request.platform;
+  const doc = await documents.get('managedObject', request.tenant, managedObject);
+  if (doc === undefined) return undefined;
+  return mayAccess(documents, request.principal, { id: managedObject, doc }, wantedBy(request), entity ?? sentEntity(request));
+}
+
+/**
+ * Lets through who has one of the route's roles, owns the object or has a permission for it; what does not exist is left to the caller.
  * @throws PlatformError 403.
  */
-export async function requireOwner(request: ApiRequest, managedObject: string): Promise<void> {
+export async function requireOwner(request: ApiRequest, managedObject: string, entity?: Members): Promise<void> {
   if (request.isPrivileged) return;
-  if ((await isOwner(request, managedObject)) === false) throw new PlatformError('security/forbidden');
+  if ((await isOwner(request, managedObject, entity)) === false) throw new PlatformError('security/forbidden');
+}
+
+/** How a permission for one type is written for a table; by default a type or a fragment. */
+const TYPED: Readonly<Record<string, (place: string) => string>> = {
+  MEASUREMENT: (place) => `(type = ${place} OR fragment = ${place})`,
+  OPERATION: (place) => `has(fragments, ${place})`,
+};
+
+/**
+ * The condition of lists for who has none of the route's roles: rows of managed objects that he owns or has a permission for, at them or
+ * above them. Follows the links of managed objects downwards inside of the statement.
+ * @param column the managed object.
+ */
+export function accessibleCondition(request: ApiRequest, filter: HistoryFilter, column: string, isInventory = false): string {
+  const owner = filter.bind('String', request.principal.userName);
+  const conditions = [
+    isInventory ? `owner = ${owner}` : `${column} IN (SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND owner = ${owner})`,
+  ];
+  const wanted = wantedBy(request);
+  const rootsOfType = new Map<string, number[]>();
+  for (const { type, root } of grantsFor(request.principal, wanted)) rootsOfType.set(type, [...(rootsOfType.get(type) ?? []), root]);
+  for (const [type, roots] of rootsOfType) {
+    const below = `${column} IN (${belowSql(filter.bind('Array(UInt64)', [...new Set(roots)]))})`;
+    const place = type === '*' ? '' : filter.bind('String', type);
+    const typed = TYPED[wanted.scope] ?? ((name: string) => `(type = ${name} OR has(fragments, ${name}))`);
+    conditions.push(type === '*' ? below : `(${below} AND ${typed(place)})`);
+  }
+  return `(${conditions.join(' OR ')})`;
+}
+
+/** Ids of the roots and of everything below them. Each step is distinct, so that many paths to one object do not multiply. */
+function belowSql(roots: string): string {
+  return (
+    `WITH RECURSIVE reached AS (SELECT arrayJoin(${roots}) AS id UNION ALL SELECT DISTINCT link.id AS id FROM ` +
+    '(SELECT id, arrayJoin(parents) AS parent FROM managed_objects FINAL WHERE tenant = {tenant:UInt32}) AS link ' +
+    'INNER JOIN reached ON link.parent = reached.id) SELECT id FROM reached'
+  );
 }

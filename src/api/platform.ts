@@ -1,26 +1,29 @@
 /** The port of src/api: what the HTTP resources need from the rest of the server. The composition root provides it. */
+import type { AvailabilityPort } from '../model/availability.ts';
+import type { Blobs } from '../model/blobs.ts';
 import type { CommandPort, DocumentReader, DocumentText, HistoryReader, IdSource, LiveBus } from '../model/command.ts';
 import type { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import type { Authenticator, Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
+import type { RetentionPort } from '../model/retention.ts';
+import type { Mailer } from '../accounts/mailer.ts';
+import type { TextCipher } from '../accounts/option-cipher.ts';
+import type { RequestRates } from '../accounts/request-rates.ts';
+import type { Tenant } from '../accounts/tenants.ts';
+import type { Usage } from '../accounts/usage.ts';
+import type { Tokens } from '../accounts/tokens.ts';
 
 /** A tenant as the resources see it. */
-export interface TenantInfo {
-  readonly id: string;
-  /** The compact key of journal records and rows. */
-  readonly number: number;
-  readonly domain?: string;
-  readonly parent?: string;
-  readonly allowCreateTenants?: boolean;
-  /** JSON text of an object. */
-  readonly customProperties?: DocumentText;
-}
+export type TenantInfo = Tenant;
 
 export interface Tenants {
   byNumber(number: number): TenantInfo | undefined;
   byId(id: string): TenantInfo | undefined;
+  /** @param domain lower case. */
+  byDomain(domain: string): TenantInfo | undefined;
+  readonly all: Iterable<TenantInfo>;
   /** The tenant of credentials without a tenant prefix. */
   readonly default: TenantInfo;
 }
@@ -45,7 +48,15 @@ export interface MeasurementIntake {
     mode: ProcessingMode,
     wantsBody: boolean,
     done: (error: PlatformError | undefined, answer?: MeasurementAnswer) => void,
+    /** Told of the sources: a device has sent the body. */
+    heard?: AvailabilityPort['heard'],
   ): void;
+}
+
+/** What logins and the care of users need besides passwords. */
+export interface Accounts {
+  readonly tokens: Pick<Tokens, 'issue' | 'authenticate' | 'revoke' | 'revokeAll'>;
+  readonly mailer: Mailer;
 }
 
 /** An authenticator whose answers may be cached by its callers. */
@@ -64,10 +75,14 @@ export interface HealthReport {
 export interface ApiConfig {
   /** Start of all links, without a slash at the end; derived from the request when absent. */
   readonly baseUrl?: string;
+  /** Whether X-Forwarded-* and Forwarded count. Default true. */
+  readonly trustsProxy?: boolean;
   /** Limit of a JSON body; 413 above. */
   readonly jsonBodyMaxBytes: number;
   /** Limit of a body with many entities (a measurement collection); 413 above. */
   readonly bodyMaxBytes: number;
+  /** Limit of an uploaded file; 413 above. Default 50 MiB. */
+  readonly fileMaxBytes?: number;
   /** Bytes of all bodies under way; 503 `http/bodies-bytes` above. Default 128 MiB, or one body of `bodyMaxBytes` when that is more. */
   readonly bodiesBytesMax?: number;
   /** Bodies of which a part has come, at once; 503 `http/bodies` above. Default 10,000. */
@@ -86,8 +101,21 @@ export interface Platform {
   /** The same without waiting for what was just acknowledged. */
   readonly historyAsIs?: HistoryReader;
   readonly bus: LiveBus;
+  /** Large binary content. Whoever keeps keys tells the sweep of them (`core.blobReferences` in src/server.ts). */
+  readonly blobs: Blobs;
+  readonly availability: AvailabilityPort;
+  readonly retention: RetentionPort;
   readonly authenticator: CachedAuthenticator;
+  readonly accounts: Accounts;
   readonly tenants: Tenants;
+  /** Counts requests, and writes down what was counted. */
+  readonly usage?: Pick<Usage, 'count' | 'flush' | 'refreshSizes'>;
+  /** Requests a second of tenants and users. */
+  readonly rates?: Pick<RequestRates, 'take'>;
+  /** For what is secret at rest. */
+  readonly cipher: TextCipher;
+  /** The origins that a tenant's option allows; undefined for those of the configuration. */
+  readonly allowedOrigins?: (tenantNumber: number) => string | undefined;
   readonly measurements: MeasurementIntake;
   readonly refusals: Refusals;
   readonly log: Log;
@@ -97,6 +125,9 @@ export interface Platform {
   health(): HealthReport | Promise<HealthReport>;
   /** Prometheus text. */
   metricsText(): Promise<string>;
-  /** Called with every answer when present, for counters: must be cheap. */
-  readonly onAnswered?: (method: string, status: number) => void;
+  /**
+   * Called with every answer when present, for counters: must be cheap. `durationMs` is the time from the whole request to the written answer;
+   * undefined for an answer that is still being sent, or that was held back on purpose.
+   */
+  readonly onAnswered?: (method: string, status: number, durationMs: number | undefined) => void;
 }

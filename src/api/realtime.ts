@@ -2,8 +2,6 @@
 import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ApiServer } from './api-server.ts';
-import { parseBasic } from './authentication.ts';
-import type { CachedAuthenticator } from './platform.ts';
 import { JSON_TYPE, parseAccept } from './media-types.ts';
 import { ANSWERED } from './route.ts';
 import type { Route } from './route.ts';
@@ -13,9 +11,9 @@ import type { WebSocketChannel } from './web-socket.ts';
 export interface RealtimePort<Form> {
   readonly urls: Readonly<Record<string, Form>>;
   handle(text: string, principal: Principal | undefined, form: Form, responder: {
-    send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void }): void;
+    send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void }, ofCookie?: Principal): void;
   open(channel: { send(text: string): boolean; readonly bufferedBytes: number; end(reason: string): void },
-    principal: Principal | undefined, form: Form): { message(text: string): void; drained(): void; closed(): void };
+    principal: Principal | undefined, form: Form, ofCookie?: Principal): { message(text: string): void; drained(): void; closed(): void };
 }
 
 const PATH_SUFFIXES = ['', '/handshake', '/connect', '/disconnect', '/subscribe', '/unsubscribe'];
@@ -28,7 +26,7 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
   // CometD's clients append the type of the message to the URL.
   const paths = Object.entries(realtime.urls).flatMap(([path, form]) => PATH_SUFFIXES.map((suffix) => [path + suffix, form] as const));
   return paths.map(([path, form]): Route => ({
-    method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'],
+    method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'], isHeldBack: true,
     summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect',
     body: { mediaTypes: [], form: 'bytes' },
     answers: [{ status: 200, description: 'Answers and deliveries as a JSON array', contentTypes: ['application/json'] }],
@@ -55,45 +53,50 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       request.dropBody();
       realtime.handle(messages, principal, form, {
         send: (text) => stream(text, true), sendBlank: () => stream(' ', false), onAborted: (callback) => exchange.onAborted(callback),
-      });
+      }, request.principalOfCookie);
       return ANSWERED;
     },
   }));
 }
 
-/** Registers the WebSockets; before `listen`. Credentials come with the upgrade or in `ext` of the handshake. */
-export function registerRealtimeSockets<Form>(api: ApiServer, realtime: RealtimePort<Form>, authenticator: CachedAuthenticator): void {
+/**
+ * Registers the WebSockets; before `listen`. Credentials come with the upgrade or in `ext` of the handshake. A browser cannot add the header
+ * that belongs to a cookie to an upgrade: what it proves comes in the handshake.
+ */
+export function registerRealtimeSockets<Form>(api: ApiServer, realtime: RealtimePort<Form>): void {
   for (const [path, form] of Object.entries(realtime.urls)) {
     const sockets = new Map<WebSocketChannel, { message(text: string): void; drained(): void; closed(): void }>();
-    const begin = (channel: WebSocketChannel, principal: Principal | undefined): void => {
+    const begin = (channel: WebSocketChannel, principal: Principal | undefined, ofCookie?: Principal): void => {
       if (!channel.isOpen) return;
       sockets.set(channel, realtime.open({
         send: (text) => channel.send(text, false), get bufferedBytes() { return channel.bufferedBytes; },
         end: (reason) => channel.end(CLOSE_NORMAL, reason),
-      }, principal, form));
+      }, principal, form, ofCookie));
     };
     const waiting = new Map<WebSocketChannel, string[]>();
     api.webSocket(path, {
       open(channel) {
-        const header = channel.head.headers.get('authorization');
-        const credentials = header === undefined ? undefined : parseBasic(header);
-        const principal = credentials ? authenticator.authenticate(credentials.userName, credentials.password) : undefined;
-        if (header !== undefined && principal === undefined) {
-          channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message);
-        } else if (principal instanceof Promise) {
+        const opener = api.identifyUpgrade(channel.head.headers);
+        const identified = (found: Principal | undefined): void => {
+          if (found === undefined) channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message);
+          else if (opener?.isOfCookie === true) begin(channel, undefined, found);
+          else begin(channel, found);
+        };
+        if (opener === undefined) {
+          begin(channel, undefined);
+        } else if (opener.principal instanceof Promise) {
           waiting.set(channel, []);
-          principal.then((found) => {
+          opener.principal.then((found) => {
             const messages = waiting.get(channel) ?? [];
             waiting.delete(channel);
-            if (!found) { channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message); return; }
-            begin(channel, found);
+            identified(found);
             for (const message of messages) sockets.get(channel)?.message(message);
           }, (error: unknown) => {
             waiting.delete(channel);
             channel.end(CLOSE_TRY_AGAIN, error instanceof PlatformError ? error.message : 'the credentials could not be checked');
           });
         } else {
-          begin(channel, principal);
+          identified(opener.principal);
         }
       },
       message(channel, data) {

@@ -188,6 +188,20 @@ export const ROOTS: readonly Root[] = [
     },
   },
   {
+    path: '/application',
+    area: 'applications',
+    mediaType: 'applicationApi',
+    access: 'user',
+    collections: { applications: ['/application/applications', 'applications'] },
+    templates: {
+      applicationById: '/application/applications/{id}',
+      applicationsByName: '/application/applicationsByName/{name}',
+      applicationsByTenant: '/application/applicationsByTenant/{tenant}',
+      applicationsByOwner: '/application/applicationsByOwner/{tenant}',
+      applicationsByUser: '/application/applicationsByUser/{username}',
+    },
+  },
+  {
     path: '/audit',
     area: 'audit',
     mediaType: 'auditApi',

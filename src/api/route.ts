@@ -17,10 +17,13 @@ export type Access = 'public' | 'optional' | 'user' | 'roles' | 'owner';
 export interface RouteBody {
   /** What it has to fulfil; checked before the handler. `bytes` bodies are not looked at. */
   readonly schema?: TSchema;
-  /** Vendor names that clients send. Plain JSON and other vendor names are taken as well. */
+  /** Vendor names that clients send, of the form `stream` whole media types. Plain JSON and other vendor names are taken as well. */
   readonly mediaTypes: readonly string[];
-  /** `json` (default): one object; `bytes`: anything, the handler reads `request.body`. */
-  readonly form?: 'json' | 'bytes';
+  /**
+   * `json` (default): one object; `bytes`: anything, the handler reads `request.body`; `stream`: anything of any length, the handler reads
+   * `request.bodyStream` and bounds it.
+   */
+  readonly form?: 'json' | 'bytes' | 'stream';
   /** Which limit holds: `json` (default) or `large`. */
   readonly limit?: 'json' | 'large';
   /** DELETE with an optional body. */
@@ -33,6 +36,8 @@ export interface RouteAnswer {
   readonly description: string;
   /** Vendor name of the entity. */
   readonly mediaType?: string;
+  /** Name of the answer's schema where it is not `mediaType`. */
+  readonly schema?: string;
   /** Content types without vendor name, for instance `text/csv`. */
   readonly contentTypes?: readonly string[];
 }
@@ -71,6 +76,12 @@ export interface Route {
   readonly headers?: readonly string[];
   /** What can be produced, in order of preference; default `vendor`, `json`. Other Accept headers are answered with 406. */
   readonly produces?: readonly MediaKind[];
+  /** The answer waits for something to happen (long polling): its time is no latency of the server. */
+  readonly isHeldBack?: boolean;
+  /** Also for bootstrap users of microservices, who reach nothing else. */
+  readonly isForServiceBootstrap?: boolean;
+  /** The last parameter takes all further segments of the path, joined by slashes. */
+  readonly takesRest?: boolean;
   /** Called when everything was checked. Synchronous or not; throws PlatformError. */
   readonly handle: (request: ApiRequest) => Answer | typeof ANSWERED | Promise<Answer | typeof ANSWERED>;
 }
@@ -81,9 +92,18 @@ export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   childId: 'Identifier of the child',
   tenant: 'Tenant id',
   userId: 'User name',
+  roleId: 'Name of the role',
   type: 'Type of the external ID',
   externalId: 'External ID, percent-encoded',
   category: 'Category',
   key: 'Key',
   name: 'Name',
+  applicationId: 'Identifier of the application',
+  fingerprint: 'Fingerprint of the certificate, 40 hexadecimal digits',
+  date: 'Day, YYYY-MM-DD',
+  binaryId: 'Identifier of the uploaded archive',
+  version: 'Version',
+  contextPath: 'Context path of the application, with `@` and a version or tag behind it for another than the active one',
+  file: 'Path of a file in the archive',
+  rest: 'Path within the microservice',
 };

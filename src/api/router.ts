@@ -29,6 +29,8 @@ interface Node {
   readonly fixed: Map<string, Node>;
   parameter: { readonly name: string; readonly node: Node } | undefined;
   entry: PathEntry | undefined;
+  /** Takes all further segments. */
+  rest: { readonly name: string; readonly entry: PathEntry } | undefined;
 }
 
 /** No path of the table is as deep; hostile ones are not taken apart. */
@@ -70,7 +72,14 @@ export class Router {
       checkBody: route.body?.schema === undefined ? undefined : compileBodyCheck(route.body.schema, route.area),
     };
     let node = this.root;
-    for (const segment of route.path.split('/').slice(1)) node = childOf(node, segment, route.path);
+    const segments = route.path.split('/').slice(1);
+    const restName = route.takesRest === true ? segments.pop()?.slice(1, -1) : undefined;
+    for (const segment of segments) node = childOf(node, segment, route.path);
+    if (restName !== undefined) {
+      node.rest ??= { name: restName, entry: { path: route.path, methods: new Map() } };
+      node.rest.entry.methods.set(route.method, compiled);
+      return;
+    }
     node.entry ??= { path: route.path, methods: new Map() };
     if (node.entry.methods.has(route.method)) throw new Error(`two routes ${route.method} ${route.path}`);
     node.entry.methods.set(route.method, compiled);
@@ -86,7 +95,7 @@ export function allowedMethods(entry: PathEntry): string {
 }
 
 function newNode(): Node {
-  return { fixed: new Map(), parameter: undefined, entry: undefined };
+  return { fixed: new Map(), parameter: undefined, entry: undefined, rest: undefined };
 }
 
 function childOf(node: Node, segment: string, path: string): Node {
@@ -108,11 +117,15 @@ function walk(node: Node, segments: readonly string[], index: number, values: [s
   const fixed = node.fixed.get(segment);
   const found = fixed === undefined ? undefined : walk(fixed, segments, index + 1, values);
   if (found !== undefined) return found;
-  if (node.parameter === undefined || segment === '') return undefined;
-  values.push([node.parameter.name, segment]);
-  const below = walk(node.parameter.node, segments, index + 1, values);
-  if (below === undefined) values.pop();
-  return below;
+  if (node.parameter !== undefined && segment !== '') {
+    values.push([node.parameter.name, segment]);
+    const below = walk(node.parameter.node, segments, index + 1, values);
+    if (below !== undefined) return below;
+    values.pop();
+  }
+  if (node.rest === undefined) return undefined;
+  values.push([node.rest.name, segments.slice(index).join('/')]);
+  return node.rest.entry;
 }
 
 function decodeSegment(segment: string): string {

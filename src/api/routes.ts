@@ -1,8 +1,19 @@
 /** The route table of the server: every resource, and the description of the table itself. */
 import { alarmRoutes } from './alarms.ts';
+import { applicationBinaryRoutes } from './application-binaries.ts';
+import { applicationRoutes } from './applications.ts';
+import { auditRoutes } from './audits.ts';
+import { binaryRoutes } from './binaries.ts';
+import { bulkOperationRoutes } from './bulk-operations.ts';
+import { bulkRegistrationRoutes } from './bulk-registration.ts';
 import { childRoutes } from './children.ts';
+import { currentApplicationRoutes } from './current-application.ts';
+import { deviceRegistrationRoutes } from './device-registration.ts';
+import { eventBinaryRoutes } from './event-binaries.ts';
 import { eventRoutes } from './events.ts';
+import { hostedApplicationRoutes } from './hosted-applications.ts';
 import { identityRoutes } from './identity.ts';
+import { managedObjectDeviceRoutes } from './managed-object-device.ts';
 import { managedObjectListRoutes } from './managed-object-list.ts';
 import { managedObjectRoutes } from './managed-objects.ts';
 import { measurementListRoutes } from './measurement-list.ts';
@@ -12,10 +23,24 @@ import { JSON_TYPE } from './media-types.ts';
 import { openApiDocument } from './openapi.ts';
 import { openApiPage } from './openapi-page.ts';
 import { operationRoutes } from './operations.ts';
+import { optionRoutes } from './options.ts';
+import { retentionRoutes } from './retention.ts';
 import { rootRoutes } from './roots.ts';
 import type { Route } from './route.ts';
+import { SERVICE_USERS } from './service-users.ts';
+import { subscriptionRoutes } from './subscriptions.ts';
+import { subtenantRoutes, tenantOf } from './subtenants.ts';
 import { systemRoutes } from './system.ts';
+import { tenantStatisticsRoutes } from './tenant-statistics.ts';
 import { tenantRoutes } from './tenants.ts';
+import { currentUserRoutes } from './current-user.ts';
+import { devicePermissionRoutes } from './device-permissions.ts';
+import { groupRoutes } from './groups.ts';
+import { inventoryRoleRoutes } from './inventory-roles.ts';
+import { loginRoutes } from './login.ts';
+import { userPasswordRoutes } from './user-passwords.ts';
+import { userRoleRoutes } from './user-roles.ts';
+import { trustedCertificateRoutes } from './trusted-certificates.ts';
 import { userRoutes } from './users.ts';
 
 const HTML_TYPE = 'text/html;charset=UTF-8';
@@ -31,13 +56,37 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...measurementListRoutes(),
     ...managedObjectRoutes(),
     ...managedObjectListRoutes(),
+    ...managedObjectDeviceRoutes(),
     ...childRoutes(),
+    ...binaryRoutes(),
     ...identityRoutes(),
     ...eventRoutes(),
+    ...eventBinaryRoutes(),
     ...alarmRoutes(),
+    ...auditRoutes(),
     ...operationRoutes(),
+    ...bulkOperationRoutes(),
+    ...deviceRegistrationRoutes(),
+    ...bulkRegistrationRoutes(),
     ...userRoutes(),
+    ...userPasswordRoutes(),
+    ...currentUserRoutes(),
+    ...groupRoutes(),
+    ...userRoleRoutes(),
+    ...inventoryRoleRoutes(),
+    ...devicePermissionRoutes(),
+    ...loginRoutes(),
     ...tenantRoutes(),
+    ...subtenantRoutes(),
+    ...subscriptionRoutes(SERVICE_USERS, tenantOf),
+    ...applicationRoutes(),
+    ...applicationBinaryRoutes(),
+    ...currentApplicationRoutes(),
+    ...hostedApplicationRoutes(),
+    ...optionRoutes(),
+    ...trustedCertificateRoutes(),
+    ...tenantStatisticsRoutes(),
+    ...retentionRoutes(),
     ...systemRoutes(),
     ...further,
   ];

@@ -2,7 +2,11 @@
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { ALARM_SEVERITIES, ALARM_STATUSES } from '../model/alarm.ts';
+import { DEVICE_REQUEST_STATUSES } from '../model/device-request.ts';
 import { OPERATION_STATUSES } from '../model/operation.ts';
+import { FURTHER_ANSWER_SCHEMAS } from './answer-schemas.ts';
+import { RETENTION_ANSWER_SCHEMAS } from './retention-schemas.ts';
+import { USER_ANSWER_SCHEMAS } from './user-schemas.ts';
 
 /** Fragments: any further members. */
 const OPEN = { additionalProperties: true } as const;
@@ -29,6 +33,8 @@ export const ManagedObject = Type.Object(
   OPEN,
 );
 
+export const ManagedObjectUser = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, OPEN);
+
 export const Event = Type.Object({ source: Source, time: Timestamp, type: Type.String({ minLength: 1 }), text: Type.String() }, OPEN);
 export const EventUpdate = Type.Object({ text: Type.Optional(Type.String()) }, OPEN);
 
@@ -51,11 +57,79 @@ export const AlarmUpdate = Type.Object(
   },
   OPEN,
 );
-export const AlarmStatusChange = Type.Object({ status: Type.Enum([...ALARM_STATUSES]) });
+export const AlarmStatusChange = Type.Object({ status: Type.Enum([...ALARM_STATUSES]) }, { additionalProperties: false });
+
+const AuditChange = Type.Object(
+  {
+    attribute: Type.String(),
+    changeType: Type.Optional(Type.Enum(['ADDED', 'REPLACED', 'REMOVED'])),
+    type: Type.Optional(Type.String()),
+    newValue: Type.Optional(Type.Unknown()),
+    previousValue: Type.Optional(Type.Unknown()),
+  },
+  OPEN,
+);
+export const AuditRecord = Type.Object(
+  {
+    activity: Type.String(),
+    source: Source,
+    text: Type.String(),
+    time: Timestamp,
+    type: Type.String({ minLength: 1 }),
+    severity: Type.Optional(Type.Enum(['CRITICAL', 'MAJOR', 'MINOR', 'WARNING', 'INFORMATION'])),
+    user: Type.Optional(Type.String()),
+    application: Type.Optional(Type.String()),
+    changes: Type.Optional(Type.Array(AuditChange)),
+  },
+  OPEN,
+);
 
 export const Operation = Type.Object({ deviceId: Id, description: Type.Optional(Type.String()) }, OPEN);
 export const OperationUpdate = Type.Object(
   { status: Type.Enum([...OPERATION_STATUSES]), failureReason: Type.Optional(Type.String()), description: Type.Optional(Type.String()) },
+  OPEN,
+);
+
+/** Seconds; a year and more is a mistake. */
+const CreationRamp = Type.Number({ minimum: 0, maximum: 31_536_000, description: 'Seconds between the creation of two operations; fractions are taken' });
+const Prototype = Type.Object({ description: Type.Optional(Type.String()) }, { ...OPEN, description: 'The operation without deviceId' });
+export const BulkOperation = Type.Object(
+  {
+    groupId: Type.Optional(nullable(Id)),
+    failedParentId: Type.Optional(nullable(Id)),
+    startDate: Timestamp,
+    creationRamp: CreationRamp,
+    operationPrototype: Prototype,
+    note: Type.Optional(nullable(Type.String())),
+  },
+  { ...OPEN, description: 'With groupId or failedParentId, not both' },
+);
+export const BulkOperationUpdate = Type.Object(
+  {
+    startDate: Type.Optional(Timestamp),
+    creationRamp: Type.Optional(CreationRamp),
+    operationPrototype: Type.Optional(Prototype),
+    note: Type.Optional(nullable(Type.String())),
+  },
+  OPEN,
+);
+
+const DeviceId = Type.Union([Type.String({ minLength: 1, maxLength: 1000 }), Type.Integer()], { description: 'Identifier of the device' });
+export const NewDeviceRequest = Type.Object(
+  {
+    id: DeviceId,
+    groupId: Type.Optional(nullable(Id)),
+    type: Type.Optional(nullable(Type.String())),
+    customProperties: Type.Optional(nullable(Type.Object({}, OPEN))),
+  },
+  OPEN,
+);
+export const NewDeviceRequestUpdate = Type.Object(
+  { status: Type.Enum(['ACCEPTED']), securityToken: Type.Optional(nullable(Type.String({ maxLength: 1000 }))) },
+  OPEN,
+);
+export const DeviceCredentials = Type.Object(
+  { id: DeviceId, securityToken: Type.Optional(nullable(Type.String({ maxLength: 1000 }))) },
   OPEN,
 );
 
@@ -66,27 +140,6 @@ export const ChildReference = Type.Object(
   { managedObject: Type.Optional(ChildObject), references: Type.Optional(Type.Array(Type.Object({ managedObject: ChildObject }, OPEN))) },
   OPEN,
 );
-
-const RoleReference = Type.Object(
-  { role: Type.Object({ id: Type.Optional(Type.String()), self: Type.Optional(Type.String()) }, OPEN) },
-  OPEN,
-);
-const Roles = Type.Union([Type.Array(Type.String()), Type.Object({ references: Type.Array(RoleReference) }, OPEN)]);
-const userMembers = {
-  password: Type.Optional(Type.String({ minLength: 6, maxLength: 32 })),
-  enabled: Type.Optional(Type.Boolean()),
-  roles: Type.Optional(Roles),
-  firstName: Type.Optional(nullable(Type.String())),
-  lastName: Type.Optional(nullable(Type.String())),
-  email: Type.Optional(nullable(Type.String())),
-  phone: Type.Optional(nullable(Type.String())),
-  customProperties: Type.Optional(nullable(Type.Object({}, OPEN))),
-};
-export const User = Type.Object(
-  { userName: Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\s/+$:]+$' }), ...userMembers },
-  OPEN,
-);
-export const UserUpdate = Type.Object(userMembers, OPEN);
 
 const Statistics = Type.Object({
   currentPage: Type.Integer(),
@@ -125,17 +178,44 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
     ),
   ]),
   managedObjectCollection: collectionOf('managedObjects', entity(ManagedObject)),
+  managedObjectUser: Type.Object({ self: Link, userName: Type.String(), enabled: Type.Boolean() }, OPEN),
   managedObjectReference: Reference,
   managedObjectReferenceCollection: collectionOf('references', Reference),
   event: entity(Event),
   eventCollection: collectionOf('events', entity(Event)),
   alarm: entity(Alarm),
+  auditRecord: entity(AuditRecord),
+  auditRecordCollection: collectionOf('auditRecords', entity(AuditRecord)),
   alarmCollection: collectionOf('alarms', entity(Alarm)),
   operation: entity(Operation),
   operationCollection: collectionOf('operations', entity(Operation)),
+  bulkOperation: entity(Type.Object({ status: Type.String(), generalStatus: Type.String(), progress: Any }, OPEN)),
+  bulkOperationCollection: collectionOf('bulkOperations', Any),
+  newDeviceRequest: entity(Type.Object({ status: Type.Enum([...DEVICE_REQUEST_STATUSES]), tenantId: Type.String(), creationTime: Timestamp }, OPEN)),
+  newDeviceRequestCollection: collectionOf('newDeviceRequests', Any),
+  bulkNewDeviceRequest: Type.Object({
+    numberOfAll: Type.Integer(),
+    numberOfCreated: Type.Integer(),
+    numberOfFailed: Type.Integer(),
+    numberOfSuccessful: Type.Integer(),
+    credentialUpdatedList: Type.Array(Any),
+    failedCreationList: Type.Array(Any),
+  }),
+  newDeviceRequestAcceptance: Type.Array(Type.Object({ id: Type.String(), successful: Type.Boolean(), error: Type.Optional(Type.String()) })),
+  newDeviceRequestLimit: Type.Object({ isReached: Type.Boolean(), limit: Type.Optional(Type.Integer()), deviceCount: Type.Integer() }),
+  deviceCredentials: entity(Type.Object({ tenantId: Type.String(), username: Type.String(), password: Type.String() })),
   externalId: Type.Object({ externalId: Type.String(), type: Type.String(), self: Link, managedObject: Any }, OPEN),
   externalIdCollection: Type.Object({ self: Link, externalIds: Type.Array(Any) }, OPEN),
-  user: Type.Object({ id: Type.String(), self: Link, userName: Type.String(), enabled: Type.Boolean() }, OPEN),
-  userCollection: collectionOf('users', Any),
-  currentUser: Type.Object({ id: Type.String(), self: Link, userName: Type.String(), effectiveRoles: Type.Array(Any) }, OPEN),
+  application: entity(Type.Object({ key: Type.String(), name: Type.String(), type: Type.String(), availability: Type.String(), owner: Any }, OPEN)),
+  applicationCollection: collectionOf('applications', Any),
+  applicationBinary: entity(Type.Object({ name: Type.String(), length: Type.Integer(), created: Timestamp, downloadUrl: Link }, OPEN)),
+  applicationBinaries: collectionOf('attachments', Any),
+  applicationVersion: Type.Object({ version: Type.String(), binaryId: Type.String(), tags: Type.Array(Type.String()) }, OPEN),
+  applicationVersionCollection: Type.Object({ self: Link, applicationVersions: Type.Array(Any) }, OPEN),
+  applicationUserCollection: Type.Object(
+    { self: Link, users: Type.Array(Type.Object({ tenant: Type.String(), name: Type.String(), password: Type.String() })) }, OPEN,
+  ),
+  ...USER_ANSWER_SCHEMAS,
+  ...RETENTION_ANSWER_SCHEMAS,
+  ...FURTHER_ANSWER_SCHEMAS,
 };

@@ -1,293 +1,253 @@
-/** Users and the current user (document 4 sections 3.1 to 3.3; groups and role assignments come with later work). */
+/** Users of a tenant (document 4 sections 3.1 and 3.2). Passwords: user-passwords.ts; groups and roles: groups.ts, user-roles.ts. */
+import Type from 'typebox';
+import { memberKey } from '../actors/user.ts';
+import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
-import type { UserPut } from '../model/command.ts';
+import type { UserDelete, UserPut } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import { joinMembers, splitMembers } from '../model/json-document.ts';
+import { parseDevicePermission } from '../model/inventory-access.ts';
+import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { hashPassword } from '../model/password.ts';
-import { ROLES } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
-import { quote, segment } from './entity-text.ts';
+import { isEntityId } from './entity-id.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
-import { flag, text } from './query-parameters.ts';
+import { flag, list as listParameter, text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
-import * as schemas from './schemas.ts';
+import { newPassword, sendPasswordLink } from './user-passwords.ts';
+import * as schemas from './user-schemas.ts';
+import {
+  USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isSubuser, isUserName, loadUser, ownerOf, requireManaged, requireOwnTenant, requireRolesOf,
+  sentRoles, userText, userUrl,
+} from './user-text.ts';
 
-const READ = ['ROLE_USER_MANAGEMENT_READ'];
-const ADMIN = ['ROLE_USER_MANAGEMENT_ADMIN'];
-const CREATE = [...ADMIN, 'ROLE_USER_MANAGEMENT_CREATE'];
 /** Members with a meaning of their own; all others are kept as they are sent. */
-const OWN_MEMBERS = [
-  'id',
-  'self',
-  'userName',
-  'password',
-  'roles',
-  'enabled',
-  'groups',
-  'devicePermissions',
-  'applications',
-  'effectiveRoles',
-  'sendPasswordResetEmail',
-  'lastPasswordChange',
-  'twoFactorAuthenticationEnabled',
-  'passwordStrength',
-];
-/** Members of a PUT that only somebody with all roles of the user may send. */
-const PROTECTED_MEMBERS = ['password', 'enabled', 'roles'];
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'userName', 'password', 'roles', 'enabled', 'groups', 'effectiveRoles',
+  'sendPasswordResetEmail', 'lastPasswordChange', 'passwordStrength', 'shouldResetPassword', 'alias', 'subusersCount']);
+/** Members of a PUT that only somebody with all roles of the user may send: with each of them one could get in as the user. */
+const PROTECTED_MEMBERS = ['password', 'enabled', 'email', 'alias', 'owner', 'delegatedBy', 'devicePermissions', 'sendPasswordResetEmail'];
 /** Users of one list that are looked at; the store has them by name. */
 const USERS_MAX = 100_000;
 const DEVICE_USER_PREFIX = 'device_';
-/** Keys of the document store have a limit. */
-const USER_NAME_BYTES_MAX = 1500;
+/** Documents of users are read with each login. */
+const DOC_BYTES_MAX = 100_000;
 
-interface StoredUser {
-  readonly userName: string;
-  readonly roles: readonly string[];
-  readonly enabled: boolean;
-  readonly doc?: string;
-}
+const isDevice = (name: string): boolean => name.startsWith(DEVICE_USER_PREFIX);
+const invalid = (name: string, value: string, limit: string): PlatformError =>
+  new PlatformError('validation/invalid-field', { area: 'users', name, value, limit });
 
-const userUrl = (request: ApiRequest, name: string): string =>
-  `${request.baseUrl}/user/${segment(request.principal.tenant)}/users/${segment(name)}`;
-const roleText = (request: ApiRequest, role: string): string =>
-  `{"id":${quote(role)},"name":${quote(role)},"self":${quote(`${request.baseUrl}/user/roles/${segment(role)}`)}}`;
-
-function userMembers(request: ApiRequest, user: StoredUser): Members {
-  const self = userUrl(request, user.userName);
-  const members: Members = new Map([
-    ['self', quote(self)],
-    ['id', quote(user.userName)],
-    ['userName', quote(user.userName)],
-  ]);
-  for (const [name, value] of splitMembers(user.doc ?? '{}')) if (!OWN_MEMBERS.includes(name)) members.set(name, value);
-  members.set('enabled', String(user.enabled));
-  return members;
-}
-
-function userText(request: ApiRequest, user: StoredUser): string {
-  const members = userMembers(request, user);
-  const self = userUrl(request, user.userName);
-  const references = user.roles.map((role) => `{"role":${roleText(request, role)},"self":${quote(`${self}/roles/${segment(role)}`)}}`);
-  members.set('groups', `{"self":${quote(`${self}/groups`)},"references":[]}`);
-  members.set('roles', `{"self":${quote(`${self}/roles`)},"references":[${references.join(',')}]}`);
-  return joinMembers(members);
-}
-
-/** The tenant in the path has to be the caller's. @throws PlatformError 403. */
-function requireOwnTenant(request: ApiRequest): void {
-  if (request.params['tenant'] !== request.principal.tenant) throw new PlatformError('security/forbidden');
-}
-
-async function load(request: ApiRequest, name: string): Promise<StoredUser> {
-  const isPossible = name !== '' && Buffer.byteLength(name) <= USER_NAME_BYTES_MAX;
-  const stored = isPossible ? await request.platform.documents.get('user', request.tenant, name) : undefined;
-  if (stored === undefined) throw new PlatformError('users/not-found', { id: name });
-  return JSON.parse(stored) as StoredUser;
-}
-
-/**
- * Roles as names or as references.
- * @throws PlatformError `validation/invalid-field` for a role that does not exist, 403 for one that the caller lacks.
- */
-function sentRoles(request: ApiRequest, members: Members): string[] | undefined {
-  const sent = members.get('roles');
-  if (sent === undefined) return undefined;
-  const value = JSON.parse(sent) as string[] | { references: { role: { id?: string; self?: string } }[] };
-  const names = Array.isArray(value) ? value : value.references.map(({ role }) => role.id ?? role.self?.split('/').pop() ?? '');
-  for (const name of names) {
-    if (!ROLES.includes(name))
-      throw new PlatformError('validation/invalid-field', { area: 'users', name: 'roles', value: name, limit: 'known roles' });
-    // Nobody gives more than he has.
-    if (!request.hasRole(name)) throw new PlatformError('security/forbidden');
+/** @throws PlatformError 422 for an id that is none or a text that is no permission. */
+export function checkDevicePermissions(members: Members, area: string): void {
+  const sent = members.get('devicePermissions');
+  if (sent === undefined || sent === 'null') return;
+  for (const [id, entries] of Object.entries(JSON.parse(sent) as Record<string, string[]>)) {
+    const wrong = isEntityId(id) ? entries.find((entry) => parseDevicePermission(entry) === undefined) : id;
+    if (wrong !== undefined) {
+      const limit = '{"<id of a managed object>":["<scope>:<type>:<permission>"]}';
+      throw new PlatformError('validation/invalid-field', { area, name: 'devicePermissions', value: wrong, limit });
+    }
   }
-  return names;
 }
 
-/** Who could take over a user would have its roles. @throws PlatformError 403 when the user has a role that the caller lacks. */
-function requireRolesOf(request: ApiRequest, user: StoredUser): void {
-  if (!user.roles.every((role) => request.hasRole(role))) throw new PlatformError('security/forbidden');
-}
-
-async function changeOf(request: ApiRequest, userName: string, mustBeNew: boolean): Promise<UserPut> {
+/** What the body says about a user, but for groups and roles. */
+async function changeOf(request: ApiRequest, userName: string): Promise<UserPut> {
   const members = request.members();
-  const roles = sentRoles(request, members);
-  const password = members.get('password');
-  const enabled = members.get('enabled');
+  checkDevicePermissions(members, 'users');
+  const doc = joinMembers([...members].filter(([name]) => !OWN_MEMBERS.has(name)));
+  if (Buffer.byteLength(doc) > DOC_BYTES_MAX) throw invalid('body', '…', `at most ${DOC_BYTES_MAX} bytes`);
+  const password = stringMember(members, 'password');
+  const [enabled, shouldReset] = [members.get('enabled'), members.get('shouldResetPassword')];
   return {
-    userName,
-    doc: joinMembers([...members].filter(([name]) => !OWN_MEMBERS.includes(name))),
-    mustBeNew,
-    ...(password === undefined ? {} : { password: await hashPassword(JSON.parse(password) as string) }),
-    ...(roles === undefined ? {} : { roles }),
+    userName, doc, by: request.principal.userName,
+    ...(password === undefined ? {} : await newPassword(request, request.tenant, password)),
+    ...(members.has('alias') ? { alias: sentAlias(members, userName) } : {}),
     ...(enabled === undefined ? {} : { enabled: enabled === 'true' }),
+    ...(shouldReset === undefined ? {} : { shouldResetPassword: shouldReset === 'true' }),
   };
+}
+
+/** '' for null. @throws PlatformError 422: devices have no alias. */
+function sentAlias(members: Members, userName: string): string {
+  const alias = stringMember(members, 'alias') ?? '';
+  if (alias !== '' && (isDevice(userName) || isDevice(alias))) throw invalid('alias', alias, 'no alias for device users');
+  if (alias !== '' && (!/^[^\s/+$:]{1,1000}$/.test(alias) || !isUserName(alias))) throw invalid('alias', alias, 'what a user name may be');
+  return alias;
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const members = request.members();
-  const userName = JSON.parse(members.get('userName') as string) as string;
-  if (Buffer.byteLength(userName) > USER_NAME_BYTES_MAX) {
-    throw new PlatformError('validation/invalid-field', {
-      area: 'users',
-      name: 'userName',
-      value: userName,
-      limit: `at most ${USER_NAME_BYTES_MAX} bytes`,
-    });
+  const userName = stringMember(members, 'userName') as string;
+  if (!isUserName(userName)) throw invalid('userName', userName, USER_NAME_RULE);
+  const sendsLink = members.get('sendPasswordResetEmail') === 'true';
+  if (sendsLink && !stringMember(members, 'email')) throw new PlatformError('users/email-missing');
+  if (!sendsLink && !members.has('password')) throw new PlatformError('validation/mandatory-fields', { names: 'password' });
+  const roles = await sentRoles(request, 'users');
+  // Who may only create users owns what he creates.
+  const owner = request.hasRole(...USER_ADMIN) ? stringMember(members, 'owner') : request.principal.userName;
+  if (owner !== undefined) members.set('owner', JSON.stringify(owner));
+  const body: UserPut = { ...(await changeOf(request, userName)), mustBeNew: true, ...(roles === undefined ? {} : { roles }) };
+  await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
+  if (sendsLink) await sendPasswordLink(request, tenantOf(request), userName);
+  return created('user', await userText(request, await loadUser(request, userName)), userUrl(request, userName));
+}
+
+const tenantOf = (request: ApiRequest): { id: string; number: number } => ({ id: request.principal.tenant, number: request.tenant });
+
+/** Users of the groups in the filter; undefined without it. */
+async function membersOfGroups(request: ApiRequest): Promise<Set<string> | undefined> {
+  const groups = request.query.list('groups');
+  if (groups.length === 0) return undefined;
+  const names = new Set<string>();
+  for (const group of groups) {
+    const prefix = memberKey(Number(group), '');
+    for (const { id } of await request.platform.documents.list('groupMember', request.tenant, prefix, { limit: USERS_MAX })) names.add(id.slice(prefix.length));
   }
-  if (!members.has('password')) throw new PlatformError('validation/mandatory-fields', { names: 'password' });
-  await request.command(COMMAND.USER_PUT, TENANT_KEY, await changeOf(request, userName, true));
-  return created('user', userText(request, await load(request, userName)), userUrl(request, userName));
+  return names;
 }
 
 async function list(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
-  const { query } = request;
+  const { query, platform } = request;
   const page = pageOf(request);
-  const entries = await request.platform.documents.list('user', request.tenant, query.text('username') ?? '', { limit: USERS_MAX });
+  const entries = await platform.documents.list('user', request.tenant, query.text('username') ?? '', { limit: USERS_MAX });
   const onlyDevices = query.isTrue('onlyDevices');
-  const users = entries.filter((entry) => entry.id.startsWith(DEVICE_USER_PREFIX) === onlyDevices);
-  const items = users.slice(page.offset, page.offset + page.size).map((entry) => userText(request, JSON.parse(entry.value) as StoredUser));
+  const ofGroups = await membersOfGroups(request);
+  let users = entries.filter(({ id }) => isDevice(id) === onlyDevices && ofGroups?.has(id) !== false).map(({ value }) => JSON.parse(value) as StoredUser);
+  const owner = query.text('owner');
+  if (owner !== undefined) users = users.filter((user) => ownerOf(user) === owner);
+  if (!request.hasRole(...USER_READ)) users = await subusersOf(request, users);
+  const counts = query.isTrue('withSubusersCount') ? await subuserCounts(request) : undefined;
+  const items = await Promise.all(users.slice(page.offset, page.offset + page.size).map((user) =>
+    userText(request, user, counts === undefined ? [] : [['subusersCount', String(counts.get(user.userName) ?? 0)]])));
   const total = page.wantsTotal ? users.length : undefined;
   return found('userCollection', collectionText(request, page, { name: 'users', items, total }));
 }
 
+async function subusersOf(request: ApiRequest, users: readonly StoredUser[]): Promise<StoredUser[]> {
+  const own: StoredUser[] = [];
+  for (const user of users) if (await isSubuser(request, user)) own.push(user);
+  return own;
+}
+
+/** Users whose owner is the user, by its name. */
+async function subuserCounts(request: ApiRequest): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { value } of await request.platform.documents.list('user', request.tenant, '', { limit: USERS_MAX })) {
+    const owner = ownerOf(JSON.parse(value) as StoredUser);
+    if (owner !== undefined) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+  }
+  return counts;
+}
+
 async function get(request: ApiRequest, name: string): Promise<Answer> {
   requireOwnTenant(request);
-  return found('user', userText(request, await load(request, name)));
+  const user = await loadUser(request, name);
+  await requireManaged(request, user, USER_READ);
+  return found('user', await userText(request, user));
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const { userId } = request.params;
-  const user = await load(request, userId);
-  if (PROTECTED_MEMBERS.some((name) => request.members().has(name))) requireRolesOf(request, user);
-  await request.command(COMMAND.USER_PUT, TENANT_KEY, await changeOf(request, userId, false));
-  return found('user', userText(request, await load(request, userId)));
+  const user = await loadUser(request, userId);
+  await requireManaged(request, user, USER_ADMIN);
+  const members = request.members();
+  const sentName = stringMember(members, 'userName');
+  if (sentName !== undefined && sentName !== userId) throw invalid('userName', sentName, 'the name that the user has: it is fixed');
+  if (PROTECTED_MEMBERS.some((name) => isChanged(members, name, user))) await requireRolesOf(request, user);
+  const sendsLink = members.get('sendPasswordResetEmail') === 'true';
+  await request.command(COMMAND.USER_PUT, TENANT_KEY, { ...(await changeOf(request, userId)), mustExist: true });
+  if (sendsLink) await sendPasswordLink(request, tenantOf(request), userId);
+  return found('user', await userText(request, await loadUser(request, userId)));
+}
+
+/** Front ends send back what they have read: that is no change. */
+function isChanged(members: Members, name: string, user: StoredUser): boolean {
+  const sent = members.get(name);
+  if (sent === undefined || sent === 'false' && name === 'sendPasswordResetEmail') return false;
+  if (name === 'enabled') return sent !== String(user.enabled);
+  if (name === 'alias') return sent !== JSON.stringify(user.alias ?? null);
+  const stored = splitMembers(user.doc).get(name) ?? (name === 'devicePermissions' ? '{}' : 'null');
+  return sent !== stored;
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const { userId } = request.params;
-  const user = await load(request, userId);
-  requireRolesOf(request, user);
-  if (userId === request.principal.userName) throw new PlatformError('security/forbidden');
-  await request.command(COMMAND.USER_DELETE, TENANT_KEY, { userName: userId });
+  await requireRolesOf(request, await loadUser(request, userId));
+  // Neither oneself nor the administrator of the tenant: somebody has to be left.
+  const { principal, platform } = request;
+  if (userId === principal.userName || userId === platform.tenants.byId(principal.tenant)?.adminName) throw new PlatformError('security/forbidden');
+  const body: UserDelete = { userName: userId, by: principal.userName };
+  await request.command(COMMAND.USER_DELETE, TENANT_KEY, body);
   return NO_CONTENT;
 }
 
-async function current(request: ApiRequest): Promise<Answer> {
-  const { principal } = request;
-  const members = userMembers(request, await load(request, principal.userName));
-  members.set(
-    'effectiveRoles',
-    `[${[...principal.roles]
-      .sort()
-      .map((role) => roleText(request, role))
-      .join(',')}]`,
-  );
-  return found('currentUser', joinMembers(members));
+/** Two-factor authentication is not offered: nobody has it. */
+async function tfa(request: ApiRequest): Promise<Answer> {
+  requireOwnTenant(request);
+  await loadUser(request, request.params['userId']);
+  return found('userTfaData', JSON.stringify({ tfaEnabled: false, tfaEnforced: false, strategy: 'TOTP', lastTfaRequestTime: null }));
 }
 
-/** Own profile fields and the own password. */
-async function putCurrent(request: ApiRequest): Promise<Answer> {
-  const { userName } = request.principal;
-  const { doc, password } = await changeOf(request, userName, false);
-  await request.command(COMMAND.USER_PUT, TENANT_KEY, { userName, doc, ...(password === undefined ? {} : { password }) });
-  return current(request);
+/** Addresses of all who want the newsletter, comma separated. */
+async function newsletterEmails(request: ApiRequest): Promise<Answer> {
+  requireOwnTenant(request);
+  const rows = await request.platform.documents.list('user', request.tenant, '', { limit: USERS_MAX });
+  const emails = rows.map(({ value }) => splitMembers((JSON.parse(value) as StoredUser).doc))
+    .filter((members) => members.get('newsletter') === 'true').map((members) => stringMember(members, 'email')).filter((email) => email !== undefined);
+  return { status: 200, text: emails.join(','), contentType: 'text/plain;charset=UTF-8' };
 }
 
 export function userRoutes(): Route[] {
   const area = 'users';
+  const path = '/user/{tenant}/users';
   const one = [{ status: 200, description: 'The user', mediaType: 'user' }];
-  const body = { schema: schemas.UserUpdate, mediaTypes: ['user'], example: { firstName: 'Ada', enabled: true } };
-  const own = [{ status: 200, description: 'The current user with effectiveRoles', mediaType: 'currentUser' }];
+  const readers = [...USER_READ, USER_CREATE];
+  const writers = [...USER_ADMIN, USER_CREATE];
   return [
-    { method: 'GET', path: '/user/currentUser', area, access: 'user', summary: 'The user of the request', answers: own, handle: current },
     {
-      method: 'PUT',
-      path: '/user/currentUser',
-      area,
-      access: 'roles',
-      roles: ['ROLE_USER_MANAGEMENT_OWN_ADMIN'],
-      summary: 'Change the own profile',
-      body: { ...body, mediaTypes: ['currentUser', 'user'] },
-      answers: own,
-      handle: putCurrent,
-    },
-    {
-      method: 'GET',
-      path: '/user/{tenant}/users',
-      area,
-      access: 'roles',
-      roles: READ,
-      summary: 'List users by name',
+      method: 'GET', path, area, access: 'roles', roles: readers, summary: 'List users by name',
       query: {
-        username: text('Start of the user name'),
-        onlyDevices: flag('Only device users; otherwise they are left out'),
-        ...PAGE_PARAMETERS,
+        username: text('Start of the user name'), groups: listParameter(Type.String({ pattern: '^\\d{1,16}$' }), 'Ids of groups, comma separated'),
+        owner: text('Users of this owner'), onlyDevices: flag('Only device users; otherwise they are left out'),
+        withSubusersCount: flag('Adds subusersCount'), ...PAGE_PARAMETERS,
       },
-      answers: [{ status: 200, description: 'A page of users', mediaType: 'userCollection' }],
-      handle: list,
+      answers: [{ status: 200, description: 'A page of users', mediaType: 'userCollection' }], handle: list,
     },
     {
-      method: 'POST',
-      path: '/user/{tenant}/users',
-      area,
-      access: 'roles',
-      roles: CREATE,
-      summary: 'Create a user',
+      method: 'POST', path, area, access: 'roles', roles: writers, summary: 'Create a user',
       body: {
-        schema: schemas.User,
-        mediaTypes: ['user'],
+        schema: schemas.User, mediaTypes: ['user'],
         example: { userName: 'ada', password: 'Analytical-1', roles: { references: [{ role: { id: 'ROLE_INVENTORY_READ' } }] } },
       },
-      answers: [{ status: 201, description: 'Created', mediaType: 'user' }],
-      handle: post,
+      answers: [{ status: 201, description: 'Created', mediaType: 'user' }], handle: post,
     },
     {
-      method: 'GET',
-      path: '/user/{tenant}/users/{userId}',
-      area,
-      access: 'roles',
-      roles: READ,
-      summary: 'Read a user',
-      answers: one,
+      method: 'GET', path: `${path}/newsletterEmails`, area, access: 'roles', roles: USER_READ, summary: 'Addresses of who wants the newsletter',
+      produces: ['text', 'vendor', 'json'], answers: [{ status: 200, description: 'Addresses', contentTypes: ['text/plain'] }], handle: newsletterEmails,
+    },
+    {
+      method: 'GET', path: `${path}/{userId}`, area, access: 'roles', roles: readers, summary: 'Read a user', answers: one,
       handle: (request) => get(request, request.params['userId']),
     },
     {
-      method: 'GET',
-      path: '/user/{tenant}/userByName/{name}',
-      area,
-      access: 'roles',
-      roles: READ,
-      summary: 'Read a user by name',
-      answers: one,
+      method: 'GET', path: '/user/{tenant}/userByName/{name}', area, access: 'roles', roles: readers, summary: 'Read a user by name', answers: one,
       handle: (request) => get(request, request.params['name']),
     },
     {
-      method: 'PUT',
-      path: '/user/{tenant}/users/{userId}',
-      area,
-      access: 'roles',
-      roles: ADMIN,
-      summary: 'Change a user',
-      body,
-      answers: one,
-      handle: put,
+      method: 'PUT', path: `${path}/{userId}`, area, access: 'roles', roles: writers, summary: 'Change a user; groups and roles have resources of their own',
+      body: { schema: schemas.UserUpdate, mediaTypes: ['user'], example: { firstName: 'Ada', enabled: true } }, answers: one, handle: put,
     },
     {
-      method: 'DELETE',
-      path: '/user/{tenant}/users/{userId}',
-      area,
-      access: 'roles',
-      roles: ADMIN,
-      summary: 'Delete a user',
-      answers: [{ status: 204, description: 'Deleted' }],
-      handle: remove,
+      method: 'DELETE', path: `${path}/{userId}`, area, access: 'roles', roles: USER_ADMIN, summary: 'Delete a user',
+      answers: [{ status: 204, description: 'Deleted' }], handle: remove,
+    },
+    {
+      method: 'GET', path: `${path}/{userId}/tfa`, area, access: 'roles', roles: USER_ADMIN, summary: 'Two-factor authentication of a user',
+      answers: [{ status: 200, description: 'Its settings', mediaType: 'userTfaData' }], handle: tfa,
     },
   ];
 }

@@ -44,6 +44,7 @@ export class UwsServer implements ExchangeOwner {
   private readonly channels = new Set<UwsChannel>();
   private listenSocket: us_listen_socket | undefined = undefined;
   private openExchangeCount = 0;
+  private httpConnectionCount = 0;
   private isClosing = false;
 
   constructor(options: UwsServerOptions) {
@@ -51,12 +52,21 @@ export class UwsServer implements ExchangeOwner {
     this.log = options.log;
     this.bodies = options.bodies;
     this.app = uWS.App();
+    // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that it has become one.
+    this.app.filter((_response, change) => {
+      this.httpConnectionCount += Number(change);
+    });
     this.app.any('/*', (response, request) => this.accept(response, request));
   }
 
   /** Requests without a complete answer. */
   get requestCount(): number {
     return this.openExchangeCount;
+  }
+
+  /** Open connections that are no WebSockets, whether a request has arrived on them or not. */
+  get connectionCount(): number {
+    return this.httpConnectionCount;
   }
 
   get webSocketCount(): number {
@@ -121,6 +131,7 @@ export class UwsServer implements ExchangeOwner {
         response.upgrade({ channel: new UwsChannel(head, bufferedBytesMax) }, key, head.protocol, extensions, context);
       },
       open: (socket) => {
+        this.httpConnectionCount -= 1;
         const { channel } = socket.getUserData();
         channel.opened(socket);
         this.channels.add(channel);

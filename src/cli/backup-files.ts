@@ -81,6 +81,34 @@ export async function copySynchronised(from: string, to: string): Promise<number
   return (await stat(to)).size;
 }
 
+/**
+ * Copies the files of the directories below `from` that are not in `to` yet: for files that are never changed, only made and removed, also while
+ * it runs.
+ */
+export async function copyMissing(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  for (const directory of await readdir(from, { withFileTypes: true })) {
+    // Two digits: the others hold what is being written.
+    if (!directory.isDirectory() || directory.name.length !== 2) continue;
+    const [source, target] = [join(from, directory.name), join(to, directory.name)];
+    await mkdir(target, { recursive: true });
+    const present = new Set(await readdir(target));
+    for (const name of await readdir(source)) {
+      if (!present.has(name)) await copyUnlessGone(join(source, name), join(target, name));
+    }
+    await synchronise(target);
+  }
+  await synchronise(to);
+}
+
+async function copyUnlessGone(from: string, to: string): Promise<void> {
+  try {
+    await copySynchronised(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
 /** fsync of a file or of a directory's list of names. */
 export async function synchronise(path: string): Promise<void> {
   const handle = await open(path, 'r');

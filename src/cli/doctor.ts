@@ -1,10 +1,11 @@
-/** `millrace doctor`: whether this machine can run the server; a line for each check, with the remedy where one is needed. */
+/** `millrace doctor`: whether this machine, and the servers of a cluster, can run the server; a line for each check, with the remedy where one is needed. */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
+import { clusterFindings } from './cluster-doctor.ts';
 import { isServerRunning } from './control.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit-codes.ts';
 
@@ -33,10 +34,12 @@ const LOAD_PREFIX = 'const [name, scratch] = process.argv.slice(1); const m = aw
 
 /** Runs every check; prints to standard output; exit code 1 when one failed. */
 export async function doctor(config: Config): Promise<number> {
+  const cluster = clusterFindings(config);
   const findings: Finding[] = [checkNode(), checkGlibc(), checkDescriptors(config), checkMemory(), checkData(config), checkDisk(config)];
   const isRunning = await isServerRunning(resolve(config.data));
   for (const [name, port] of portsOf(config)) findings.push(await checkPort(config.host, port, name, isRunning));
   for (const load of LOADS) findings.push(await checkLoad(load));
+  findings.push(...await cluster);
   for (const finding of findings) process.stdout.write(findingLine(finding));
   const failed = findings.filter((finding) => finding.state === 'fail').length;
   process.stdout.write(failed === 0 ? 'This machine can run the server.\n' : `${failed} of ${findings.length} checks failed.\n`);
@@ -44,7 +47,7 @@ export async function doctor(config: Config): Promise<number> {
 }
 
 export function findingLine({ state, name, fact, remedy }: Finding): string {
-  return `${state.padEnd(5)} ${name.padEnd(16)} ${fact}${remedy === undefined || state === 'ok' ? '' : `: ${remedy}`}\n`;
+  return `${state.padEnd(5)} ${name.padEnd(18)} ${fact}${remedy === undefined || state === 'ok' ? '' : `: ${remedy}`}\n`;
 }
 
 function atLeast(version: string, minimum: readonly number[]): boolean {

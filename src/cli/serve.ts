@@ -9,8 +9,9 @@ import { createLog, type ProcessLog } from './log.ts';
 export type StartServer = (config: Config, log: Log) => Promise<RunningServer>;
 
 /**
- * A Ctrl-C reaches the process twice under `npm start`: the terminal signals the whole group and npm hands its own signal
- * on. A repetition within this time is that, not a person who wants the process to end at once.
+ * A Ctrl-C reaches the process twice under `npm start`: the terminal signals the whole group, and npm (11, run-script's
+ * signal-manager.js) hands its own SIGINT on. A SIGINT behind a SIGINT within this time is that, not a person who wants the process
+ * to end at once. SIGTERM comes from programs, which send it to one process: two of them are two.
  */
 const SIGNAL_ECHO_MS = 400;
 
@@ -62,16 +63,23 @@ async function stopWithin(server: RunningServer, timeoutMs: number, log: Log): P
 /** Resolves at the first SIGTERM or SIGINT, also one that comes while the server starts; a second one ends the process. */
 function waitForSignal(processLog: ProcessLog): Promise<string> {
   return new Promise((resolve) => {
-    let firstMs = 0;
+    let first: { readonly signal: string; readonly atMs: number } | undefined;
+    /** Set by npm: the script that it runs, and everything below. */
+    let echoesDue = process.env['npm_lifecycle_event'] === 'start' ? 1 : 0;
     const onSignal = (signal: string): void => {
-      if (firstMs === 0) {
-        firstMs = Date.now();
+      if (first === undefined) {
+        first = { signal, atMs: performance.now() };
         resolve(signal);
-      } else if (Date.now() - firstMs > SIGNAL_ECHO_MS) {
-        processLog.log.warn({ signal }, 'a second signal: ending at once');
-        processLog.flush();
-        process.exit(EXIT_FAILED);
+        return;
       }
+      const isInterrupt = signal === 'SIGINT' && first.signal === 'SIGINT';
+      if (isInterrupt && echoesDue > 0 && performance.now() - first.atMs < SIGNAL_ECHO_MS) {
+        echoesDue -= 1;
+        return;
+      }
+      processLog.log.warn({ signal }, 'a second signal: ending at once');
+      processLog.flush();
+      process.exit(EXIT_FAILED);
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);

@@ -4,7 +4,8 @@ import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { encodeCommand } from './command-record.ts';
 import { GROUP_BYTES_MAX } from './group-commit.ts';
-import type { AcknowledgementSink, GroupCommit } from './group-commit.ts';
+import type { GroupCommit } from './group-commit.ts';
+import type { AcknowledgementSink } from './record-intake.ts';
 
 /** Requests under way at once; more are refused. */
 const REQUESTS_MAX = 20_000;
@@ -21,7 +22,13 @@ export interface OfferedRecord {
   readonly onAnswer?: { resolve: (answer: unknown) => void; reject: (error: Error) => void };
 }
 
-export class CommandBus implements CommandPort {
+/** Commands of devices: taken in order, acknowledged when they are durable. Implemented by CommandBus and cluster/command-gateway.ts. */
+export interface DeviceCommands extends CommandPort {
+  /** See CommandBus.offer. */
+  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number): boolean;
+}
+
+export class CommandBus implements DeviceCommands {
   readonly #group: GroupCommit;
   readonly #replies: ReplyRegistry;
   readonly #refusals: Refusals;

@@ -3,16 +3,7 @@
  * group's buffer; when the group is durable its records go to the handlers and its senders are acknowledged, once per batch.
  */
 import type { Journal } from './journal.ts';
-
-/** Told of durable records. One object serves any number of records (a connection, a request). */
-export interface AcknowledgementSink {
-  /** The record appended with `token` is durable. Nothing is to be written before `flushDurable`. */
-  durable(token: number): void;
-  /** All records of the group have been reported. */
-  flushDurable(): void;
-  /** The group could not be written; nothing of it is stored. */
-  failed(token: number, error: Error): void;
-}
+import type { AcknowledgementSink, RecordIntake } from './record-intake.ts';
 
 /** Bytes of one group. LMDB takes about 1 ms for a megabyte (measured 2026-11-21), which bounds the acknowledgement's wait. */
 export const GROUP_BYTES_MAX = 4 * 1_048_576;
@@ -42,7 +33,7 @@ export interface GroupCommitOptions {
   readonly onError: (error: Error) => void;
 }
 
-export class GroupCommit {
+export class GroupCommit implements RecordIntake {
   readonly #options: GroupCommitOptions;
   #open: Group = newGroup();
   #spare: Group | undefined;
@@ -108,6 +99,19 @@ export class GroupCommit {
       // After the poll phase: everything that the sockets of this turn delivered is one group.
       setImmediate(this.#commitNow);
     }
+  }
+
+  /** See RecordIntake. In one group: all of them are durable or none. */
+  appendAll(records: Buffer, bytes: number, recordCount: number, sink: AcknowledgementSink, token: number): void {
+    const at = this.reserve(bytes);
+    if (at >= 0) {
+      records.copy(this.#open.buffer, at, 0, bytes);
+      this.appendMany(bytes, recordCount, sink, token);
+      return;
+    }
+    // The open group is full: kept aside until it leaves. Bounded by the bodies that the HTTP server lets in at once.
+    const kept = Buffer.from(records.subarray(0, bytes));
+    this.whenFree(() => this.appendAll(kept, bytes, recordCount, sink, token));
   }
 
   /** Acknowledges something that has no record, in order behind what was appended before it. */

@@ -10,6 +10,24 @@ export interface HistoryRow {
   readonly text: string;
 }
 
+/** What was there when a DELETE came: of a version up to `seq`, or changed since and created up to `time` (ms) by the gateways' clocks. */
+export interface Before { readonly seq: number; readonly time: number }
+
+/** What is refused for what it is: the same rows would be refused again. Everything else that fails is tried again as it is. */
+export class HistoryRefusal extends Error {
+  /** Number of the store's exception, 0 when it has none. */
+  readonly code: number;
+  /** False: the store's words may also mean its own state; only when they stay the same for a while they are taken for the data's. */
+  readonly isCertain: boolean;
+
+  constructor(message: string, code: number, isCertain: boolean) {
+    super(message);
+    this.code = code;
+    this.isCertain = isCertain;
+  }
+}
+
+/** Calls reject with HistoryRefusal when the data are at fault. */
 export interface HistoryWriter {
   /** Inserts all rows, or none; a second insert with the same token does nothing. The columns are the writer's until it settles. */
   insertMeasurements(columns: MeasurementColumns, token: string): Promise<void>;
@@ -17,6 +35,6 @@ export interface HistoryWriter {
   /** Deletes measurements of the tenant by the filters of document 4 section 1.2, up to and including `seq`. */
   deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void>;
   /** Ids and sources of the rows of a mutable table that the filters of its collection select. */
-  select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number):
+  select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number, before?: Before):
     Promise<{ id: number; source: number }[]>;
 }

@@ -1,5 +1,6 @@
 /** Pieces of JSON as measurements have them, read from the bytes. */
 import { numberScan, scanNumber } from '../model/number-scan.ts';
+import { NO_FORM, decimalsForm } from './measurement-form.ts';
 
 const QUOTE = 0x22;
 
@@ -35,15 +36,20 @@ export function plainName(body: Uint8Array, at: number): number {
   return end > at && body[end] === QUOTE ? end : -1;
 }
 
+/** Where the number of a series goes, and how it is written. */
+export interface NumberTarget { readonly values: Float64Array; numberForm: number; needsDocument: boolean }
+
 /** Reads the number of a series into `out.values[index]`. @returns the index behind it, -1 for what the general path has to read. */
-export function scanSeriesNumber(body: Uint8Array, start: number, out: { readonly values: Float64Array; needsDocument: boolean }, index: number): number {
+export function scanSeriesNumber(body: Uint8Array, start: number, out: NumberTarget, index: number): number {
   // A plus sign or a leading zero is not JSON, integers beyond 2^53 need their text: both are for the general path.
   if (body[start] === 0x2b || (body[start] === 0x30 && body[start + 1] >= 0x30 && body[start + 1] <= 0x39)) return -1;
   if (body[start] === 0x2d && body[start + 1] === 0x30 && body[start + 2] >= 0x30 && body[start + 2] <= 0x39) return -1;
   const at = scanNumber(body, start, body.length);
   if (at < 0 || Math.abs(numberScan.value) > Number.MAX_SAFE_INTEGER) return -1;
   out.values[index] = numberScan.value;
-  if (!isShortest(body, start, at)) out.needsDocument = true;
+  const form = spellingForm(body, start, at);
+  out.numberForm = form;
+  if (form === NO_FORM) out.needsDocument = true;
   return at;
 }
 
@@ -52,15 +58,34 @@ const KEPT_LENGTH_MAX = 16;
 /** Below this a number is written with an exponent. */
 const SMALLEST_PLAIN = 1e-6;
 
-/** Whether the number in `body[start, end)`, which scanNumber just read, is written as JavaScript writes it: no `1.0`, `1e3`, `-0`. */
-function isShortest(body: Uint8Array, start: number, end: number): boolean {
+/**
+ * How the number in `body[start, end)`, which scanNumber just read, is written.
+ * @returns 0 where JavaScript writes it so, the bits of its decimals for `1.0` or `21.50`, NO_FORM for `1e3`, `-0` and long ones.
+ */
+function spellingForm(body: Uint8Array, start: number, end: number): number {
   // Sign, point and 15 digits at most: longer ones may not come back.
-  if (end - start > KEPT_LENGTH_MAX) return false;
-  let hasPoint = false;
+  if (end - start > KEPT_LENGTH_MAX) return NO_FORM;
+  let point = -1;
   for (let at = start; at < end; at += 1) {
-    if (body[at] === 0x2e) hasPoint = true;
-    else if ((body[at] | 0x20) === 0x65) return false;
+    if (body[at] === 0x2e) point = at;
+    else if ((body[at] | 0x20) === 0x65) return NO_FORM;
   }
-  if (hasPoint) return body[end - 1] !== 0x30 && Math.abs(numberScan.value) >= SMALLEST_PLAIN;
-  return numberScan.value !== 0 || body[start] !== 0x2d;
+  if (numberScan.value === 0 && body[start] === 0x2d) return NO_FORM;
+  if (point < 0 || (body[end - 1] !== 0x30 && Math.abs(numberScan.value) >= SMALLEST_PLAIN)) return 0;
+  return decimalsForm(end - point - 1);
+}
+
+/**
+ * Copies JSON without the white space between its tokens. `from[start, end)` is valid and has no escapes; `to` has room for all of it.
+ * @returns the index behind the copy.
+ */
+export function copyCompact(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): number {
+  let next = at;
+  let isInString = false;
+  for (let index = start; index < end; index += 1) {
+    const byte = from[index];
+    if (byte === QUOTE) isInString = !isInString;
+    if (byte > 0x20 || isInString) to[next++] = byte;
+  }
+  return next;
 }

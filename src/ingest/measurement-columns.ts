@@ -2,7 +2,7 @@
 import { Interner } from './interner.ts';
 import {
   OFFSET_COUNT, OFFSET_DOCUMENT_LENGTH, OFFSET_ID, OFFSET_TEXTS, OFFSET_TIME, OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT, VALUES_MAX,
-  VALUE_HEADER_BYTES,
+  VALUE_HEADER_BYTES, formOf,
 } from './measurement-record.ts';
 
 /** Distinct texts of one column in one insert: the indices are 16 bit. */
@@ -24,6 +24,9 @@ export class MeasurementColumns {
   readonly value: Float64Array;
   readonly unit: Uint16Array;
   readonly documentLength: Uint32Array;
+  readonly form: Float64Array;
+  /** Whether any row has a form: without one the column is left out. */
+  hasForms = false;
   readonly shard: Uint8Array;
   readonly seq: Float64Array;
   readonly types = new Interner();
@@ -48,6 +51,7 @@ export class MeasurementColumns {
     this.value = new Float64Array(room);
     this.unit = new Uint16Array(room);
     this.documentLength = new Uint32Array(room);
+    this.form = new Float64Array(room);
     this.shard = new Uint8Array(room);
     this.seq = new Float64Array(room);
   }
@@ -60,6 +64,7 @@ export class MeasurementColumns {
   clear(): void {
     this.rowCount = 0;
     this.documentBytes = 0;
+    this.hasForms = false;
     if (this.documents.length > 1_048_576) this.documents = Buffer.alloc(0);
     this.types.clear();
     this.fragments.clear();
@@ -80,6 +85,8 @@ export class MeasurementColumns {
     const typeIndex = typeLength === TYPE_IS_FRAGMENT
       ? this.types.intern(batch, cursor + VALUE_HEADER_BYTES, view.getUint16(cursor + 8, true))
       : this.types.intern(batch, typeStart, typeLength);
+    const form = formOf(view, at, view.getUint32(at, true));
+    if (form !== 0) this.hasForms = true;
     const rows = count === 0 ? 1 : count;
     for (let part = 0; part < rows; part += 1) {
       const row = this.rowCount;
@@ -90,6 +97,7 @@ export class MeasurementColumns {
       this.part[row] = part;
       this.type[row] = typeIndex;
       this.documentLength[row] = part === 0 ? documentLength : 0;
+      this.form[row] = form;
       this.shard[row] = batch[at + 4];
       this.seq[row] = seq;
       this.rowCount = row + 1;

@@ -1,5 +1,6 @@
 /** POST of measurements (document 4 section 1.2): checks the whole body, then journals all of it in one group or nothing. */
 import { isUtf8 } from 'node:buffer';
+import type { AvailabilityPort } from '../model/availability.ts';
 import type { IdSource } from '../model/command.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
@@ -7,12 +8,12 @@ import type { ProcessingMode } from '../model/processing-mode.ts';
 import { isStored } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { GROUP_BYTES_MAX } from './group-commit.ts';
-import type { AcknowledgementSink, GroupCommit } from './group-commit.ts';
-import { skipSpace } from './json-bytes.ts';
+import type { AcknowledgementSink, RecordIntake } from './record-intake.ts';
+import { copyCompact, skipSpace } from './json-bytes.ts';
 import { ScannedMeasurement, scanMeasurement } from './measurement-json.ts';
 import { parseMeasurement, splitBody } from './measurement-parse.ts';
 import {
-  OFFSET_TEXTS, VALUE_HEADER_BYTES, decodeMeasurement, documentText, encodeMeasurement, newMeasurementHead, writeMeasurementHead,
+  OFFSET_TEXTS, VALUE_HEADER_BYTES, decodeMeasurement, documentText, encodeMeasurement, formBytes, newMeasurementHead, writeMeasurementHead,
 } from './measurement-record.ts';
 import type { Sources } from './sources.ts';
 
@@ -26,6 +27,9 @@ const COLLECTION = Buffer.from('"measurements"');
 const ADMIN_ROLE = 'ROLE_MEASUREMENT_ADMIN';
 /** Records of one body before they go into the group; grows to the largest body and shrinks again. */
 const SCRATCH_BYTES = 1_048_576;
+
+/** What the documents have told about the sources of a body, when they do not answer at once. */
+interface LookedUp { readonly missing: Set<number>; readonly rights: Map<number, boolean> }
 
 /** Waits for the group of one POST. */
 class Post implements AcknowledgementSink {
@@ -41,13 +45,14 @@ class Post implements AcknowledgementSink {
   durable(): void { /* The whole body is acknowledged at once, below. */ }
   failed(_token: number, error: Error): void { this.#error = error; }
   flushDurable(): void {
-    if (this.#error) this.#done(new PlatformError('general/busy', { limit: `the journal could not be written: ${this.#error.message}` }));
+    if (this.#error instanceof PlatformError) this.#done(this.#error);
+    else if (this.#error) this.#done(new PlatformError('general/busy', { limit: `the journal could not be written: ${this.#error.message}` }));
     else this.#done(undefined, this.#answer);
   }
 }
 
 export class JsonMeasurementIntake {
-  readonly #group: GroupCommit;
+  readonly #group: RecordIntake;
   readonly #sources: Sources;
   readonly #ids: IdSource;
   readonly #refusals: Refusals;
@@ -60,9 +65,12 @@ export class JsonMeasurementIntake {
   #count = 0;
   /** Sources that have to be fetched before the body can be encoded, by id. */
   #fetching: [number, Promise<unknown>][] | undefined;
-  #missing: Set<number> | undefined;
+  #lookedUp: LookedUp | undefined;
+  /** Of the body that is being encoded; the source that was told last. */
+  #heard: AvailabilityPort['heard'] | undefined;
+  #heardSource = 0;
 
-  constructor(options: { group: GroupCommit; sources: Sources; ids: IdSource; refusals: Refusals; now: () => number }) {
+  constructor(options: { group: RecordIntake; sources: Sources; ids: IdSource; refusals: Refusals; now: () => number }) {
     this.#group = options.group;
     this.#sources = options.sources;
     this.#ids = options.ids;
@@ -71,15 +79,17 @@ export class JsonMeasurementIntake {
   }
 
   /** See MeasurementIntake in api/platform.ts. `body` may be changed after `done`. */
-  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone): void {
+  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard?: AvailabilityPort['heard']): void {
+    this.#heard = heard;
+    this.#heardSource = 0;
     this.#post(body, principal, mode, wantsBody, done, undefined);
   }
 
-  /** @param missing sources that were looked for in vain, when this is not the first attempt. */
+  /** @param lookedUp what is known already, when this is not the first attempt. */
   #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone,
-    missing: Set<number> | undefined): void {
+    lookedUp: LookedUp | undefined): void {
     try {
-      this.#missing = missing;
+      this.#lookedUp = lookedUp;
       const limit = this.#group.refusal;
       if (limit !== undefined) {
         this.#refusals.count(limit);
@@ -88,10 +98,10 @@ export class JsonMeasurementIntake {
       const firstId = this.#ids.peek();
       const collection = this.#encode(body, principal, mode);
       if (this.#fetching) {
-        const absent = missing ?? new Set<number>();
-        const fetching = this.#fetching.map(async ([source, known]) => { if (!await known) absent.add(source); });
+        const looked = this.#lookedUp ?? { missing: new Set(), rights: new Map() };
+        const fetching = this.#fetching.map(async ([source, known]) => { if (!await known) looked.missing.add(source); });
         void Promise.all(fetching).then(
-          () => { this.#post(body, principal, mode, wantsBody, done, absent); },
+          () => { this.#post(body, principal, mode, wantsBody, done, looked); },
           (error: Error) => { done(new PlatformError('general/busy', { limit: `the documents do not answer: ${error.message}` })); },
         );
         return;
@@ -154,7 +164,7 @@ export class JsonMeasurementIntake {
     return body[at] === 0x7d && skipSpace(body, at + 1) === body.length;
   }
 
-  /** Encodes the scanned measurement: its record holds the document too when there are several values. */
+  /** Encodes the scanned measurement: its record holds the document too where values and form do not give it back. */
   #write(body: Buffer, principal: Principal): void {
     const scanned = this.#scanned;
     this.#checkSource(principal, scanned.source);
@@ -165,13 +175,13 @@ export class JsonMeasurementIntake {
     head.id = this.#ids.next();
     head.valueCount = valueCount;
     head.typeLength = scanned.typeEnd - scanned.typeStart;
-    head.documentLength = scanned.needsDocument ? scanned.end - scanned.start : 0;
-    let length = OFFSET_TEXTS + head.typeLength + head.documentLength + valueCount * VALUE_HEADER_BYTES;
+    head.form = scanned.needsDocument ? 0 : scanned.layoutForm + scanned.timeForm + scanned.numberForm;
+    head.documentLength = scanned.needsDocument ? this.#writeDocument(body, this.#used + OFFSET_TEXTS + head.typeLength) : 0;
+    let length = OFFSET_TEXTS + head.typeLength + head.documentLength + valueCount * VALUE_HEADER_BYTES + formBytes(head.form);
     for (let index = 0; index < valueCount * 6; index += 2) length += texts[index + 1] - texts[index];
     this.#room(length);
     let at = writeMeasurementHead(this.#view, this.#used, length, head);
-    at = copy(body, scanned.typeStart, scanned.typeEnd, this.#scratch, at);
-    if (scanned.needsDocument) at = copy(body, scanned.start, scanned.end, this.#scratch, at);
+    at = copy(body, scanned.typeStart, scanned.typeEnd, this.#scratch, at) + head.documentLength;
     for (let value = 0; value < valueCount; value += 1) {
       const six = value * 6;
       this.#view.setFloat64(at, scanned.values[value], true);
@@ -185,6 +195,13 @@ export class JsonMeasurementIntake {
     }
     this.#used += length;
     this.#count += 1;
+  }
+
+  /** Copies the scanned document to `at`, compact: so it is kept and read. @returns its length. */
+  #writeDocument(body: Buffer, at: number): number {
+    const { start, end, hasSpace } = this.#scanned;
+    this.#room(at - this.#used + end - start);
+    return (hasSpace ? copyCompact(body, start, end, this.#scratch, at) : copy(body, start, end, this.#scratch, at)) - at;
   }
 
   #parse(body: Buffer, principal: Principal, mode: ProcessingMode): boolean {
@@ -205,12 +222,27 @@ export class JsonMeasurementIntake {
 
   /** @throws PlatformError when the source is unknown or not the user's. */
   #checkSource(principal: Principal, source: number): void {
-    const known = this.#missing?.has(source) ? undefined : this.#sources.find(principal.tenantNumber, source);
+    const known = this.#lookedUp?.missing.has(source) ? undefined : this.#sources.find(principal.tenantNumber, source);
     if (known instanceof Promise) {
       (this.#fetching ??= []).push([source, known]);
     } else if (!known) {
       throw new PlatformError('source/not-found', { area: 'measurement', id: source });
     } else if (!principal.roles.has(ADMIN_ROLE) && known.owner !== principal.userName) {
+      this.#checkGrants(principal, source);
+    }
+    // Of a body of one device once; what is tried again later is told already.
+    if (this.#heard === undefined || source === this.#heardSource || !known || known instanceof Promise) return;
+    this.#heardSource = source;
+    this.#heard(principal.tenantNumber, source, this.#head.receivedAt);
+  }
+
+  /** @throws PlatformError when no inventory role lets the user write measurements of the source. */
+  #checkGrants(principal: Principal, source: number): void {
+    const may = this.#lookedUp?.rights.get(source) ?? this.#sources.mayMeasure(principal, source);
+    if (may instanceof Promise) {
+      const { rights } = this.#lookedUp ??= { missing: new Set(), rights: new Map() };
+      (this.#fetching ??= []).push([source, may.then((answer) => { rights.set(source, answer); return true; })]);
+    } else if (!may) {
       throw new PlatformError('security/forbidden');
     }
   }
@@ -239,31 +271,11 @@ export class JsonMeasurementIntake {
       post.flushDurable();
       return;
     }
-    const at = this.#group.reserve(bytes);
-    if (at >= 0) {
-      copy(this.#scratch, 0, bytes, this.#group.buffer, at);
-      this.#group.appendMany(bytes, this.#count, post, 0);
-    } else {
-      // The open group is full: kept aside until it leaves. Bounded by the bodies that the HTTP server lets in at once.
-      const records = Buffer.from(this.#scratch.subarray(0, bytes));
-      this.#appendLater(records, this.#count, post);
-    }
+    this.#group.appendAll(this.#scratch, bytes, this.#count, post, 0);
     if (this.#scratch.length > GROUP_BYTES_MAX) {
       this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
       this.#view = new DataView(this.#scratch.buffer, this.#scratch.byteOffset, this.#scratch.length);
     }
-  }
-
-  #appendLater(records: Buffer, count: number, post: Post): void {
-    this.#group.whenFree(() => {
-      const at = this.#group.reserve(records.length);
-      if (at < 0) {
-        this.#appendLater(records, count, post);
-        return;
-      }
-      records.copy(this.#group.buffer, at);
-      this.#group.appendMany(records.length, count, post, 0);
-    });
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { parseTimeBytes } from '../model/iso-time.ts';
 import { plainName, plainString, scanSeriesNumber, skipSpace } from './json-bytes.ts';
+import { NO_FORM, layoutForm, timeForm } from './measurement-form.ts';
 import { MeasurementShape } from './measurement-shape.ts';
 
 /** Most values of one measurement that are scanned here. */
@@ -19,8 +20,14 @@ export class ScannedMeasurement {
   readonly values = new Float64Array(VALUES_SCANNED_MAX);
   /** For each value six offsets: fragment, series and unit, start and end. */
   readonly texts = new Int32Array(VALUES_SCANNED_MAX * 6);
-  /** The values alone do not give the document back: there are several, or a number is not written as it would be. */
+  /** Values and form do not give the document back: there are several values, or something has no form. */
   needsDocument = false;
+  /** There may be white space between the tokens. */
+  hasSpace = false;
+  /** Parts of the form, see measurement-form.ts; without meaning where the document is needed. */
+  layoutForm = 0;
+  timeForm = 0.5;
+  numberForm = 0;
   /** The whole object. */
   start = 0;
   end = 0;
@@ -71,8 +78,15 @@ export function scanMeasurement(body: Uint8Array, start: number, out: ScannedMea
   const end = out.shape.match(body, start, out);
   if (end >= 0) return end;
   const scanned = scanAny(body, start, out);
-  if (scanned >= 0) out.shape.learn(body, out);
+  if (scanned < 0) return -1;
+  out.hasSpace = hasSpace(body, start, scanned);
+  out.shape.learn(body, out);
   return scanned;
+}
+
+function hasSpace(body: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (body[at] <= 0x20) return true;
+  return false;
 }
 
 function scanAny(body: Uint8Array, start: number, out: ScannedMeasurement): number {
@@ -102,10 +116,11 @@ function scanAny(body: Uint8Array, start: number, out: ScannedMeasurement): numb
     if (body[at] !== COMMA) return -1;
     at = skipSpace(body, at + 1);
   }
-  // NaN is not equal to itself: a missing or unusual time.
+  // NaN is not equal to itself: a missing time.
   if (out.source === 0 || out.time !== out.time || out.typeEnd === 0 || out.valueCount === 0) return -1;
   out.end = at + 1;
   if (out.valueCount > 1) out.needsDocument = true;
+  else out.layoutForm = layoutForm([out.timeStart, out.sourceStart, out.typeStart, out.texts[0]], out.texts[5] > 0 && out.texts[4] < out.numberStarts[0]);
   return out.end;
 }
 
@@ -144,6 +159,9 @@ function scanTime(body: Uint8Array, start: number, out: ScannedMeasurement): num
   out.timeStart = start + 1;
   out.timeEnd = end;
   out.time = parseTimeBytes(body, start + 1, end);
+  if (out.time !== out.time) return -1;
+  out.timeForm = timeForm(body, start + 1, end);
+  if (out.timeForm === NO_FORM) out.needsDocument = true;
   return end + 1;
 }
 
@@ -187,26 +205,44 @@ function scanFragment(body: Uint8Array, start: number, out: ScannedMeasurement, 
   }
 }
 
-/** `{"value":1,"unit":"C"}`, in this order. */
+/** `{"value":1,"unit":"C"}`, in either order. */
 function scanSeries(body: Uint8Array, start: number, out: ScannedMeasurement, texts: number): number {
   if (body[start] !== OPEN) return -1;
+  out.texts[texts + 4] = 0;
+  out.texts[texts + 5] = 0;
   let at = skipSpace(body, start + 1);
-  if (body[at] !== QUOTE || !is(body, at + 1, at + 6, VALUE) || body[at + 6] !== QUOTE) return -1;
-  at = skipSpace(body, at + 7);
+  const isUnitFirst = is(body, at + 1, at + 5, UNIT);
+  if (isUnitFirst) {
+    at = scanUnit(body, at, out, texts);
+    if (at < 0 || body[at] !== COMMA) return -1;
+    at = skipSpace(body, at + 1);
+  }
+  at = scanValue(body, at, out);
+  if (at < 0) return -1;
+  if (body[at] === COMMA && !isUnitFirst) {
+    at = scanUnit(body, skipSpace(body, at + 1), out, texts);
+    if (at < 0) return -1;
+  }
+  return body[at] === CLOSE ? at + 1 : -1;
+}
+
+/** `"value":1`. @returns the index behind it and the white space that follows. */
+function scanValue(body: Uint8Array, start: number, out: ScannedMeasurement): number {
+  if (body[start] !== QUOTE || !is(body, start + 1, start + 6, VALUE) || body[start + 6] !== QUOTE) return -1;
+  let at = skipSpace(body, start + 7);
   if (body[at] !== COLON) return -1;
   at = skipSpace(body, at + 1);
   out.numberStarts[out.valueCount] = at;
   at = scanSeriesNumber(body, at, out, out.valueCount);
   if (at < 0) return -1;
   out.numberEnds[out.valueCount] = at;
-  at = skipSpace(body, at);
-  out.texts[texts + 4] = 0;
-  out.texts[texts + 5] = 0;
-  if (body[at] === CLOSE) return at + 1;
-  if (body[at] !== COMMA) return -1;
-  at = skipSpace(body, at + 1);
-  if (body[at] !== QUOTE || !is(body, at + 1, at + 5, UNIT) || body[at + 5] !== QUOTE) return -1;
-  at = skipSpace(body, at + 6);
+  return skipSpace(body, at);
+}
+
+/** `"unit":"C"`. @returns the index behind it and the white space that follows. */
+function scanUnit(body: Uint8Array, start: number, out: ScannedMeasurement, texts: number): number {
+  if (body[start] !== QUOTE || !is(body, start + 1, start + 5, UNIT) || body[start + 5] !== QUOTE) return -1;
+  let at = skipSpace(body, start + 6);
   if (body[at] !== COLON) return -1;
   at = skipSpace(body, at + 1);
   if (body[at] !== QUOTE) return -1;
@@ -215,6 +251,5 @@ function scanSeries(body: Uint8Array, start: number, out: ScannedMeasurement, te
   if (end <= at + 1 || end - at > 200) return -1;
   out.texts[texts + 4] = at + 1;
   out.texts[texts + 5] = end;
-  at = skipSpace(body, end + 1);
-  return body[at] === CLOSE ? at + 1 : -1;
+  return skipSpace(body, end + 1);
 }

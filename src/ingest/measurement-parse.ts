@@ -3,7 +3,8 @@ import { PlatformError } from '../model/errors.ts';
 import { parseTime } from '../model/iso-time.ts';
 import { joinMembers, parseMembers, splitElements, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { MEASUREMENT_NAME_RULE, isMeasurementName, measurementText } from '../model/measurement.ts';
+import { MEASUREMENT_NAME_RULE, isMeasurementName } from '../model/measurement.ts';
+import { FORM_DECIMALS_MAX, NO_FORM, decimalsForm, formedText, layoutForm, timeForm } from './measurement-form.ts';
 import { VALUES_MAX } from './measurement-record.ts';
 import type { MeasurementValue } from './measurement-record.ts';
 
@@ -12,8 +13,10 @@ export interface ParsedMeasurement {
   readonly time: number;
   readonly type: string;
   readonly values: readonly MeasurementValue[];
-  /** As in the record: empty where the values give the document back. */
+  /** As in the record: empty where values and form give the document back. */
   readonly document: string;
+  /** See measurement-form.ts. */
+  readonly form: number;
 }
 
 /** Longest type and name of a fragment or series, so that a record's lengths fit. */
@@ -63,15 +66,27 @@ export function parseMeasurement(text: string, defaultSource?: number): ParsedMe
   const values = valuesOf(members);
   members.set('source', `{"id":"${source}"}`);
   const document = joinMembers(members);
-  const plain = values.length === 1 && isPlain(members, values[0], { time, source, type });
-  return { source, time, type, values, document: plain ? '' : document };
+  const form = values.length === 1 && members.size === 4 ? formOf(members, values[0]) : NO_FORM;
+  const isGivenBack = form !== NO_FORM && formedText({ time, sourceId: String(source), type, values }, form) === document;
+  return { source, time, type, values, document: isGivenBack ? '' : document, form: isGivenBack ? form : 0 };
 }
 
-/** Whether the values alone give the document back: same members, and nothing that the columns do not keep. */
-function isPlain(members: Members, value: MeasurementValue, parts: { time: number; source: number; type: string }): boolean {
-  if (members.size !== 4) return false;
-  const canonical = splitMembers(measurementText({ time: parts.time, sourceId: String(parts.source), type: parts.type, values: [value] }));
-  return canonical.get(value.fragment) === members.get(value.fragment);
+/** Unit before value in a fragment of one series. */
+const UNIT_FIRST = /^\{"[^"]*":\{"unit"/;
+/** A number with decimals and without an exponent. */
+const PLAIN_DECIMAL = /^-?\d+\.(\d+)$/;
+
+/** @returns the form that the document most likely has, to be checked by what it gives; NO_FORM when it has none. */
+function formOf(members: Members, value: MeasurementValue): number {
+  const names = [...members.keys()];
+  const fragment = members.get(value.fragment) ?? '';
+  const layout = layoutForm([names.indexOf('time'), names.indexOf('source'), names.indexOf('type'), names.indexOf(value.fragment)], UNIT_FIRST.test(fragment));
+  const time = Buffer.from(stringMember(members, 'time') ?? '');
+  const form = timeForm(time, 0, time.length);
+  if (form === NO_FORM) return NO_FORM;
+  const text = splitMembers(splitMembers(fragment).get(value.series) ?? '{}').get('value') ?? '';
+  const decimals = text === String(value.value) ? 0 : PLAIN_DECIMAL.exec(text)?.[1].length ?? 0;
+  return decimals > FORM_DECIMALS_MAX ? NO_FORM : layout + form + decimalsForm(decimals);
 }
 
 /** All series of all fragments: objects whose members are objects with a number `value`. Other properties are only kept in the document. */

@@ -1,13 +1,14 @@
 /**
  * Binary body of a MEASUREMENT command, behind the header of command-record.ts:
  * `f64 id | f64 time | u16 value count | u16 type length (0xffff: the type is the first fragment) | u32 document length | type | document |
- * values: f64 value, u16 fragment length, u16 series length, u16 unit length, fragment, series, unit`. Text is UTF-8.
- * The document is there only where the values do not give it back (see measurementText in model/measurement.ts).
+ * values: f64 value, u16 fragment length, u16 series length, u16 unit length, fragment, series, unit | f64 form`. Text is UTF-8.
+ * The document is there only where values and form do not give it back, the form only where a flag of the header says so
+ * (see measurement-form.ts).
  */
 import { COMMAND } from '../model/command.ts';
-import { measurementText } from '../model/measurement.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { RECORD_HEADER_BYTES, shardOfId } from './command-record.ts';
+import { formedText } from './measurement-form.ts';
 
 export const TYPE_IS_FRAGMENT = 0xffff;
 export const OFFSET_ID = RECORD_HEADER_BYTES;
@@ -19,16 +20,32 @@ export const OFFSET_TEXTS = RECORD_HEADER_BYTES + 24;
 /** Before the texts of one value. */
 export const VALUE_HEADER_BYTES = 14;
 
+/** The header's flag of a record that ends with its form. */
+const FLAG_FORM = 1;
+const FORM_BYTES = 8;
+
+/** Bytes that a form takes in its record. */
+export const formBytes = (form: number): number => (form === 0 ? 0 : FORM_BYTES);
+
+/** The form of the MEASUREMENT record of `length` bytes at `at`. */
+export const formOf = (view: DataView, at: number, length: number): number =>
+  (view.getUint8(at + 7) === 0 ? 0 : view.getFloat64(at + length - FORM_BYTES, true));
+
 /** Values of one measurement; more are refused. Bounds what one record adds to a batch of the projector. */
 export const VALUES_MAX = 10_000;
 
-/** Writes header and fixed part. @returns the offset behind them, where type, document and values go. */
+/** Writes header, fixed part and form. @returns the offset behind them, where type, document and values go. */
 export function writeMeasurementHead(view: DataView, at: number, length: number, head: MeasurementHead): number {
   view.setUint32(at, length, true);
   view.setUint8(at + 4, shardOfId(head.tenant, head.source));
   view.setUint8(at + 5, COMMAND.MEASUREMENT);
   view.setUint8(at + 6, head.mode);
-  view.setUint8(at + 7, 0);
+  if (head.form === 0) {
+    view.setUint8(at + 7, 0);
+  } else {
+    view.setUint8(at + 7, FLAG_FORM);
+    view.setFloat64(at + length - FORM_BYTES, head.form, true);
+  }
   view.setUint32(at + 8, head.tenant, true);
   view.setFloat64(at + 12, head.source, true);
   view.setFloat64(at + 20, head.receivedAt, true);
@@ -51,10 +68,12 @@ export interface MeasurementHead {
   valueCount: number;
   typeLength: number;
   documentLength: number;
+  /** See measurement-form.ts; `formBytes` of it are part of the length. */
+  form: number;
 }
 
 export const newMeasurementHead = (): MeasurementHead => ({
-  tenant: 0, source: 0, receivedAt: 0, mode: 0, id: 0, time: 0, valueCount: 0, typeLength: 0, documentLength: 0,
+  tenant: 0, source: 0, receivedAt: 0, mode: 0, id: 0, time: 0, valueCount: 0, typeLength: 0, documentLength: 0, form: 0,
 });
 
 /** One value of a measurement in text form. */
@@ -63,19 +82,25 @@ export interface MeasurementValue { readonly fragment: string; readonly series: 
 export interface DecodedMeasurement {
   readonly tenant: number; readonly source: number; readonly id: number; readonly time: number; readonly mode: ProcessingMode;
   readonly type: string; readonly document: string; readonly values: readonly MeasurementValue[];
+  /** See measurement-form.ts. */
+  readonly form: number;
 }
 
+/** What is encoded; without a form it is 0. */
+export type NewMeasurement = Omit<DecodedMeasurement, 'form'> & { readonly form?: number; readonly receivedAt: number };
+
 /** Encodes a measurement outside of the hot path (REST with several series, JSON over MQTT, row 201). */
-export function encodeMeasurement(measurement: DecodedMeasurement & { readonly receivedAt: number }): Buffer {
+export function encodeMeasurement(measurement: NewMeasurement): Buffer {
+  const form = measurement.form ?? 0;
   const type = Buffer.from(measurement.type);
   const document = Buffer.from(measurement.document);
   const texts = measurement.values.map((value) => [Buffer.from(value.fragment), Buffer.from(value.series), Buffer.from(value.unit)] as const);
-  let length = OFFSET_TEXTS + type.length + document.length;
+  let length = OFFSET_TEXTS + type.length + document.length + formBytes(form);
   for (const [fragment, series, unit] of texts) length += VALUE_HEADER_BYTES + fragment.length + series.length + unit.length;
   const record = Buffer.allocUnsafe(length);
   const view = new DataView(record.buffer, record.byteOffset, length);
   let at = writeMeasurementHead(view, 0, length, {
-    ...measurement, valueCount: texts.length, typeLength: type.length, documentLength: document.length,
+    ...measurement, valueCount: texts.length, typeLength: type.length, documentLength: document.length, form,
   });
   at += type.copy(record, at);
   at += document.copy(record, at);
@@ -111,12 +136,13 @@ export function decodeMeasurement(batch: Buffer, at: number): DecodedMeasurement
     tenant: batch.readUInt32LE(at + 8), source: batch.readDoubleLE(at + 12), id: batch.readDoubleLE(at + OFFSET_ID),
     time: batch.readDoubleLE(at + OFFSET_TIME), mode: batch[at + 6] as ProcessingMode,
     type: ownType ?? values[0]?.fragment ?? '', document, values,
+    form: batch[at + 7] === 0 ? 0 : batch.readDoubleLE(at + batch.readUInt32LE(at) - FORM_BYTES),
   };
 }
 
 /** The measurement's document, without `id` and `self`. */
 export const documentText = (measurement: DecodedMeasurement): string => measurement.document
-  || measurementText({ time: measurement.time, sourceId: String(measurement.source), type: measurement.type, values: measurement.values });
+  || formedText({ time: measurement.time, sourceId: String(measurement.source), type: measurement.type, values: measurement.values }, measurement.form);
 
 /** The measurement as JSON text with its id, for subscribers. */
 export const entityText = (measurement: DecodedMeasurement): string => `{"id":"${measurement.id}",${documentText(measurement).slice(1)}`;

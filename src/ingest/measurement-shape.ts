@@ -4,11 +4,13 @@
  */
 import { parseTimeBytes } from '../model/iso-time.ts';
 import { plainString, scanSeriesNumber } from './json-bytes.ts';
+import { NO_FORM, timeForm } from './measurement-form.ts';
 
 /** The measurement that is read, see ScannedMeasurement. */
 export interface ShapedMeasurement {
   source: number; time: number; typeStart: number; typeEnd: number; valueCount: number; start: number; end: number;
-  needsDocument: boolean; sourceStart: number; sourceEnd: number; timeStart: number; timeEnd: number;
+  needsDocument: boolean; hasSpace: boolean; layoutForm: number; timeForm: number; numberForm: number;
+  sourceStart: number; sourceEnd: number; timeStart: number; timeEnd: number;
   readonly values: Float64Array; readonly texts: Int32Array; readonly numberStarts: Int32Array; readonly numberEnds: Int32Array;
 }
 
@@ -27,6 +29,8 @@ export class MeasurementShape {
   #bytes: Uint8Array = new Uint8Array(0);
   #parts: readonly Part[] = [];
   #valueCount = 0;
+  #layoutForm = 0;
+  #hasSpace = false;
   /** For type (two offsets) and texts (six for each value): offset in the example and the part behind which it stands; -1 = absent. */
   readonly #offsets = new Int32Array(2 + VALUES_MAX * 6);
   readonly #behind = new Int32Array(2 + VALUES_MAX * 6);
@@ -40,6 +44,8 @@ export class MeasurementShape {
     if (valueCount > VALUES_MAX || end - start > BYTES_MAX) return;
     this.#bytes = Uint8Array.prototype.slice.call(body, start, end);
     this.#valueCount = valueCount;
+    this.#layoutForm = scanned.layoutForm;
+    this.#hasSpace = scanned.hasSpace;
     const parts: Part[] = [
       { start: scanned.sourceStart - start, end: scanned.sourceEnd - start, kind: SOURCE },
       { start: scanned.timeStart - start, end: scanned.timeEnd - start, kind: TIME },
@@ -64,6 +70,8 @@ export class MeasurementShape {
     let example = 0;
     moved[0] = start;
     out.needsDocument = this.#valueCount > 1;
+    out.hasSpace = this.#hasSpace;
+    out.layoutForm = this.#layoutForm;
     for (let index = 0; index < parts.length; index += 1) {
       const part = parts[index];
       for (; example < part.start; example += 1, at += 1) if (body[at] !== bytes[example]) return -1;
@@ -116,6 +124,8 @@ function readPart(body: Uint8Array, start: number, kind: number, out: ShapedMeas
     const end = plainString(body, start);
     if (end < 0) return -1;
     out.time = parseTimeBytes(body, start, end);
+    out.timeForm = timeForm(body, start, end);
+    if (out.timeForm === NO_FORM) out.needsDocument = true;
     return out.time === out.time ? end : -1;
   }
   return scanSeriesNumber(body, start, out, kind);

@@ -2,31 +2,32 @@
  * The projector (design 4): turns what the journal and the actors hold into rows and inserts them in large batches.
  * Follows the groups live; where the history store is slower or away it lags and reads the journal again later, so memory
  * stays bounded by two blocks of rows. Measurements are inserted exactly once, by intent and deduplication token; rows of mutable
- * tables at least once, which their version makes the same.
+ * tables at least once, which their version makes the same. What the store refuses goes into the quarantine (block-insert.ts).
  */
-import type { DataDelete } from '../model/command.ts';
 import { COMMAND } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import { isStored } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
+import { BlockInsert, GivenUp } from './block-insert.ts';
 import { decodeCommand } from './command-record.ts';
 import type { JournalCommand } from './command-record.ts';
+import { groupByTable } from './history-insert.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
 import type { Journal } from './journal.ts';
 import { MeasurementColumns } from './measurement-columns.ts';
 import { OFFSET_COUNT } from './measurement-record.ts';
-import type { InsertIntent, ProjectorProgress } from './projector-progress.ts';
+import type { InsertIntent, InsertParts, ProjectorProgress } from './projector-progress.ts';
+import type { Quarantine } from './quarantine.ts';
 
 /** Rows of mutable tables in one block; more make the block full. */
 const MUTABLE_ROWS_MAX = 20_000;
-/** Wait before a failed insert is tried again: doubles from first to last. */
-const RETRY_FIRST_MS = 50;
-const RETRY_LAST_MS = 2_000;
 
 export interface ProjectorOptions {
   readonly journal: Journal;
   readonly history: HistoryWriter;
   readonly progress: ProjectorProgress;
+  /** Takes what the history store refuses for what it is. */
+  readonly quarantine: Quarantine;
   readonly rowsMax: number;
   readonly intervalMs: number;
   readonly log: Log;
@@ -35,6 +36,8 @@ export interface ProjectorOptions {
   /** Told of each new position: the journal may be trimmed. */
   readonly onPosition: (position: number) => void;
   readonly onInserted: (table: string, rows: number) => void;
+  /** See BlockInsertOptions. */
+  readonly uncertainTries?: number;
 }
 
 /** What a query reads. */
@@ -42,6 +45,8 @@ export interface HistoryQuery {
   readonly tables: readonly string[];
   /** The only source whose measurements it reads. */
   readonly source?: number | undefined;
+  /** Whose source it is. */
+  readonly tenant?: number | undefined;
 }
 
 /** One block being filled or inserted. */
@@ -91,9 +96,8 @@ export class Projector {
   /** Everything up to this sequence is in the history store. */
   position = 0;
   isLagging = false;
-  insertErrorsCount = 0;
-  lastError: string | undefined;
   readonly #options: ProjectorOptions;
+  readonly #insert: BlockInsert;
   #filling: Block;
   #spare: Block;
   #underWay: Block | undefined;
@@ -110,6 +114,7 @@ export class Projector {
 
   constructor(options: ProjectorOptions) {
     this.#options = options;
+    this.#insert = new BlockInsert(options);
     this.#filling = new Block(options.rowsMax);
     this.#spare = new Block(options.rowsMax);
   }
@@ -172,6 +177,7 @@ export class Projector {
   /** Ends after the block under way; what is not inserted comes from the journal at the next start. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#insert.isStopping = true;
     clearInterval(this.#timer);
     this.#kick();
     await this.#running;
@@ -237,7 +243,7 @@ export class Projector {
     // Part of the block would be another block, with rows that may be there already: the next start repeats it.
     if (this.#consumedSeq < intent.lastSeq) return;
     this.#filling.rows.push(...await this.#options.progress.outbox(this.position, intent.lastSeq));
-    await this.#insertBlock();
+    await this.#insertBlock(intent.parts);
     this.#spare = new Block(this.#options.rowsMax);
   }
 
@@ -274,60 +280,35 @@ export class Projector {
     }
   }
 
-  async #insertBlock(): Promise<void> {
+  /** @param parts in which the block was begun, when it was refused as a whole. */
+  async #insertBlock(parts?: InsertParts): Promise<void> {
     const block = this.#filling;
     this.#filling = this.#spare;
     this.#underWay = block;
-    const { progress, history } = this.#options;
-    const rowCount = block.columns.rowCount;
-    if (rowCount > 0) {
-      const intent = { firstSeq: block.firstSeq, lastSeq: block.lastSeq };
-      await this.#untilDone(() => progress.saveIntent(intent));
-      await this.#untilDone(() => history.insertMeasurements(block.columns, `${intent.firstSeq}-${intent.lastSeq}`));
-      this.#inserted(block, 'measurements', rowCount);
-    }
-    const tables = groupByTable(block.rows);
-    for (const [table, rows] of tables) {
-      await this.#untilDone(() => history.insertRows(table, rows.map((row) => row.text)));
-      this.#inserted(block, table, rows.length);
-    }
-    if (block.deletion) await this.#delete(block.deletion);
-    if (!(this.#stopping && this.lastError !== undefined)) {
-      await this.#untilDone(() => progress.savePosition(block.lastSeq));
+    try {
+      await this.#insertAll(block, parts);
+      await this.#insert.untilDone(() => this.#options.progress.savePosition(block.lastSeq));
       this.#moved(block.lastSeq);
+    } catch (error) {
+      // The server stops: the journal has it all.
+      if (!(error instanceof GivenUp)) throw error;
     }
     block.clear();
     this.#spare = block;
     this.#underWay = undefined;
   }
 
-  async #delete(command: JournalCommand): Promise<void> {
-    const { table, filter } = command.body as DataDelete;
-    await this.#untilDone(() => (table === 'measurements'
-      ? this.#options.history.deleteMeasurements(command.tenant, filter, command.seq)
-      : this.#options.deleteMutable(command)));
-  }
-
-  /** Repeats until it succeeds; gives up only when the server stops (the journal has it all). */
-  async #untilDone(action: () => Promise<void>): Promise<void> {
-    for (let waitMs = RETRY_FIRST_MS; ; waitMs = Math.min(waitMs * 2, RETRY_LAST_MS)) {
-      try {
-        if (this.#stopping && this.lastError !== undefined) return;
-        await action();
-        this.lastError = undefined;
-        return;
-      } catch (error) {
-        this.insertErrorsCount += 1;
-        this.lastError = (error as Error).message;
-        this.#options.log.warn({ error: this.lastError, retryMs: waitMs }, 'projector: the history store refused; trying again');
-        await new Promise((resolve) => { setTimeout(resolve, waitMs); });
-      }
+  async #insertAll(block: Block, parts: InsertParts | undefined): Promise<void> {
+    const { columns, firstSeq, lastSeq } = block;
+    if (columns.rowCount > 0) {
+      const intent = { firstSeq, lastSeq, ...(parts === undefined ? {} : { parts }) };
+      this.#inserted(block, 'measurements', await this.#insert.measurements(columns, intent, this.position));
     }
+    for (const [table, rows] of groupByTable(block.rows)) this.#inserted(block, table, await this.#insert.rows(table, rows, this.position));
+    if (block.deletion) await this.#insert.deletion(block.deletion, this.position);
   }
 
   #inserted(block: Block, table: string, rows: number): void {
-    // Given up because the server stops: the journal has them.
-    if (this.#stopping && this.lastError !== undefined) return;
     block.done.add(table);
     this.#options.onInserted(table, rows);
     this.#release();
@@ -339,16 +320,11 @@ export class Projector {
     this.#release();
   }
 
+  get lastError(): string | undefined { return this.#insert.lastError; }
+  get insertErrorsCount(): number { return this.#insert.insertErrorsCount; }
+  /** What was set aside since the start. */
+  get setAsideCount(): number { return this.#insert.setAsideCount; }
+
   /** For the metrics: rows that wait for an insert in memory. */
   get pendingRows(): number { return this.#filling.columns.rowCount + this.#filling.rows.length; }
-}
-
-function groupByTable(rows: readonly HistoryRow[]): Map<string, HistoryRow[]> {
-  const tables = new Map<string, HistoryRow[]>();
-  for (const row of rows) {
-    const list = tables.get(row.table);
-    if (list) list.push(row);
-    else tables.set(row.table, [row]);
-  }
-  return tables;
 }

@@ -10,12 +10,19 @@ export const ALARM_STATUSES = ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'] as const;
 export type AlarmStatus = (typeof ALARM_STATUSES)[number];
 
 /** Members that a PUT may not carry: they belong to the alarm from its start or are kept by the server. */
-export const ALARM_FIXED_FIELDS = ['type', 'time', 'source', 'creationTime', 'count', 'firstOccurenceTime'] as const;
+export const ALARM_FIXED_FIELDS = ['type', 'time', 'source', 'creationTime', 'count', 'firstOccurrenceTime', 'firstOccurenceTime'] as const;
+
+/** UTF-8 bytes of a type: it is part of the key of the open alarms. */
+export const ALARM_TYPE_BYTES_MAX = 1_000;
+export const ALARM_TYPE_RULE = `a text that is not empty and has at most ${ALARM_TYPE_BYTES_MAX} bytes`;
+export const isAlarmType = (text: string): boolean =>
+  text !== '' && (text.length * 3 <= ALARM_TYPE_BYTES_MAX || Buffer.byteLength(text) <= ALARM_TYPE_BYTES_MAX);
 
 export const isAlarmSeverity = (text: string): text is AlarmSeverity => (ALARM_SEVERITIES as readonly string[]).includes(text);
 export const isAlarmStatus = (text: string): text is AlarmStatus => (ALARM_STATUSES as readonly string[]).includes(text);
 /** Open alarms take up repeats of their type and are found by it (SmartREST 305, 306). */
-export const isOpenStatus = (status: string): boolean => status === 'ACTIVE' || status === 'ACKNOWLEDGED';
+export const OPEN_ALARM_STATUSES: readonly AlarmStatus[] = ['ACTIVE', 'ACKNOWLEDGED'];
+export const isOpenStatus = (status: string): boolean => (OPEN_ALARM_STATUSES as readonly string[]).includes(status);
 
 /** Mandatory members of a new alarm but `source`, in the order in which the message lists the missing ones. */
 const MANDATORY = ['severity', 'text', 'time', 'type'] as const;
@@ -43,9 +50,13 @@ export function checkNewAlarm(members: Members): NewAlarm {
   if (!isAlarmSeverity(severity)) throw invalid('severity', severity, ALARM_SEVERITIES.join(', '));
   if (!isAlarmStatus(status)) throw invalid('status', status, ALARM_STATUSES.join(', '));
   if (time === undefined) throw invalid('time', timeText, 'an ISO 8601 timestamp');
-  const type = textField(members, 'type');
-  if (type === '') throw invalid('type', type, 'a text that is not empty');
-  return { type, text: textField(members, 'text'), severity, status, time };
+  return { type: checkAlarmType(textField(members, 'type')), text: textField(members, 'text'), severity, status, time };
+}
+
+/** @returns the type. @throws PlatformError `validation/invalid-field`. */
+export function checkAlarmType(type: string): string {
+  if (!isAlarmType(type)) throw invalid('type', type, ALARM_TYPE_RULE);
+  return type;
 }
 
 /**

@@ -50,6 +50,20 @@ export const COMMAND = {
   /** `EntityDelete`, sent for each entity that a DATA_DELETE selects. Key: source. */
   ALARM_DELETE: 31,
   OPERATION_DELETE: 32,
+  /** `SessionExpire`, sent for sessions without a connection. */
+  SESSION_EXPIRE: 33,
+  /** `RecordsChange`: records of a tenant, compare and set. Key: `t` (tenant 0 for what belongs to the whole server). */
+  RECORDS_CHANGE: 40,
+  /** `AuditEntry` with an id, as posted by a client. Key: the source's id or `t`. */
+  AUDIT_CREATE: 41,
+  /** `DeviceCredentialsIssue`: ends the request of a new device and makes its user. Tenant 0, key `t`. */
+  DEVICE_CREDENTIALS_ISSUE: 44,
+  /** `DocumentsRemove`: of a tenant that is being deleted. Key: the actor that owns them. */
+  DOCUMENTS_REMOVE: 60,
+  /** `EventBinaryChange`. Key: source. */
+  EVENT_BINARY_CHANGE: 50,
+  /** `AvailabilitySet`: what the monitor has found. Key: device. */
+  AVAILABILITY_SET: 70,
 } as const;
 export type CommandKind = (typeof COMMAND)[keyof typeof COMMAND];
 
@@ -77,15 +91,32 @@ export interface EventCreate { readonly id: string; readonly type: string; reado
 /** `doc` holds the members to merge (null removes). */
 export interface EntityUpdate { readonly id: string; readonly doc: DocumentText }
 export interface AlarmCreate { readonly id: string; readonly type: string; readonly time: number; readonly severity: string;
-  readonly status: string; readonly doc: DocumentText; readonly user: string }
-export interface AlarmUpdate extends EntityUpdate { readonly user: string }
+  readonly status: string; readonly doc: DocumentText; readonly user: string;
+  /** Key of the application that asked for it, for the audit log. */
+  readonly application?: string }
+export interface AlarmUpdate extends EntityUpdate { readonly user: string; readonly application?: string }
+/**
+ * The binary of an event, compare and set: `expected` and `value` are texts of the collection `eventBinary` (undefined: none). The event gets
+ * the fragments of `marks` (null removes one).
+ */
+export interface EventBinaryChange { readonly id: string; readonly expected: string | undefined; readonly value: string | undefined;
+  readonly marks: DocumentText }
 export interface AlarmOfTypeUpdate { readonly type: string; readonly doc: DocumentText; readonly user: string }
 export interface ManagedObjectCreate { readonly id: string; readonly owner: string; readonly doc: DocumentText;
   /** Links the new object below this parent as part of its creation. */
-  readonly parent?: { readonly id: string; readonly kind: ChildKind } }
+  readonly parent?: { readonly id: string; readonly kind: ChildKind };
+  /** Content of the object, a `BinaryRecord`. */
+  readonly binary?: BinaryRecord }
+/** Content in the blobs: key, length in bytes, content type. */
+export interface BinaryRecord { readonly key: string; readonly bytes: number; readonly contentType: string }
 export interface ManagedObjectUpdate { readonly doc: DocumentText; readonly mayChangeOwner: boolean;
+  /** Replaces the content. */
+  readonly binary?: BinaryRecord;
   /** Members that are only set when absent (SmartREST 117). */
   readonly onlyWhenAbsent?: boolean }
+/** `alarmId` for a device that has fallen silent. */
+export interface AvailabilitySet { readonly lastMessage: number; readonly isSilent: boolean; readonly connection?: 'CONNECTED' | 'DISCONNECTED';
+  readonly alarmId?: string }
 export type ChildKind = 'childDevices' | 'childAssets' | 'childAdditions';
 export interface ChildLink { readonly kind: ChildKind; readonly child: string; readonly parent: string }
 export interface ExternalIdBind { readonly type: string; readonly externalId: string; readonly managedObject: string }
@@ -94,11 +125,38 @@ export interface DeviceEnsure { readonly type: string; readonly externalId: stri
   readonly doc: DocumentText; readonly parent?: { readonly id: string; readonly kind: ChildKind };
   /** When it exists: merge `doc` into it (SmartREST 102 repeated) instead of leaving it alone. */
   readonly updateExisting?: boolean }
-export interface EntityDelete { readonly id: string }
-export interface OperationCreate { readonly id: string; readonly doc: DocumentText; readonly user: string }
+/** `mayUpdate` is the object that the gateway has found the user to have the right to change. */
+export type DeviceEnsureChecked = DeviceEnsure & { readonly mayUpdate?: string };
+/** Collections of records that the tenant's actor keeps: rarely changed, small, read by id or listed whole. */
+export type RecordCollection = 'option' | 'application' | 'subscription' | 'group' | 'inventoryRole' | 'inventoryAssignment' | 'retentionRule' | 'certificate'
+  | 'deviceRequest' | 'bulkRegistration' | 'bulkOperation' | 'passwordToken' | 'loginOption' | 'tenant' | 'user' | 'tokenRevocation' | 'job'
+  | 'groupMember' | 'userAlias' | 'signingKey';
+/**
+ * One record. `expected`: the text that the caller has read (undefined: none was there); another one refuses the whole change with
+ * `general/changed-meanwhile`, and the caller reads and tries again. `value` undefined deletes.
+ */
+export interface RecordChange { readonly collection: RecordCollection; readonly id: string; readonly expected: string | undefined;
+  readonly value: string | undefined }
+/** All changes or none. */
+export interface RecordsChange { readonly changes: readonly RecordChange[]; readonly audits?: readonly AuditEntry[] }
+
+/** Documents of one actor, of a tenant that exists no more. Repeatable. */
+export interface DocumentsRemove { readonly collection: Exclude<Collection, 'pending' | 'meta'>; readonly ids: readonly string[] }
+
+/** What is written into the audit log (document 4 section 5.7). `changes` are of the `changes[]` of the entity. */
+export interface AuditEntry { readonly type: string; readonly activity: string; readonly text: string; readonly user?: string;
+  readonly application?: string; readonly severity?: string; readonly source?: string;
+  readonly changes?: readonly { readonly attribute: string; readonly changeType?: 'ADDED' | 'REPLACED' | 'REMOVED'; readonly type: string;
+    readonly previousValue?: unknown; readonly newValue?: unknown }[] }
+
+/** `onlyWhenOver` leaves an alarm that is not cleared and an operation that is not over (retention). */
+export interface EntityDelete { readonly id: string; readonly onlyWhenOver?: boolean }
+export interface OperationCreate { readonly id: string; readonly doc: DocumentText; readonly user: string; readonly application?: string;
+  /** Of a bulk operation: `doc` has its id, and for a device without an agent it is created as FAILED, so that nothing is left out. */
+  readonly isOfBulk?: boolean }
 /** By `id`, or the oldest in `fromStatus` with `fragment` (SmartREST 501-503), or all of these (507). */
 export interface OperationUpdate { readonly id?: string; readonly fragment?: string; readonly fromStatus?: string;
-  readonly all?: boolean; readonly doc: DocumentText; readonly user: string;
+  readonly all?: boolean; readonly doc: DocumentText; readonly user: string; readonly application?: string;
   /** What the device answered (SmartREST 503, 506): its meaning depends on the operation. */
   readonly parameters?: readonly string[];
   /** Merged into the device when an operation was found. */
@@ -112,11 +170,30 @@ export interface SessionSave { readonly session: string; readonly subscriptions:
 export interface SessionMessage { readonly session: string; readonly id: number; readonly topic: string;
   /** Base64. */
   readonly payload: string; readonly qos: 0 | 1 | 2 }
+/**
+ * Ends the session if its time is over at `receivedAt`. One that is stored as connected has lost its connection to a crash:
+ * `disconnectedAt` becomes `lostAt`, and its time runs from then.
+ */
+export interface SessionExpire { readonly session: string; readonly lostAt: number }
 /** `id` is a message's or a packet's. */
 export interface SessionItem { readonly session: string; readonly id: number }
-/** Key: `t`. `password` is the hash of model/password.ts, never the password. */
-export interface UserPut { readonly userName: string; readonly password?: string; readonly roles?: readonly string[];
-  readonly enabled?: boolean; readonly doc?: DocumentText; readonly mustBeNew?: boolean }
+/**
+ * Key: `t`. `password` is the hash of model/password.ts, never the password. Roles and groups are set as a whole or by what is added and
+ * removed. `mustExist` refuses a user who is gone meanwhile; `by` is who did it, for the audit log.
+ */
+export interface UserPut { readonly userName: string; readonly password?: string; readonly passwordStrength?: string;
+  readonly roles?: readonly string[]; readonly addRoles?: readonly string[]; readonly removeRoles?: readonly string[];
+  readonly addGroups?: readonly number[]; readonly removeGroups?: readonly number[];
+  /** Another name to log in with; '' removes it. */
+  readonly alias?: string;
+  readonly enabled?: boolean; readonly shouldResetPassword?: boolean; readonly doc?: DocumentText;
+  /** Tokens that were issued before are refused from now on. A new password and `enabled: false` do so too. */
+  readonly endsTokens?: boolean; readonly mustBeNew?: boolean; readonly mustExist?: boolean; readonly by?: string }
+/** `expected` as of RecordChange: the text of the accepted request. `tenant` is the number of the tenant that gets the user. */
+export interface DeviceCredentialsIssue { readonly id: string; readonly expected: string; readonly tenant: number; readonly user: UserPut;
+  /** The user's first object joins it. */
+  readonly groupId?: string }
+export interface UserDelete { readonly userName: string; readonly by?: string }
 
 /** Sends commands to their actors through the journal. */
 export interface CommandPort {
@@ -133,6 +210,11 @@ export interface IdSource {
   next(): number;
   /** The id that `next` will give. */
   peek(): number;
+  /**
+   * An id whose documents lie in the shard of the actor `key`: for what that actor writes (alarms, events and operations of a source).
+   * Ids in between are left out.
+   */
+  nextBeside(tenant: number, key: ActorKey): number;
 }
 
 /** Current state for reads by id (design 3). Values are JSON text. Committed state only. */
@@ -148,11 +230,14 @@ export interface DocumentReader {
  * Collections of the document store.
  * managedObject: id -> text of all members but links; externalId: `<type>\n<externalId>` -> {"managedObject":"1"};
  * externalIdsOf: `<moId>\n<type>\n<externalId>` -> ''; children: `<parent>\n<kind>\n<child>` -> '' ; parents: `<child>\n<kind>\n<parent>` -> '';
- * alarm, event, operation: id -> text; openAlarm: `<source>\n<type>` -> ids of alarms, comma separated; openOperation: `<device>\n<operation id>` -> status;
+ * eventBinary: id of the event -> `EventBinary` (model/event-binary.ts);
+ * binary: id of a managed object -> `BinaryRecord`; availability: the same -> `AvailabilityState`; alarm, event, operation: id -> text;
+ * openAlarm: `<source>\n<type>` -> ids of alarms, comma separated; openOperation: `<device>\n<operation id>` -> status;
  * user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session: key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
  */
-export type Collection = 'managedObject' | 'externalId' | 'externalIdsOf' | 'children' | 'parents' | 'alarm' | 'event' | 'operation'
-  | 'openAlarm' | 'openOperation' | 'user' | 'session' | 'sessionMessage' | 'tenant' | 'pending' | 'meta';
+export type Collection = 'managedObject' | 'binary' | 'availability'
+  | 'externalId' | 'externalIdsOf' | 'children' | 'parents' | 'alarm' | 'event' | 'operation'
+  | 'eventBinary' | 'openAlarm' | 'openOperation' | 'session' | 'sessionMessage' | 'pending' | 'meta' | RecordCollection;
 
 /** A row value of a history query. */
 export interface HistoryReader {

@@ -1,4 +1,5 @@
 /** Who makes a request: the tenant, the user and the user's effective roles (document 1, Authentication). */
+import type { InventoryGrant } from './inventory-access.ts';
 
 export interface Principal {
   /** Tenant id, for instance `t1`. */
@@ -6,14 +7,37 @@ export interface Principal {
   /** The tenant's number: the compact key that journal records and rows carry instead of the id. */
   readonly tenantNumber: number;
   readonly userName: string;
+  /** Direct ones and those of the user's groups. */
   readonly roles: ReadonlySet<string>;
+  /** Rights over parts of the inventory; absent for most users. */
+  readonly grants?: readonly InventoryGrant[];
+  /** Of a request with a token. */
+  readonly session?: TokenSession;
+  /** Fingerprint of the trusted certificate, of a device that came with one of its own instead of a password. */
+  readonly certificate?: string;
+}
+
+export interface TokenSession {
+  readonly id: string;
+  /** ms since 1970. */
+  readonly expiresAt: number;
+  /** What a request with the token in a cookie has to repeat in a header. */
+  readonly xsrfToken: string;
+}
+
+/** How the tenant of a name without a tenant prefix is found, and who may use an alias. */
+export interface LoginPlace {
+  /** Of the host that was called; the default tenant otherwise. */
+  readonly tenantNumber?: number;
+  /** Aliases are for people: not over MQTT. */
+  readonly takesAlias?: boolean;
 }
 
 /** Checks credentials. Results are cached by a keyed hash; a changed user drops its entries. */
 export interface Authenticator {
   /**
-   * @param userName `<tenant>/<user>` or the user alone (then the default tenant).
+   * @param userName `<tenant>/<user>` or the user alone (then the tenant of `place`, or the default one).
    * @returns the principal, or undefined when tenant, user or password is wrong. Synchronous when cached.
    */
-  authenticate(userName: string, password: string): Principal | undefined | Promise<Principal | undefined>;
+  authenticate(userName: string, password: string, place?: LoginPlace): Principal | undefined | Promise<Principal | undefined>;
 }

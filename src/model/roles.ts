@@ -14,8 +14,14 @@ export const ROLES: readonly string[] = [
   ...catalogue(['USER_MANAGEMENT'], ['READ', 'ADMIN', 'CREATE', 'OWN_READ', 'OWN_ADMIN']),
   ...catalogue(['TENANT_MANAGEMENT'], ['READ', 'ADMIN', 'CREATE', 'UPDATE']),
   'ROLE_TENANT_STATISTICS_READ', 'ROLE_TENANT_ADMIN', 'ROLE_NOTIFICATION_2_ADMIN', 'ROLE_REMOTE_ACCESS_ADMIN', 'ROLE_DEVICE',
+  'ROLE_MQTT_SERVICE_ADMIN',
 ];
 
 /** The only role of the device bootstrap user (document 4 section 4.1). */
 export const BOOTSTRAP_ROLE = 'ROLE_DEVICE_BOOTSTRAP';
 export const BOOTSTRAP_USER = 'devicebootstrap';
+
+/** The only role of the bootstrap user of a microservice (document 1, Applications and microservices). */
+export const SERVICE_BOOTSTRAP_ROLE = 'ROLE_SERVICE_BOOTSTRAP';
+/** Nobody is given these, and no microservice may ask for them. */
+export const INTERNAL_ROLES: readonly string[] = [BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE, 'ROLE_SYSTEM'];

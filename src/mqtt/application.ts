@@ -2,6 +2,7 @@
  * What the MQTT front end needs from the platform (the port of src/mqtt). The front end speaks the protocol: packets,
  * sessions, quality of service, limits. The application gives meaning to topics and makes messages durable.
  */
+import type { X509Certificate } from 'node:crypto';
 import type { Principal } from '../model/principal.ts';
 
 /** What became of a PUBLISH that was handed to the application. */
@@ -74,11 +75,17 @@ export interface DeviceLink {
 export interface MqttApplication {
   /** @returns undefined for wrong credentials. Synchronous when cached. */
   authenticate(userName: string, password: string): Principal | undefined | Promise<Principal | undefined>;
+  /**
+   * A client without password whose certificates came over TLS. @returns who it is, and the client id that it has to have.
+   * @throws `{mqttReason, message}` when the certificate is not trusted.
+   */
+  authenticateCertificate?(certificates: readonly X509Certificate[], userName: string): Promise<{ principal: Principal; deviceId: string }>;
   /** The identity under which sessions are kept and taken over, for instance the device's serial without prefix. Throws a
    * PlatformError-like `{mqttReason, message}` when the client id is not allowed. */
   sessionKey(principal: Principal, clientId: string): string;
-  /** May the connection open (a user without rights: false, CONNACK 5). Asked after `sessionKey` has taken the client id. */
-  mayConnect(principal: Principal, clientId: string): boolean;
+  /** May the connection open (a user without rights: false, CONNACK 5). Asked after `sessionKey` has taken the client id.
+   * A rejection refuses the connection for now. */
+  mayConnect(principal: Principal, clientId: string): boolean | Promise<boolean>;
   open(connection: DeviceConnection): DeviceLink;
 }
 

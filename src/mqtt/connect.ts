@@ -81,15 +81,22 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
   }
   const isClean = packet.clean ?? false;
   const isVersion5 = connection.protocolVersion === 5;
-  if (!isVersion5 && !isClean && packet.clientId === '') {
+  const certificates = packet.password === undefined ? connection.transport.certificates ?? [] : [];
+  if (!isVersion5 && !isClean && packet.clientId === '' && certificates.length === 0) {
     // [MQTT-3.1.3-8]
     return refuse(connection, REASON.CLIENT_IDENTIFIER_NOT_VALID, 'a session that is kept needs a client identifier');
   }
   // A cached answer is no promise: then CONNECT is checked within the read that brought it.
   let principal: Principal | undefined;
+  /** The client id that the certificate asks for. */
+  let deviceId: string | undefined;
   try {
-    const answer = context.application.authenticate(packet.username ?? '', packet.password?.toString() ?? '');
-    principal = answer instanceof Promise ? await answer : answer;
+    if (certificates.length > 0 && context.application.authenticateCertificate !== undefined) {
+      ({ principal, deviceId } = await context.application.authenticateCertificate(certificates, packet.username ?? ''));
+    } else {
+      const answer = context.application.authenticate(packet.username ?? '', packet.password?.toString() ?? '');
+      principal = answer instanceof Promise ? await answer : answer;
+    }
   } catch (error) {
     if (connection.state === STATE.CONNECTING) refuseFor(connection, error, REASON.SERVER_UNAVAILABLE);
     return;
@@ -99,13 +106,21 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
     return refuse(connection, REASON.BAD_USER_NAME_OR_PASSWORD, 'the user name or the password is wrong');
   }
   connection.principal = principal;
+  if (deviceId !== undefined && packet.clientId === '') connection.clientId = deviceId;
+  const { clientId } = connection;
   let key: string;
   let mayConnect: boolean;
   try {
-    key = context.application.sessionKey(principal, packet.clientId);
-    mayConnect = context.application.mayConnect(principal, packet.clientId);
+    key = context.application.sessionKey(principal, clientId);
+    const answer = context.application.mayConnect(principal, clientId);
+    mayConnect = answer instanceof Promise ? await answer : answer;
   } catch (error) {
-    return refuseFor(connection, error, REASON.UNSPECIFIED);
+    if (connection.state === STATE.CONNECTING) refuseFor(connection, error, REASON.UNSPECIFIED);
+    return;
+  }
+  if (connection.state !== STATE.CONNECTING) return;
+  if (deviceId !== undefined && key !== deviceId) {
+    return refuse(connection, REASON.NOT_AUTHORIZED, `the client id is not ${deviceId}, the common name of the certificate`);
   }
   if (!mayConnect) return refuse(connection, REASON.NOT_AUTHORIZED, 'the user may not connect');
   await openSession(connection, { key, isClean, requestedSeconds: expiryOf(packet), hasClientId: packet.clientId !== '' });
@@ -145,7 +160,7 @@ async function openSession(connection: Connection, request: {
   }
   const restored = restoreSubscriptions(connection, session);
   if ((connection.state as number) !== STATE.CONNECTING) return;
-  connection.rate = context.rateBucket();
+  connection.rate = context.rateBucket(connection.principal.tenantNumber);
   const lowered = expirySeconds < requestedSeconds && connection.protocolVersion === 5;
   connection.write(encodeConnack({
     version: connection.protocolVersion, reasonCode: REASON.SUCCESS, isSessionPresent: isPresent,

@@ -31,11 +31,11 @@ export interface SharedContext<C> {
   /** Handles the complete packet `chunk[start, end)`. @throws PacketError */
   dispatch(connection: C, chunk: Buffer, start: number, end: number): void;
   /** Reports what `receivedCounts` has. */
-  reportReceived(): void;
+  reportReceived(connection: C): void;
   /** A limit was hit without closing the connection. */
   limitHit(limit: LimitName, reason: string, session: Session): void;
   /** The bucket of a new connection; undefined without a rate limit. */
-  rateBucket(): RateBucket | undefined;
+  rateBucket(tenantNumber: number): RateBucket | undefined;
   /** Waits for the rate to allow more. */
   throttle(connection: C): void;
   /** Ends link, will and session. */

@@ -3,6 +3,7 @@
  * cannot be (CONNECT is being checked, the platform is busy, the client does not read), what has arrived is held and reading
  * stops. What a packet means is in the file of its type.
  */
+import { AcknowledgementTimes } from './acknowledgement-times.ts';
 import type { DeviceConnection, DeviceLink, DownlinkMessage } from './application.ts';
 import type { Principal } from '../model/principal.ts';
 import type { SharedContext } from './connection-context.ts';
@@ -73,6 +74,11 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   #held: HeldBytes | undefined = undefined;
   #output: SmallOutput | undefined = undefined;
   #backlogBytes = 0;
+  /** When what is being handled was received, `performance.now()`; 0 until somebody asks. */
+  #receivedAt = 0;
+  /** The same of the held bytes, but for a packet that is not complete. */
+  #heldAt = 0;
+  #acknowledgementTimes: AcknowledgementTimes | undefined = undefined;
   #heardTick = 0;
   #slowTick = 0;
 
@@ -95,8 +101,13 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   received(chunk: Buffer): void {
     if (this.state >= STATE.ENDING) return;
     this.#heardTick = this.context.wheel.tick;
-    if (this.#isProcessing || this.#blocked !== 0) this.#hold(chunk, 0);
-    else this.#process(chunk);
+    if (this.#isProcessing || this.#blocked !== 0) {
+      if (this.#held === undefined || this.#heldAt === 0) this.#heldAt = performance.now();
+      this.#hold(chunk, 0);
+    } else {
+      this.#receivedAt = 0;
+      this.#process(chunk);
+    }
   }
 
   drained(): void {
@@ -126,11 +137,22 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
       received.set(packetId, null);
       // The client may have come back and sent the message again before it was durable.
       if (waiter !== this) waiter?.sendPubrec(packetId);
-      else if (this.state === STATE.OPEN) this.addAcknowledgement(PACKET_TYPE.PUBREC, packetId);
+      else if (this.state === STATE.OPEN) this.#addAwaited(PACKET_TYPE.PUBREC, packetId);
       return;
     }
     if (this.unacknowledged > 0) this.unacknowledged--;
-    if (this.state === STATE.OPEN) this.addAcknowledgement(PACKET_TYPE.PUBACK, packetId);
+    if (this.state === STATE.OPEN) this.#addAwaited(PACKET_TYPE.PUBACK, packetId);
+  }
+
+  /** A PUBLISH is offered: the time from its receipt until its acknowledgement is written is measured. */
+  awaitAcknowledgement(): void {
+    if (this.#receivedAt === 0) this.#receivedAt = performance.now();
+    (this.#acknowledgementTimes ??= new AcknowledgementTimes()).add(this.#receivedAt);
+  }
+
+  /** The PUBLISH that was offered last was not taken. */
+  forgetAwaited(): void {
+    this.#acknowledgementTimes?.removeLast();
   }
 
   rejected(packetId: number): void {
@@ -145,7 +167,9 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     const isOpen = length > 0 && this.state < STATE.ENDING;
     const keepsUp = isOpen ? output.writeTo(this.transport) : true;
     this.context.outputs.giveBack(output);
-    if (isOpen) this.#afterWrite(keepsUp, length);
+    if (!isOpen) return;
+    this.#acknowledgementTimes?.written(this.context.metrics);
+    this.#afterWrite(keepsUp, length);
   }
 
   resume(): void {
@@ -316,6 +340,11 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     return Math.ceil(this.keepAliveSeconds * 1.5) + 1;
   }
 
+  #addAwaited(type: number, packetId: number): void {
+    this.addAcknowledgement(type, packetId);
+    this.#acknowledgementTimes?.acknowledged();
+  }
+
   #process(chunk: Buffer): void {
     this.#isProcessing = true;
     try {
@@ -327,10 +356,11 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
         if (this.#run(bytes, 0) === bytes.length) this.#held = undefined;
       }
       if (this.#held === undefined) offset = this.#run(chunk, offset);
+      if (this.#blocked !== 0 && this.#heldAt === 0) this.#heldAt = this.#receivedAt === 0 ? performance.now() : this.#receivedAt;
       if (offset < chunk.length && this.state < STATE.ENDING) this.#hold(chunk, offset);
       else if (this.state < STATE.ENDING && this.#held !== undefined) this.#pauseIfBlocked();
       this.link?.endOfRead();
-      this.context.reportReceived();
+      this.context.reportReceived(this);
       this.flush();
     } catch (error) {
       this.fail(error);
@@ -377,8 +407,11 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   #processHeld(): void {
     this.#heardTick = this.context.wheel.tick;
     const held = this.#held;
+    const heldAt = this.#heldAt;
+    this.#heldAt = 0;
     if (held !== undefined) {
       this.#held = undefined;
+      this.#receivedAt = heldAt;
       this.#process(held.view());
     }
     if (this.#isPaused && this.#blocked === 0 && this.state < STATE.ENDING) {

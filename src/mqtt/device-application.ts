@@ -1,6 +1,10 @@
 /** The platform behind the MQTT front end: gives topics their meaning (document 4 sections 7 and 8). */
-import type { CommandBus } from '../ingest/command-bus.ts';
-import type { GroupCommit } from '../ingest/group-commit.ts';
+import type { X509Certificate } from 'node:crypto';
+import { UntrustedCertificate } from '../accounts/certificates.ts';
+import type { CertificateLogin, CertificateLogins } from '../accounts/certificate-login.ts';
+import type { DeviceRegistration } from '../accounts/device-registration.ts';
+import type { DeviceCommands } from '../ingest/command-bus.ts';
+import type { RecordIntake } from '../ingest/record-intake.ts';
 import { COMMAND } from '../model/command.ts';
 import type { DeviceEnsure, DocumentReader, IdSource, LiveBus } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -8,71 +12,107 @@ import type { Log } from '../model/log.ts';
 import type { Authenticator, Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { BOOTSTRAP_ROLE } from '../model/roles.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import { isSerial, SERIAL_RULE } from '../smartrest/serial.ts';
-import type { DeviceConnection, MqttApplication } from './application.ts';
+import type { DeviceConnection, DeviceLink, MqttApplication } from './application.ts';
+import { BootstrapLink } from './bootstrap-link.ts';
 import { PlatformDeviceLink } from './device-link.ts';
 import { isAtOrBelow, ownsOrHasRole } from './device-rights.ts';
+import { LoadedDocuments } from './loaded-documents.ts';
 import { MeasurementPublisher } from './measurement-publisher.ts';
 import { OperationDelivery } from './operation-delivery.ts';
 
 const REASON_IDENTIFIER_INVALID = 0x85;
+const REASON_NOT_AUTHORIZED = 0x87;
 
 export interface DeviceApplicationOptions {
   readonly authenticator: Authenticator;
-  readonly commands: CommandBus;
-  readonly group: GroupCommit;
+  /** Logs in devices by their certificates; without it none is taken. */
+  readonly certificateLogins?: CertificateLogins;
+  readonly commands: DeviceCommands;
+  readonly group: RecordIntake;
   readonly documents: DocumentReader;
   readonly ids: IdSource;
   readonly bus: LiveBus;
+  /** Without it nobody connects to register. */
+  readonly registration?: DeviceRegistration;
   readonly refusals: Refusals;
   readonly log: Log;
   readonly now: () => number;
 }
 
 export class DeviceApplication implements MqttApplication {
-  readonly commands: CommandBus;
-  readonly group: GroupCommit;
+  readonly commands: DeviceCommands;
+  readonly group: RecordIntake;
   readonly documents: DocumentReader;
+  /** The same for decisions that are plain code. */
+  readonly known: LoadedDocuments;
   readonly ids: IdSource;
   readonly refusals: Refusals;
   readonly log: Log;
   readonly now: () => number;
+  readonly registration: DeviceRegistration | undefined;
   readonly measurements: MeasurementPublisher;
   readonly operations: OperationDelivery;
   /** Told of each fault that a device is answered with (`error`) and of each message that ends its connection (`refused`). */
   onResult: ((result: 'error' | 'refused') => void) | undefined;
+  /** A device has sent something. */
+  onHeard: ((tenantNumber: number, source: number, at: number) => void) | undefined;
+  /** A connection that receives operations of the device has come or gone. */
+  onPushChanged: ((tenantNumber: number, source: number) => void) | undefined;
   readonly #authenticator: Authenticator;
+  readonly #certificateLogins: CertificateLogins | undefined;
 
   constructor(options: DeviceApplicationOptions) {
     this.commands = options.commands;
     this.group = options.group;
     this.documents = options.documents;
+    this.known = new LoadedDocuments(options.documents);
     this.ids = options.ids;
     this.refusals = options.refusals;
     this.log = options.log;
     this.now = options.now;
+    this.registration = options.registration;
     this.measurements = new MeasurementPublisher(options.group, options.ids);
     this.operations = new OperationDelivery(options.documents, options.bus, options.log);
     this.#authenticator = options.authenticator;
+    this.#certificateLogins = options.certificateLogins;
   }
 
   authenticate(userName: string, password: string): Principal | undefined | Promise<Principal | undefined> {
     return this.#authenticator.authenticate(userName, password);
   }
 
-  /** A device user connects as its own device or as a new one, a user with rights over devices as any. */
-  mayConnect(principal: Principal, clientId: string): boolean {
-    if (principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN')) return true;
-    if (!principal.roles.has('ROLE_DEVICE')) return false;
-    const source = this.sourceOf(principal.tenantNumber, this.sessionKey(principal, clientId));
-    return source === undefined || ownsOrHasRole(this.documents, principal, source, 'ROLE_INVENTORY_ADMIN');
+  /** @throws `{mqttReason, message}`, see MqttApplication. */
+  async authenticateCertificate(certificates: readonly X509Certificate[], userName: string): Promise<CertificateLogin> {
+    try {
+      if (this.#certificateLogins === undefined) throw new UntrustedCertificate('certificates are not taken here');
+      return await this.#certificateLogins.login(certificates, userName);
+    } catch (error) {
+      if (!(error instanceof UntrustedCertificate)) throw error;
+      throw Object.assign(new Error(`the certificate is not accepted: ${error.message}`), { mqttReason: REASON_NOT_AUTHORIZED });
+    }
   }
 
-  /** @throws PlatformError `security/forbidden` unless the object is the device, below it, the user's own, or the user has the role. */
+  /** A device user connects as its own device or as a new one, a user with rights over devices as any. */
+  mayConnect(principal: Principal, clientId: string): boolean | Promise<boolean> {
+    if (principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN')) return true;
+    if (principal.roles.has(BOOTSTRAP_ROLE)) return this.registration !== undefined;
+    if (!principal.roles.has('ROLE_DEVICE')) return false;
+    return this.known.decide(() => {
+      const source = this.sourceOf(principal.tenantNumber, this.sessionKey(principal, clientId));
+      return source === undefined || ownsOrHasRole(this.known, principal, source, 'ROLE_INVENTORY_ADMIN');
+    });
+  }
+
+  /**
+   * Within `known.decide` or the planning of a message.
+   * @throws PlatformError `security/forbidden` unless the object is the device, below it, the user's own, or the user has the role.
+   */
   requireRight(link: PlatformDeviceLink, source: number, role: string): void {
-    if (source === link.source || ownsOrHasRole(this.documents, link.connection.principal, source, role)) return;
-    if (!isAtOrBelow(this.documents, link.tenantNumber, source, link.source)) throw new PlatformError('security/forbidden');
+    if (source === link.source || ownsOrHasRole(this.known, link.connection.principal, source, role)) return;
+    if (!isAtOrBelow(this.known, link.tenantNumber, source, link.source)) throw new PlatformError('security/forbidden');
   }
 
   /** The device's serial: `<serial>`, `d:<serial>` or `d:<serial>:<default template>` (section 7.2). */
@@ -86,26 +126,57 @@ export class DeviceApplication implements MqttApplication {
     return serial;
   }
 
-  open(connection: DeviceConnection): PlatformDeviceLink {
+  open(connection: DeviceConnection): DeviceLink {
+    const { registration } = this;
+    const isNew = registration !== undefined && connection.principal.roles.has(BOOTSTRAP_ROLE);
+    if (!isNew) return this.openDevice(connection);
+    return new BootstrapLink(connection, this.sessionKey(connection.principal, connection.clientId), { registration, refusals: this.refusals, log: this.log });
+  }
+
+  openDevice(connection: DeviceConnection): PlatformDeviceLink {
     const link = new PlatformDeviceLink(connection, this, this.sessionKey(connection.principal, connection.clientId));
-    const source = this.sourceOf(link.tenantNumber, link.serial);
-    if (source !== undefined) link.opened(source);
+    const source = this.known.decide(() => this.sourceOf(link.tenantNumber, link.serial));
+    if (source instanceof Promise) link.openWhenKnown(source);
+    else if (source !== undefined) link.opened(source);
     return link;
   }
 
-  opened(link: PlatformDeviceLink): void { this.operations.register(link); }
-  closed(link: PlatformDeviceLink): void { this.operations.unregister(link); }
+  opened(link: PlatformDeviceLink): void {
+    this.operations.register(link);
+    this.pushChanged(link);
+  }
+
+  closed(link: PlatformDeviceLink): void {
+    this.operations.unregister(link);
+    this.pushChanged(link);
+  }
+
+  pushChanged(link: PlatformDeviceLink): void {
+    if (link.source !== 0 && link.hasReceived) this.onPushChanged?.(link.tenantNumber, link.source);
+  }
+
+  /** Whether a connection receives the operations of the device now. */
+  isPushed(tenantNumber: number, source: number): boolean {
+    return this.operations.linksOf(source).some((link) => link.tenantNumber === tenantNumber && link.operationTopics !== 0);
+  }
 
   /** To be called when an object has been changed or deleted: the device that it was is found or created again by its next message. */
   objectDeleted(id: number): void {
-    const link = this.operations.linkOf(id);
-    if (link !== undefined && this.documents.get('managedObject', link.tenantNumber, String(id)) === undefined) link.forgetSource();
+    for (const link of this.operations.linksOf(id)) {
+      const text = this.documents.get('managedObject', link.tenantNumber, String(id));
+      if (text === undefined) link.forgetSource();
+      if (!(text instanceof Promise)) continue;
+      text.then(
+        (found) => { if (found === undefined && link.source === id) link.forgetSource(); },
+        (error: Error) => this.log.warn({ err: error, id }, 'a changed object could not be read; its device is asked for nothing until it connects again'),
+      );
+    }
   }
 
-  /** The managed object bound to a serial; undefined when there is none, or when the store does not answer at once (then it is ensured). */
+  /** The managed object bound to a serial; undefined when there is none. Within `known.decide` or the planning of a message. */
   sourceOf(tenantNumber: number, serial: string): number | undefined {
-    const text = this.documents.get('externalId', tenantNumber, `${SERIAL_TYPE}\n${serial}`);
-    return typeof text === 'string' ? Number((JSON.parse(text) as { managedObject: string }).managedObject) : undefined;
+    const text = this.known.get('externalId', tenantNumber, `${SERIAL_TYPE}\n${serial}`);
+    return text === undefined ? undefined : Number((JSON.parse(text) as { managedObject: string }).managedObject);
   }
 
   async ensure(link: PlatformDeviceLink, device: Pick<DeviceEnsure, 'type' | 'externalId' | 'doc' | 'parent'>): Promise<{ id: string; created: boolean }> {

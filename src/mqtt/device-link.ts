@@ -1,6 +1,7 @@
 /** One connected device: what it publishes becomes records of the journal, what concerns it goes down to it (document 4 section 7). */
-import type { AcknowledgementSink } from '../ingest/group-commit.ts';
+import { NotLoaded } from '../actors/state-view.ts';
 import type { OfferedRecord } from '../ingest/command-bus.ts';
+import type { AcknowledgementSink } from '../ingest/record-intake.ts';
 import { encodeCommand } from '../ingest/command-record.ts';
 import { COMMAND } from '../model/command.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
@@ -14,9 +15,16 @@ import type { DeviceApplication } from './device-application.ts';
 import { MessagePlan } from './message-plan.ts';
 import { OFFERED } from './measurement-publisher.ts';
 
+/** Documents that could not be read: the message is planned again after this time. */
+const LOAD_RETRY_MS = 200;
 /** Journal at its bound: the connection is offered its messages again after this time. */
 const RETRY_MS = 50;
+/** A device that sends all the time is reported this often: intervals of availability are minutes. */
+const HEARD_EVERY_MS = 10_000;
 const REASON_QUOTA_EXCEEDED = 0x97;
+const REASON_SERVER_BUSY = 0x89;
+/** The journal's servers away: devices are held back for so long, then told. */
+const UNAVAILABLE_MAX_MS = 10_000;
 const REFUSED_FILTER = 0x80;
 
 export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
@@ -28,9 +36,14 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   readonly connection: DeviceConnection;
   readonly #application: DeviceApplication;
   #isOpening = false;
+  /** Documents that were loaded for the message that is offered next. */
+  #loaded: Map<string, unknown> | undefined;
   /** The opening was refused that the message on this topic needed, which is offered again now: it is answered with the fault. */
   #refusedOpening: { readonly topic: string; readonly tell: () => void } | undefined;
+  #heardAt = 0;
   #isStalled = false;
+  /** When a message was refused first that nobody has taken yet. */
+  #refusedSince = 0;
   #isClosed = false;
   /** A 100 made the object: the same message, offered again, is not a repetition. */
   createdBy100 = false;
@@ -56,10 +69,16 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   publish(chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number, payloadEnd: number, qos: number, packetId: number): PublishResult {
     const limit = this.#application.group.refusal;
     if (limit !== undefined) return this.#refuse(limit);
+    this.#refusedSince = 0;
+    const now = this.#application.now();
+    if (now - this.#heardAt >= HEARD_EVERY_MS && this.source !== 0) {
+      this.#heardAt = now;
+      this.#application.onHeard?.(this.tenantNumber, this.source, now);
+    }
     const mode = topicEnd - topicStart === 4 ? staticTopicMode(chunk, topicStart) : -1;
     if (mode >= 0 && this.source !== 0 && qos < 2) {
       const application = this.#application;
-      const offered = application.measurements.publish(chunk, payloadStart, payloadEnd, this, mode as ProcessingMode, application.now(), this, packetId);
+      const offered = application.measurements.publish(chunk, payloadStart, payloadEnd, this, mode as ProcessingMode, now, this, packetId);
       if (offered === OFFERED.TAKEN) return PUBLISH_RESULT.PENDING;
       if (offered === OFFERED.FULL) return this.#stall();
     }
@@ -76,11 +95,12 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     const receives = receivedBy(topicFilter) & RECEIVES_OPERATIONS;
     if (receives === 0) return;
     (this.#operationFilters ??= new Map()).set(topicFilter, receives);
+    this.#application.pushChanged(this);
     if (this.source !== 0) this.#application.operations.deliverPending(this);
   }
 
   unsubscribe(topicFilter: string): void {
-    this.#operationFilters?.delete(topicFilter);
+    if (this.#operationFilters?.delete(topicFilter) === true) this.#application.pushChanged(this);
   }
 
   closed(): void {
@@ -89,6 +109,9 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   }
 
   // --- from the group commit ---
+
+  /** [MQTT-4.6.0-2] PUBACKs come in the order of the PUBLISHes. */
+  get isOrdered(): boolean { return true; }
 
   /**
    * A packet is acknowledged when it is durable and its actors have answered, in the order in which the packets came: devices take the PUBACK
@@ -133,6 +156,9 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     return receives;
   }
 
+  /** Whether it receives operations, or did. */
+  get hasReceived(): boolean { return this.#operationFilters !== undefined; }
+
   get hasAnswersDue(): boolean { return this.#answersDue > 0; }
 
   /** Runs when the actors have answered everything that was sent before. */
@@ -141,8 +167,21 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     else (this.#afterAnswers ??= []).push(action);
   }
 
+  /** The store is being asked for the managed object: messages wait until it is known whether there is one. */
+  openWhenKnown(source: Promise<number | undefined>): void {
+    this.#isOpening = true;
+    const known = (found: number | undefined): void => {
+      this.#isOpening = false;
+      if (found !== undefined) this.opened(found);
+      if (!this.#isClosed) this.connection.resume();
+    };
+    // Nobody knows: the first message finds or creates it.
+    source.then(known, () => known(undefined));
+  }
+
   /** The managed object of the device is known (again). */
   opened(source: number): void {
+    if (this.#isClosed) return;
     this.source = source;
     this.#application.opened(this);
     if (this.operationTopics !== 0) this.#application.operations.deliverPending(this);
@@ -160,7 +199,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     if (this.#isOpening) return PUBLISH_RESULT.BUSY;
     const refused = this.#refusedOpening;
     this.#refusedOpening = undefined;
-    const plan = refused?.topic === topic ? MessagePlan.ofFault(refused.tell) : MessagePlan.of(topic, payload, packetId, this, this.#application);
+    const plan = refused?.topic === topic ? MessagePlan.ofFault(refused.tell) : this.#plan(topic, payload, packetId);
+    if (plan === undefined) return PUBLISH_RESULT.BUSY;
     if (plan.needsOpening !== undefined) {
       this.#open(plan.needsOpening, topic, plan.tellFault);
       return PUBLISH_RESULT.BUSY;
@@ -179,6 +219,28 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     this.#expectAnswers(plan.records.filter((planned) => planned.onAnswer).length, packetId);
     plan.finish();
     return PUBLISH_RESULT.PENDING;
+  }
+
+  /** @returns undefined when documents have to be waited for; then the message is offered again. */
+  #plan(topic: string, payload: Buffer, packetId: number): MessagePlan | undefined {
+    const { known } = this.#application;
+    known.loaded = this.#loaded;
+    this.#loaded = undefined;
+    try {
+      return MessagePlan.of(topic, payload, packetId, this, this.#application);
+    } catch (error) {
+      if (!(error instanceof NotLoaded)) throw error;
+      this.#loaded = known.loaded;
+      this.#isOpening = true;
+      const resume = (): void => {
+        this.#isOpening = false;
+        if (!this.#isClosed) this.connection.resume();
+      };
+      error.loaded.then(resume, () => { setTimeout(resume, LOAD_RETRY_MS); });
+      return undefined;
+    } finally {
+      known.loaded = undefined;
+    }
   }
 
   #expectAnswers(count: number, packetId: number): void {
@@ -250,10 +312,13 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     if (!this.#isClosed) this.connection.resume();
   }
 
-  /** The journal's bound holds devices back; a full disk tells them. */
+  /** The journal's bound holds devices back, and for a while its servers being away; a full disk tells them. */
   #refuse(limit: string): PublishResult {
     this.#application.refusals.count(limit);
-    if (limit === 'journal/bytes') {
+    const now = this.#application.now();
+    if (this.#refusedSince === 0) this.#refusedSince = now;
+    const isAway = limit === 'journal/unavailable';
+    if (limit === 'journal/bytes' || (isAway && now - this.#refusedSince < UNAVAILABLE_MAX_MS)) {
       if (!this.#isStalled) {
         this.#isStalled = true;
         setTimeout(() => this.#resumeStalled(), RETRY_MS);
@@ -261,7 +326,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       return PUBLISH_RESULT.BUSY;
     }
     this.#application.onResult?.('refused');
-    this.refusal = { reasonCode: REASON_QUOTA_EXCEEDED, reason: refusedBy(limit).message };
+    this.refusal = { reasonCode: isAway ? REASON_SERVER_BUSY : REASON_QUOTA_EXCEEDED, reason: refusedBy(limit).message };
     return PUBLISH_RESULT.REFUSED;
   }
 }

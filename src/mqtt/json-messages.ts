@@ -1,4 +1,5 @@
 /** JSON over MQTT (document 4 section 7.8): the REST documents on topics, with the connected device as the default source. */
+import { NotLoaded } from '../actors/state-view.ts';
 import type { OfferedRecord } from '../ingest/command-bus.ts';
 import { encodeCommand } from '../ingest/command-record.ts';
 import { parseMeasurement, sourceIdOf } from '../ingest/measurement-parse.ts';
@@ -44,15 +45,22 @@ class JsonMessage {
       if (list === undefined || !list.startsWith('[')) throw new PlatformError('validation/mandatory-fields', { names: area });
       // Elements are independent: the first error is reported, the others are taken.
       let isReported = false;
+      // All that has to be loaded is asked for at once.
+      const loading: Promise<void>[] = [];
       for (const element of splitElements(list)) {
         try {
           this.#create(area, element);
         } catch (error) {
+          if (error instanceof NotLoaded) {
+            loading.push(error.loaded);
+            continue;
+          }
           if (!(error instanceof PlatformError)) throw error;
           if (!isReported) this.#onError(error);
           isReported = true;
         }
       }
+      if (loading.length > 0) throw new NotLoaded(Promise.all(loading).then(() => undefined));
     } else if (action === 'create') {
       this.#create(area, payload);
     } else if (action === 'update') {
@@ -68,15 +76,17 @@ class JsonMessage {
     const members = parseMembers(text);
     const source = this.#sourceOf(members);
     this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);
+    if (source !== this.#link.source && area !== 'managedObjects') this.#application.onHeard?.(this.#link.tenantNumber, source, this.#application.now());
     if (area === 'measurements') {
       this.#requireSource(source);
       this.#measurement(members, source);
     } else if (area === 'events') {
       const { type, time } = checkNewEvent(members);
-      this.#command(COMMAND.EVENT_CREATE, source, { id: String(ids.next()), type, time, doc: joinMembers(members) });
+      this.#command(COMMAND.EVENT_CREATE, source, { id: String(ids.nextBeside(this.#link.tenantNumber, source)), type, time, doc: joinMembers(members) });
     } else if (area === 'alarms') {
       const { type, time, severity, status } = checkNewAlarm(members);
-      this.#command(COMMAND.ALARM_CREATE, source, { id: String(ids.next()), type, time, severity, status, doc: joinMembers(members), user });
+      const id = String(ids.nextBeside(this.#link.tenantNumber, source));
+      this.#command(COMMAND.ALARM_CREATE, source, { id, type, time, severity, status, doc: joinMembers(members), user });
     } else {
       const id = ids.next();
       this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: user, doc: joinMembers(members) });
@@ -85,12 +95,11 @@ class JsonMessage {
 
   /** Measurements go to no actor that would refuse them. */
   #requireSource(source: number): void {
-    if (source === this.#link.source || this.#application.documents.get('managedObject', this.#link.tenantNumber, String(source)) !== undefined) return;
+    if (source === this.#link.source || this.#application.known.get('managedObject', this.#link.tenantNumber, String(source)) !== undefined) return;
     throw new PlatformError('source/not-found', { area: 'measurement', id: source });
   }
 
   #measurement(members: Members, source: number): void {
-    members.delete('source');
     const measurement = parseMeasurement(joinMembers(members), source);
     const { ids, now } = this.#application;
     this.records.push({ record: encodeMeasurement({
@@ -173,8 +182,8 @@ class JsonMessage {
 
   /** The source that an event or alarm belongs to: the key of its actor. */
   #entitySource(collection: 'event' | 'alarm', id: string): number {
-    const text = this.#application.documents.get(collection, this.#link.tenantNumber, id);
-    const source = typeof text === 'string' ? sourceIdOf(splitMembers(text)) : undefined;
+    const text = this.#application.known.get(collection, this.#link.tenantNumber, id);
+    const source = text !== undefined ? sourceIdOf(splitMembers(text)) : undefined;
     if (source === undefined) throw new PlatformError(`${collection}/not-found`, { id });
     return source;
   }
@@ -194,7 +203,7 @@ const numberOf = (id: string): number | undefined => (/^[1-9]\d{0,15}$/.test(id)
 
 /**
  * @returns the records of a message. @param onError told of what the actors refuse, and of elements of a bulk that are not taken.
- * @throws PlatformError when nothing of it can be taken.
+ * @throws PlatformError when nothing of it can be taken. NotLoaded when it has to be planned again.
  */
 export function planJson(topic: JsonTopic, payload: Buffer, link: PlatformDeviceLink, application: DeviceApplication,
   onError: (error: PlatformError) => void): OfferedRecord[] {

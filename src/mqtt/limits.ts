@@ -1,4 +1,6 @@
 /** Every limit of the MQTT front end: its default, and the name under which the log, the counter and the client hear of it. */
+import { SESSION_EXPIRY_NEVER } from '../model/session-expiry.ts';
+
 export interface MqttLimits {
   /** Open connections; more are answered with CONNACK 3 (0x97). 18,000 leaves 2,000 of 20,000 descriptors to the rest. */
   readonly connections: number;
@@ -40,9 +42,6 @@ export interface MqttLimits {
   readonly rateQueueBytes: number;
 }
 
-/** Session expiry interval that never ends [MQTT-3.1.2.11.2]. */
-export const EXPIRY_NEVER = 0xffffffff;
-
 export const DEFAULT_LIMITS: MqttLimits = {
   connections: 18_000,
   packetBytes: 16_384,
@@ -58,7 +57,7 @@ export const DEFAULT_LIMITS: MqttLimits = {
   heldBytes: 262_144,
   subscriptions: 100,
   topicFilterBytes: 1_024,
-  sessionExpirySeconds: EXPIRY_NEVER,
+  sessionExpirySeconds: SESSION_EXPIRY_NEVER,
   offlineSessions: 10_000,
   rateMessagesPerSecond: 0,
   rateQueueMessages: 1_000,

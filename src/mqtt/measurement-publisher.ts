@@ -1,5 +1,5 @@
 /** The hot path of SmartREST over MQTT: one measurement row of a PUBLISH, from the socket's chunk into the open group. */
-import type { AcknowledgementSink, GroupCommit } from '../ingest/group-commit.ts';
+import type { AcknowledgementSink, RecordIntake } from '../ingest/record-intake.ts';
 import { OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, newMeasurementHead, writeMeasurementHead } from '../ingest/measurement-record.ts';
 import type { IdSource } from '../model/command.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
@@ -22,12 +22,12 @@ const builtIn = BUILT_IN.map(({ fragment, series, unit }) => {
 });
 
 export class MeasurementPublisher {
-  readonly #group: GroupCommit;
+  readonly #group: RecordIntake;
   readonly #ids: IdSource;
   readonly #row = new MeasurementRow();
   readonly #head = newMeasurementHead();
 
-  constructor(group: GroupCommit, ids: IdSource) {
+  constructor(group: RecordIntake, ids: IdSource) {
     this.#group = group;
     this.#ids = ids;
     this.#head.valueCount = 1;
@@ -51,7 +51,7 @@ export class MeasurementPublisher {
     const unitLength = names ? names.unitLength : value.unitEnd - value.unitStart;
     const length = OFFSET_TEXTS + VALUE_HEADER_BYTES + fragmentLength + seriesLength + unitLength;
     const group = this.#group;
-    const offset = group.reserve(length);
+    const offset = group.reserve(length, device.tenantNumber, device.source);
     if (offset < 0) return OFFERED.FULL;
     const head = this.#head;
     head.tenant = device.tenantNumber;

@@ -1,4 +1,5 @@
 /** What one published message asks for: its records, and what else is to be done once these are taken. */
+import { NotLoaded } from '../actors/state-view.ts';
 import type { OfferedRecord } from '../ingest/command-bus.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
@@ -25,6 +26,7 @@ export class MessagePlan {
   tellFault: (error: Error) => void = () => undefined;
   readonly #afterwards: (() => void)[] = [];
 
+  /** @throws NotLoaded when documents have to be waited for; then the message is planned again. */
   static of(topic: string, payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): MessagePlan {
     const plan = new MessagePlan();
     const target = classifyPublish(topic);
@@ -66,10 +68,12 @@ export class MessagePlan {
       try {
         application.requireRight(link, source, 'ROLE_INVENTORY_ADMIN');
       } catch (error) {
+        if (error instanceof NotLoaded) throw error;
         this.#afterwards.push(() => this.tellFault(error as PlatformError));
         return;
       }
     }
+    if (source !== link.source) application.onHeard?.(link.tenantNumber, source, now);
     const target: EffectTarget = {
       tenantNumber: link.tenantNumber, source, userName: link.connection.principal.userName, mode: about.mode, receivedAt: now,
     };
@@ -107,6 +111,7 @@ export class MessagePlan {
         try {
           application.requireRight(link, existing, 'ROLE_INVENTORY_ADMIN');
         } catch (error) {
+          if (error instanceof NotLoaded) throw error;
           this.#afterwards.push(() => link.sendError(error as PlatformError, messageId));
           return;
         }
@@ -174,7 +179,14 @@ function openDevice(link: PlatformDeviceLink, application: DeviceApplication, ro
   return async () => {
     let doc = deviceDocument(defaultDeviceName(link.serial), DEVICE_TYPE);
     if (row?.[0] === '100') doc = documentOf100(row, link.serial) ?? doc;
-    const { id, created } = await application.ensure(link, { type: SERIAL_TYPE, externalId: link.serial, doc });
+    const { tenantNumber, connection } = link;
+    const { userName } = connection.principal;
+    // Who was registered for a group brings its object there.
+    const group = await application.registration?.groupToJoin(tenantNumber, userName);
+    const { id, created } = await application.ensure(link, {
+      type: SERIAL_TYPE, externalId: link.serial, doc, ...(group === undefined ? {} : { parent: { id: group, kind: 'childAssets' as const } }),
+    });
+    if (created && group !== undefined) await application.registration?.joined(tenantNumber, userName);
     link.createdBy100 = created && row?.[0] === '100';
     link.opened(Number(id));
   };
@@ -213,8 +225,8 @@ function reply(what: 'children' | 'managedObjectId' | 'pendingOperations', sourc
 
 /** Whether the operation is one of the object or of something below it (504 to 506 name it by id). */
 function isOperationOf(id: string, target: EffectTarget, application: DeviceApplication): boolean {
-  const text = application.documents.get('operation', target.tenantNumber, id);
-  if (typeof text !== 'string') return false;
+  const text = application.known.get('operation', target.tenantNumber, id);
+  if (text === undefined) return false;
   const device = Number(stringMember(splitMembers(text), 'deviceId'));
-  return isAtOrBelow(application.documents, target.tenantNumber, device, target.source);
+  return isAtOrBelow(application.known, target.tenantNumber, device, target.source);
 }

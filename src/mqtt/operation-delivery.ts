@@ -15,13 +15,16 @@ import type { PlatformDeviceLink } from './device-link.ts';
 const HIERARCHY_MAX = 1_000;
 /** Pending operations that are delivered at one subscription. */
 const PENDING_MAX = 2_000;
+/** Operations of a service (a child addition) are its device's, as those of child devices without a connection. */
+const DEVICE_LINKS = ['childDevices', 'childAdditions'] as const;
+const NO_LINKS: readonly PlatformDeviceLink[] = [];
 
 export class OperationDelivery {
   readonly #documents: DocumentReader;
   readonly #bus: LiveBus;
   readonly #log: Log;
-  /** managed object -> the connected device that it is. */
-  readonly #links = new Map<number, PlatformDeviceLink>();
+  /** managed object -> the connected devices that it is: several when several serials are bound to it. The last one comes last. */
+  readonly #links = new Map<number, readonly PlatformDeviceLink[]>();
   readonly #tenants = new Set<number>();
   /** On which topics (bits of RECEIVE) a connection has been sent an operation that is PENDING: once on each, unless it asks again. */
   readonly #forwarded = new WeakMap<PlatformDeviceLink, Map<string, number>>();
@@ -33,18 +36,20 @@ export class OperationDelivery {
   }
 
   register(link: PlatformDeviceLink): void {
-    this.#links.set(link.source, link);
+    this.#links.set(link.source, [...this.linksOf(link.source).filter((other) => other !== link), link]);
     if (this.#tenants.has(link.tenantNumber)) return;
     this.#tenants.add(link.tenantNumber);
     this.#bus.subscribe(link.tenantNumber, 'operations', (notification) => this.#changed(notification));
   }
 
   unregister(link: PlatformDeviceLink): void {
-    if (this.#links.get(link.source) === link) this.#links.delete(link.source);
+    const others = this.linksOf(link.source).filter((other) => other !== link);
+    if (others.length > 0) this.#links.set(link.source, others);
+    else this.#links.delete(link.source);
   }
 
-  /** The connected device that a managed object is. */
-  linkOf(source: number): PlatformDeviceLink | undefined { return this.#links.get(source); }
+  /** The connected devices that a managed object is; later changes do not show in the list. */
+  linksOf(source: number): readonly PlatformDeviceLink[] { return this.#links.get(source) ?? NO_LINKS; }
 
   /** Sends what is still PENDING for the device and its children. @param options.again also what this connection got before (500). */
   deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): void {
@@ -57,9 +62,17 @@ export class OperationDelivery {
     const queued = again ? undefined : await this.#queuedFor(link);
     for (const target of await this.#devicesBelow(link)) {
       const open = await this.#documents.list('openOperation', tenant, `${target}\n`, { limit: PENDING_MAX });
-      for (const { id, value } of open) {
+      const pending: { readonly id: string; readonly created: number }[] = [];
+      for (const { id: entry, value } of open) {
         if (value !== 'PENDING') continue;
-        const text = await this.#documents.get('operation', tenant, String(Number(id.slice(target.length + 1))));
+        const id = String(Number(entry.slice(target.length + 1)));
+        const text = await this.#documents.get('operation', tenant, id);
+        if (text !== undefined) pending.push({ id, created: Date.parse((JSON.parse(text) as { creationTime: string }).creationTime) });
+      }
+      // Ids of two nodes of a cluster have no order.
+      pending.sort((one, other) => one.created - other.created);
+      for (const { id } of pending) {
+        const text = await this.#documents.get('operation', tenant, id);
         if (text !== undefined) await this.#deliver(link, target, text, queued);
       }
     }
@@ -84,16 +97,23 @@ export class OperationDelivery {
   async #devicesBelow(link: PlatformDeviceLink): Promise<Iterable<string>> {
     const devices = new Set([String(link.source)]);
     for (const device of devices) {
-      for (const { id } of await this.#documents.list('children', link.tenantNumber, `${device}\nchildDevices\n`, { limit: PENDING_MAX })) {
+      for (const { id } of await this.#linked('children', link.tenantNumber, device)) {
         const child = id.slice(id.lastIndexOf('\n') + 1);
-        if (devices.size < HIERARCHY_MAX && !this.#receives(this.#links.get(Number(child)), link.tenantNumber)) devices.add(child);
+        if (devices.size < HIERARCHY_MAX && this.#receivingLink(Number(child), link.tenantNumber) === undefined) devices.add(child);
       }
     }
     return devices;
   }
 
-  #receives(link: PlatformDeviceLink | undefined, tenant: number): boolean {
-    return link !== undefined && link.tenantNumber === tenant && link.operationTopics !== 0;
+  /** Devices and services below or above an object. */
+  async #linked(collection: 'children' | 'parents', tenant: number, id: string): Promise<{ id: string }[]> {
+    const lists = await Promise.all(DEVICE_LINKS.map((kind) => this.#documents.list(collection, tenant, `${id}\n${kind}\n`, { limit: PENDING_MAX })));
+    return lists.flat();
+  }
+
+  /** The connection that gets the operations of a managed object: of several the last one, so that a device does not run one twice. */
+  #receivingLink(source: number, tenant: number): PlatformDeviceLink | undefined {
+    return this.linksOf(source).findLast((link) => link.tenantNumber === tenant && link.operationTopics !== 0);
   }
 
   #changed(notification: Notification): void {
@@ -121,9 +141,9 @@ export class OperationDelivery {
     const open = [device];
     const seen = new Set(open);
     for (let next = open.shift(); next !== undefined && seen.size < HIERARCHY_MAX; next = open.shift()) {
-      const link = this.#links.get(Number(next));
-      if (this.#receives(link, tenant)) return link;
-      for (const { id } of await this.#documents.list('parents', tenant, `${next}\nchildDevices\n`, { limit: HIERARCHY_MAX })) {
+      const link = this.#receivingLink(Number(next), tenant);
+      if (link !== undefined) return link;
+      for (const { id } of await this.#linked('parents', tenant, next)) {
         const parent = id.slice(id.lastIndexOf('\n') + 1);
         if (!seen.has(parent)) { seen.add(parent); open.push(parent); }
       }

@@ -33,7 +33,6 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
     : offer(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, qos, packetId);
   switch (result) {
     case PUBLISH_RESULT.PENDING:
-      if (qos === 1) connection.unacknowledged++;
       break;
     case PUBLISH_RESULT.DONE:
       if (qos === 1) connection.addAcknowledgement(PACKET_TYPE.PUBACK, packetId);
@@ -57,8 +56,16 @@ function offer(connection: Connection, chunk: Buffer, topicStart: number, topicE
     const received = connection.session!.received;
     if (received !== undefined && received.has(packetId)) reuse(connection, received, packetId);
     if (connection.protocolVersion === 5) checkReceiveMaximum(connection);
+    // Before it is offered: what needs no commit is acknowledged within the call.
+    connection.unacknowledged++;
+    connection.awaitAcknowledgement();
   }
-  return connection.link!.publish(chunk, topicStart, topicEnd, payloadStart, payloadEnd, qos, packetId);
+  const result = connection.link!.publish(chunk, topicStart, topicEnd, payloadStart, payloadEnd, qos, packetId);
+  if (qos === 1 && result !== PUBLISH_RESULT.PENDING) {
+    connection.unacknowledged--;
+    connection.forgetAwaited();
+  }
+  return result;
 }
 
 /** Exactly once (section 4.3.3, method B): the packet id is kept until PUBREL, and a second PUBLISH with it goes no further. */
@@ -80,6 +87,7 @@ function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, to
       LIMIT.RECEIVED_IDENTIFIERS);
   }
   received.set(packetId, connection);
+  connection.awaitAcknowledgement();
   const result = connection.link!.publish(chunk, topicStart, topicEnd, payloadStart, payloadEnd, 2, packetId);
   if (result === PUBLISH_RESULT.DONE) {
     received.set(packetId, null);
@@ -87,6 +95,7 @@ function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, to
   } else if (result !== PUBLISH_RESULT.PENDING) {
     received.delete(packetId);
   }
+  if (result !== PUBLISH_RESULT.PENDING) connection.forgetAwaited();
   return result;
 }
 

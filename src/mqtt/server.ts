@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { TlsOptions } from 'node:tls';
-import type { DownlinkMessage, MqttApplication, SessionStore } from './application.ts';
+import type { MqttApplication, SessionStore } from './application.ts';
 import type { Log } from '../model/log.ts';
 import { BLOCK, Connection } from './connection.ts';
 import type { ConnectionContext } from './connection.ts';
@@ -18,6 +18,7 @@ import { RateBucket } from './rate-bucket.ts';
 import { REASON } from './reason-codes.ts';
 import type { Session } from './session.ts';
 import { SessionRegistry } from './session-registry.ts';
+import type { SessionsElsewhere } from './session-registry.ts';
 import { SmallOutputPool } from './small-output.ts';
 import { SocketTransport } from './socket-transport.ts';
 import { TimerWheel } from './timer-wheel.ts';
@@ -32,6 +33,8 @@ const OVER_LIMIT_CONNECTIONS = 500;
 const BACKLOG = 4_096;
 /** Time until a TLS handshake must be done; the connect timeout starts after it. */
 const TLS_HANDSHAKE_MS = 10_000;
+/** TLS checks that the client has the key of its certificate; whether somebody trusts the certificate is for the application to say. */
+const CLIENT_CERTIFICATES = { requestCert: true, rejectUnauthorized: false } as const;
 
 export interface MqttServerOptions {
   readonly application: MqttApplication;
@@ -39,10 +42,12 @@ export interface MqttServerOptions {
   readonly log: Log;
   readonly metrics: MqttMetrics;
   readonly limits?: Partial<MqttLimits>;
+  /** Of each connection of a tenant, instead of `limits`. */
+  readonly rateOf?: (tenantNumber: number) => { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined;
   /** Milliseconds since 1970; Date.now by default. */
   readonly now?: () => number;
-  /** A persistent session has no connection any more: from now on `deliverToSession` reaches it. */
-  readonly sessionOffline?: (tenantNumber: number, key: string, clientId: string) => void;
+  /** The other nodes of a cluster. */
+  readonly elsewhere?: SessionsElsewhere;
 }
 
 export interface ListenOptions {
@@ -71,7 +76,7 @@ export class MqttServer {
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     const now = options.now ?? Date.now;
     const limitHit = (limit: LimitName, reason: string, session: Session): void => this.#limitHit(limit, reason, session);
-    this.sessions = new SessionRegistry({ store: options.store, limits: this.limits, limitHit, now }, this.#wheel);
+    this.sessions = new SessionRegistry({ store: options.store, limits: this.limits, limitHit, now }, this.#wheel, options.elsewhere);
     this.#context = this.#createContext(now, limitHit);
   }
 
@@ -89,7 +94,7 @@ export class MqttServer {
   async listen(options: ListenOptions): Promise<AddressInfo> {
     const server = options.tls === undefined
       ? createServer({ noDelay: true, pauseOnConnect: false }, (socket) => this.#acceptSocket(socket))
-      : createTlsServer({ handshakeTimeout: TLS_HANDSHAKE_MS, ...options.tls }, (socket) => this.#acceptSocket(socket));
+      : createTlsServer({ handshakeTimeout: TLS_HANDSHAKE_MS, ...CLIENT_CERTIFICATES, ...options.tls }, (socket) => this.#acceptSocket(socket));
     // TLS counts a connection only after its handshake; this bounds those before it.
     server.maxConnections = this.limits.connections + OVER_LIMIT_CONNECTIONS;
     await new Promise<void>((resolve, reject) => {
@@ -148,14 +153,6 @@ export class MqttServer {
     return connection;
   }
 
-  /**
-   * Queues a message for a persistent session, with a connection or without, in memory or in the store.
-   * @returns whether there is such a session with a subscription that matches.
-   */
-  deliverToSession(tenantNumber: number, key: string, message: DownlinkMessage): Promise<boolean> {
-    return this.sessions.deliver(tenantNumber, key, message);
-  }
-
   /** Ends the connections of a user that was deleted, disabled or changed: whoever still has rights connects again. */
   disconnectUser(tenantNumber: number, userName: string): void {
     for (const connection of this.#connections) {
@@ -164,6 +161,24 @@ export class MqttServer {
       if (principal?.tenantNumber === tenantNumber && principal.userName === userName) {
         connection.disconnect(REASON.NOT_AUTHORIZED, 'the user was changed or deleted');
       }
+    }
+  }
+
+  /** Ends the connections of devices that came with a certificate of an issuer that is trusted no more. */
+  disconnectCertificate(tenantNumber: number, fingerprint: string): void {
+    for (const connection of this.#connections) {
+      const principal = connection.principal as Connection['principal'] | undefined;
+      if (principal?.tenantNumber === tenantNumber && principal.certificate === fingerprint) {
+        connection.disconnect(REASON.NOT_AUTHORIZED, 'the trusted certificate was disabled or removed');
+      }
+    }
+  }
+
+  /** Ends the connections of a tenant that was suspended or deleted. */
+  disconnectTenant(tenantNumber: number): void {
+    for (const connection of this.#connections) {
+      const principal = connection.principal as Connection['principal'] | undefined;
+      if (principal?.tenantNumber === tenantNumber) connection.disconnect(REASON.NOT_AUTHORIZED, 'the tenant was suspended or deleted');
     }
   }
 
@@ -205,14 +220,23 @@ export class MqttServer {
       outputs: new SmallOutputPool(),
       publish: receivePublish,
       dispatch: dispatchPacket,
-      reportReceived: () => {
+      reportReceived: (connection) => {
+        const sum = receivedCounts[0] + receivedCounts[1] + receivedCounts[2];
+        // Without CONNECT there is none.
+        const principal = connection.principal as Connection['principal'] | undefined;
+        if (sum > 0 && principal !== undefined) metrics.received?.(principal.tenantNumber, sum);
         for (let qos = 0; qos < receivedCounts.length; qos++) {
           if (receivedCounts[qos] === 0) continue;
           metrics.messages('in', qos, receivedCounts[qos]);
           receivedCounts[qos] = 0;
         }
       },
-      rateBucket: () => this.limits.rateMessagesPerSecond > 0 ? new RateBucket(this.limits, now()) : undefined,
+      rateBucket: (tenantNumber) => {
+        const rate = this.#options.rateOf?.(tenantNumber);
+        const limits = rate === undefined ? this.limits
+          : { ...this.limits, rateMessagesPerSecond: rate.messagesPerSecond, rateQueueMessages: rate.queueMessages ?? this.limits.rateQueueMessages };
+        return limits.rateMessagesPerSecond > 0 ? new RateBucket(limits, now()) : undefined;
+      },
       throttle: (connection) => this.#throttle(connection),
       ended: (connection, isClean) => this.#ended(connection, isClean),
       gone: (connection) => this.#gone(connection),
@@ -257,13 +281,6 @@ export class MqttServer {
     // A connection that goes while its session is being opened has none yet; `open` finds out.
     if (session === undefined) return;
     this.sessions.detach(session, connection);
-    if (session.expirySeconds > 0 && !session.hasEnded && session.owner === undefined) {
-      try {
-        this.#options.sessionOffline?.(session.tenantNumber, session.key, connection.clientId);
-      } catch (error) {
-        this.#options.log.error({ err: error, clientId: connection.clientId }, 'mqtt hook of the offline session failed');
-      }
-    }
   }
 
   #gone(connection: Connection): void {

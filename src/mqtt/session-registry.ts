@@ -1,6 +1,6 @@
 /** The sessions in memory, by tenant and session key: opening, takeover, end and expiry. The store has the durable ones. */
-import type { DownlinkMessage } from './application.ts';
-import { EXPIRY_NEVER, LIMIT } from './limits.ts';
+import { isSessionOver, SESSION_EXPIRY_NEVER } from '../model/session-expiry.ts';
+import { LIMIT } from './limits.ts';
 import { Session } from './session.ts';
 import type { SessionContext, SessionOwner } from './session.ts';
 import type { TimerWheel } from './timer-wheel.ts';
@@ -13,6 +13,18 @@ export interface OpenRequest {
   /** Seconds that the session shall outlive its connection; 0 = it ends with it. */
   readonly expirySeconds: number;
 }
+
+/** The other nodes of a cluster, where the session may be in memory. */
+export interface SessionsElsewhere {
+  /** The session is here from now on. Resolves when the node that had it has closed its connection and stored what it knew. */
+  taken(tenantNumber: number, key: string): Promise<void>;
+  /** It is in memory no longer. */
+  left(tenantNumber: number, key: string): void;
+}
+
+/** A session that another node wants waits so long for what is on its way to the store. */
+const GIVE_UP_WAIT_MS = 5_000;
+const GIVE_UP_LOOK_MS = 5;
 
 export interface OpenedSession {
   readonly session: Session;
@@ -27,10 +39,12 @@ export class SessionRegistry {
   readonly #background = new Map<string, Promise<void>>();
   readonly #context: SessionContext;
   readonly #wheel: TimerWheel;
+  readonly #elsewhere: SessionsElsewhere | undefined;
 
-  constructor(context: Omit<SessionContext, 'expired'>, wheel: TimerWheel) {
+  constructor(context: Omit<SessionContext, 'expired'>, wheel: TimerWheel, elsewhere?: SessionsElsewhere) {
     this.#context = { ...context, expired: (session) => { this.#end(session); } };
     this.#wheel = wheel;
+    this.#elsewhere = elsewhere;
   }
 
   get sessionsCount(): number {
@@ -83,26 +97,42 @@ export class SessionRegistry {
     this.#becameOffline(session);
   }
 
-  /**
-   * For a session without a connection, in memory or not.
-   * @returns whether there is such a session with a subscription that matches.
-   */
-  async deliver(tenantNumber: number, key: string, message: DownlinkMessage): Promise<boolean> {
+  /** Whether the session is here, with a connection or without, or a change of it is on its way to the store. */
+  isInMemory(tenantNumber: number, key: string): boolean {
     const name = nameOf(tenantNumber, key);
-    let session = this.#sessions.get(name);
-    if (session === undefined) {
-      session = this.#create(name, { tenantNumber, key });
-      session.loading = this.#load(session, false);
-    }
-    if (session.loading !== undefined) await this.#loaded(session);
-    if (session.owner === undefined && !session.hasEnded) {
-      if (!session.isEstablished) {
-        this.#end(session);
-        return false;
+    return this.#sessions.has(name) || this.#background.has(name);
+  }
+
+  /** Every session that is here, for a registry that has forgotten it. */
+  * inMemory(): IterableIterator<{ tenantNumber: number; key: string }> {
+    for (const { tenantNumber, key } of this.#sessions.values()) yield { tenantNumber, key };
+  }
+
+  /**
+   * Another node has a connection of the session: ours is closed, and what we know of the session is stored and leaves memory.
+   * Resolves when the other node can read it. A will that waits is not sent: the session continues.
+   */
+  async giveUp(tenantNumber: number, key: string): Promise<void> {
+    const name = nameOf(tenantNumber, key);
+    const session = this.#sessions.get(name);
+    if (session?.loading !== undefined) {
+      // Two nodes open it at the same time, and each waits for the other: the later claim has it.
+      session.owner?.takenOver();
+      session.owner = undefined;
+      this.#forget(session);
+    } else if (session !== undefined) {
+      session.owner?.takenOver();
+      const end = performance.now() + GIVE_UP_WAIT_MS;
+      while ((session.hasPendingReceived || session.hasPendingMessages) && performance.now() < end) {
+        await new Promise((resolve) => { setTimeout(resolve, GIVE_UP_LOOK_MS); });
       }
-      if (!this.#offline.has(session)) this.#becameOffline(session);
+      // Opened here again meanwhile: the other node is asked in its turn.
+      if (session.owner === undefined && !session.hasEnded) {
+        session.waitingWill?.sessionContinues();
+        this.#forget(session);
+      }
     }
-    return session.deliver(message);
+    await this.#background.get(name);
   }
 
   /** The wills that still wait are sent: nobody would after the process has ended. */
@@ -135,13 +165,10 @@ export class SessionRegistry {
     const { store } = this.#context;
     // A read may overtake writes: what ended a moment ago must not come back.
     await this.#background.get(nameOf(session.tenantNumber, session.key));
+    await this.#elsewhere?.taken(session.tenantNumber, session.key);
     const stored = await store.load(session.tenantNumber, session.key);
     if (stored === undefined || session.hasEnded) return;
-    const { disconnectedAt, expirySeconds } = stored;
-    // Without expiry it ended with its connection, which a crash has closed.
-    const hasExpired = expirySeconds === 0 || (disconnectedAt > 0 && expirySeconds !== EXPIRY_NEVER
-      && disconnectedAt + expirySeconds * 1_000 <= this.#context.now());
-    if (isClean || hasExpired) await store.remove(session.tenantNumber, session.key);
+    if (isClean || isSessionOver(stored, this.#context.now())) await store.remove(session.tenantNumber, session.key);
     else session.restore(stored);
   }
 
@@ -170,7 +197,7 @@ export class SessionRegistry {
 
   #becameOffline(session: Session): void {
     this.#offline.add(session);
-    if (session.expirySeconds !== EXPIRY_NEVER) this.#wheel.schedule(session, session.expirySeconds);
+    if (session.expirySeconds !== SESSION_EXPIRY_NEVER) this.#wheel.schedule(session, session.expirySeconds);
     if (this.#offline.size <= this.#context.limits.offlineSessions) return;
     for (const oldest of this.#offline) {
       // What it has is in the store, except for a will and for messages that are not durable yet.
@@ -207,7 +234,9 @@ export class SessionRegistry {
     this.#wheel.cancel(session);
     this.#offline.delete(session);
     const name = nameOf(session.tenantNumber, session.key);
-    if (this.#sessions.get(name) === session) this.#sessions.delete(name);
+    if (this.#sessions.get(name) !== session) return;
+    this.#sessions.delete(name);
+    this.#elsewhere?.left(session.tenantNumber, session.key);
   }
 }
 

@@ -1,5 +1,8 @@
 /** Transport over net.Socket and tls.TLSSocket. All sockets share four listener functions: no closure per connection. */
+import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { DetailedPeerCertificate } from 'node:tls';
 import type { Transport, TransportListener } from './transport.ts';
 
 const LISTENER = Symbol('mqtt connection');
@@ -17,6 +20,10 @@ export class SocketTransport implements Transport {
     this.remoteAddress = socket.remoteAddress ?? '';
     // Acknowledgements are small and already batched: waiting for more would only delay them.
     socket.setNoDelay(true);
+  }
+
+  get certificates(): readonly X509Certificate[] {
+    return this.#socket instanceof TLSSocket ? chainOf(this.#socket) : [];
   }
 
   /** Passes what the socket receives to `listener` from now on. */
@@ -69,4 +76,20 @@ function onClose(this: MqttSocket): void {
   const listener = this[LISTENER];
   this[LISTENER] = undefined;
   listener?.transportClosed();
+}
+
+/** Certificates of one client that are looked at. */
+const CHAIN_MAX = 10;
+
+function chainOf(socket: TLSSocket): X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  // Empty without a certificate; the root names itself as its issuer.
+  let current: Partial<DetailedPeerCertificate> | undefined = socket.getPeerCertificate(true);
+  for (let raw: Buffer | undefined = current.raw; raw !== undefined && chain.length < CHAIN_MAX;) {
+    chain.push(new X509Certificate(raw));
+    current = current?.issuerCertificate;
+    const next: Buffer | undefined = current?.raw;
+    raw = next === undefined || next.equals(raw) ? undefined : next;
+  }
+  return chain;
 }

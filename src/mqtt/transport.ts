@@ -1,7 +1,11 @@
 /** What carries the bytes of one connection: a TCP or TLS socket, a WebSocket, or a test's memory. */
+import type { X509Certificate } from 'node:crypto';
+
 export interface Transport {
   /** For the log. */
   readonly remoteAddress: string;
+  /** The certificates that the client has sent over TLS, its own first; empty without one. */
+  readonly certificates?: readonly X509Certificate[];
   /**
    * @param bytes belong to the transport from now on.
    * @returns false when the peer does not keep up; `drained()` of the connection follows when it does again.

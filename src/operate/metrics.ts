@@ -7,14 +7,25 @@ import type { Refusals } from '../model/refusals.ts';
 /** Upper bounds of the acknowledgement latency, seconds. */
 const LATENCY_BOUNDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
+const ACKNOWLEDGEMENT = 'millrace_acknowledgement_latency_seconds';
+const COMMIT = 'millrace_group_commit_latency_seconds';
+
 /** A limit that is hit again and again is logged once in this time, with its count. */
 const LOG_EVERY_MS = 10_000;
 
 /** Histogram that takes many observations of one value at once; prom-client's takes one at a time. */
 class LatencyHistogram {
+  readonly #name: string;
+  readonly #labels: string;
   readonly #counts = new Float64Array(LATENCY_BOUNDS.length + 1);
   #sum = 0;
   #count = 0;
+
+  /** @param labels as in the text format, `protocol="mqtt"`; may be empty. */
+  constructor(name: string, labels: string) {
+    this.#name = name;
+    this.#labels = labels;
+  }
 
   observe(seconds: number, times: number): void {
     let bucket = 0;
@@ -24,20 +35,32 @@ class LatencyHistogram {
     this.#count += times;
   }
 
-  toText(name: string, help: string): string {
-    let text = `# HELP ${name} ${help}\n# TYPE ${name} histogram\n`;
+  static head(name: string, help: string): string {
+    return `# HELP ${name} ${help}\n# TYPE ${name} histogram\n`;
+  }
+
+  /** Without the head. */
+  toText(): string {
+    const name = this.#name;
+    const all = this.#labels === '' ? '' : `{${this.#labels}}`;
+    const labels = this.#labels === '' ? '' : `${this.#labels},`;
+    let text = '';
     let below = 0;
     for (let bucket = 0; bucket < LATENCY_BOUNDS.length; bucket += 1) {
       below += this.#counts[bucket];
-      text += `${name}_bucket{le="${LATENCY_BOUNDS[bucket]}"} ${below}\n`;
+      text += `${name}_bucket{${labels}le="${LATENCY_BOUNDS[bucket]}"} ${below}\n`;
     }
-    return `${text}${name}_bucket{le="+Inf"} ${this.#count}\n${name}_sum ${this.#sum}\n${name}_count ${this.#count}\n`;
+    return `${text}${name}_bucket{${labels}le="+Inf"} ${this.#count}\n${name}_sum${all} ${this.#sum}\n${name}_count${all} ${this.#count}\n`;
   }
 }
 
 export class Metrics implements Refusals {
   readonly registry = new Registry();
-  readonly acknowledgementLatency = new LatencyHistogram();
+  /** Of PUBLISH with QoS 1 and 2, until PUBACK or PUBREC. */
+  readonly mqttLatency = new LatencyHistogram(ACKNOWLEDGEMENT, 'protocol="mqtt"');
+  /** Of requests that write, until the answer. */
+  readonly httpLatency = new LatencyHistogram(ACKNOWLEDGEMENT, 'protocol="http"');
+  readonly commitLatency = new LatencyHistogram(COMMIT, '');
   readonly #log: Log;
   readonly #refusals = new Map<string, number>();
   readonly #logged = new Map<string, number>();
@@ -111,8 +134,11 @@ export class Metrics implements Refusals {
   }
 
   async text(): Promise<string> {
-    return `${await this.registry.metrics()}\n${this.acknowledgementLatency.toText('millrace_acknowledgement_latency_seconds',
-      'Time from the first record of a group commit to its acknowledgements, counted for each record')}`;
+    return `${await this.registry.metrics()}\n`
+      + LatencyHistogram.head(ACKNOWLEDGEMENT, 'Time from the receipt of a PUBLISH or a writing request until its PUBACK, PUBREC or answer is written')
+      + this.mqttLatency.toText() + this.httpLatency.toText()
+      + LatencyHistogram.head(COMMIT, 'Time from the first record of a group commit until it is durable, counted for each record')
+      + this.commitLatency.toText();
   }
 
   stop(): void {

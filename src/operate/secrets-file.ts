@@ -1,7 +1,8 @@
 /** `<data>/secrets.json`: generated passwords by `<tenant>/<user>`, readable by the server's user only. */
 import { open, readFile, rename } from 'node:fs/promises';
+import type { SecretsStore } from '../model/secrets.ts';
 
-export class SecretsFile {
+export class SecretsFile implements SecretsStore {
   readonly #path: string;
 
   constructor(path: string) {
@@ -10,6 +11,10 @@ export class SecretsFile {
 
   async add(secrets: ReadonlyMap<string, string>): Promise<void> {
     await this.#write({ ...await this.#read(), ...Object.fromEntries(secrets) });
+  }
+
+  async read(name: string): Promise<string | undefined> {
+    return (await this.#read())[name];
   }
 
   /** Takes a password out of the file: it is about to be shown. @returns undefined when there is none. */

@@ -27,6 +27,15 @@ export function tokenOf(request: Request): string | undefined {
   return undefined;
 }
 
+/** @returns the token against foreign pages of a message, for sessions with a cookie; '' when there is none. */
+export function xsrfTokenOf(request: Request): string {
+  for (const name of EXTENSIONS) {
+    const token = memberOf(memberOf(request.ext, name), 'xsrfToken');
+    if (typeof token === 'string' && token !== '' && token.length <= TOKEN_LENGTH_MAX) return token;
+  }
+  return '';
+}
+
 /** @returns the principal, first by user and password, then by the token as a whole; undefined when neither is right. */
 export async function authenticateToken(token: string, authenticators: MessageAuthenticators): Promise<Principal | undefined> {
   const credentials = credentialsOf(token);

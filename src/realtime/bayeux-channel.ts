@@ -105,14 +105,14 @@ function isId(text: string): boolean {
   return text.length > 0 && text.length <= ID_LENGTH_MAX && !text.includes('*');
 }
 
-/** Says who may read a managed object without a global role: its owner, or by an inventory role. */
+/** Says who may read a managed object, or its data, without a global role: its owner, or by an inventory role. */
 export interface ObjectAccess {
-  mayRead(principal: Principal, managedObjectId: string): boolean | Promise<boolean>;
+  mayRead(principal: Principal, managedObjectId: string, area: Notification['area']): boolean | Promise<boolean>;
 }
 
 /** Whether the principal may subscribe (document 4, section 10.1). */
 export async function maySubscribe(principal: Principal, channel: Channel, access: ObjectAccess | undefined): Promise<boolean> {
   if (principal.roles.has(channel.family.role)) return true;
   if (access === undefined || channel.id === undefined || !channel.family.isOpenToReaders) return false;
-  return access.mayRead(principal, channel.id);
+  return access.mayRead(principal, channel.id, channel.family.area);
 }

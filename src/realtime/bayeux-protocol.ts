@@ -1,6 +1,6 @@
 /** The meta messages: what each answers (document 4, section 10.2). Both transports hand their messages in here. */
 import type { Principal } from '../model/principal.ts';
-import { authenticateToken, tokenOf } from './bayeux-authentication.ts';
+import { authenticateToken, tokenOf, xsrfTokenOf } from './bayeux-authentication.ts';
 import type { MessageAuthenticators } from './bayeux-authentication.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
 import type { BayeuxLimits } from './bayeux-limits.ts';
@@ -15,6 +15,8 @@ import type { BayeuxSessions } from './bayeux-sessions.ts';
 export interface Requester {
   principal: Principal | undefined;
   readonly urlForm: UrlForm;
+  /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (section 10.4, `xsrfToken`). */
+  readonly ofCookie?: Principal | undefined;
 }
 
 /** Where a connect is to be answered. */
@@ -96,6 +98,12 @@ export class BayeuxProtocol {
   async #authenticate(request: Request, requester: Requester): Promise<boolean> {
     const token = tokenOf(request);
     const isByMessage = this.#byMessage.has(requester);
+    const { ofCookie } = requester;
+    if (requester.principal === undefined && ofCookie?.session !== undefined && xsrfTokenOf(request) === ofCookie.session.xsrfToken) {
+      this.#byMessage.add(requester);
+      requester.principal = ofCookie;
+      return true;
+    }
     if (token === undefined || (requester.principal !== undefined && !isByMessage)) return isByMessage;
     this.#byMessage.add(requester);
     requester.principal = await authenticateToken(token, this.#options.authenticators);

@@ -103,9 +103,10 @@ export class BayeuxServer {
   /**
    * Answers one POST. The answer comes later, perhaps much later.
    * @param principal undefined when the request has no credentials: only `ext` in its messages can help then.
+   * @param ofCookie whom a cookie names that came without its header: a message may bring what is missing.
    * @throws PlatformError 400 or 413 when the text is no Bayeux request; the responder is unused then.
    */
-  handle(text: string, principal: Principal | undefined, urlForm: UrlForm, responder: LongPollResponder): void {
+  handle(text: string, principal: Principal | undefined, urlForm: UrlForm, responder: LongPollResponder, ofCookie?: Principal): void {
     let requests: Request[];
     try {
       requests = parseRequests(text, this.#limits);
@@ -114,13 +115,13 @@ export class BayeuxServer {
       if (error.limit !== undefined) this.#report.refused(error.limit);
       throw error.error;
     }
-    void answerLongPoll(requests, { principal, urlForm }, responder, this.#protocol, this.#log);
+    void answerLongPoll(requests, { principal, urlForm, ofCookie }, responder, this.#protocol, this.#log);
   }
 
   /** Takes a WebSocket. The caller tells the result of each text frame, of drains and of the end. */
-  open(channel: BayeuxChannel, principal: Principal | undefined, urlForm: UrlForm): BayeuxSocket {
+  open(channel: BayeuxChannel, principal: Principal | undefined, urlForm: UrlForm, ofCookie?: Principal): BayeuxSocket {
     return new BayeuxSocket({
-      channel, requester: { principal, urlForm }, protocol: this.#protocol, limits: this.#limits, log: this.#log,
+      channel, requester: { principal, urlForm, ofCookie }, protocol: this.#protocol, limits: this.#limits, log: this.#log,
       onRefused: (limit) => this.#report.refused(limit),
     });
   }
@@ -128,6 +129,16 @@ export class BayeuxServer {
   /** Ends the sessions of a user who was changed or removed: clients have to shake hands, and be checked, again. */
   endUser(tenant: string, userName: string): void {
     this.#sessions.endUser(tenant, userName, UNKNOWN_CLIENT);
+  }
+
+  /** Ends sessions whose token was ended by a logout: of one user, or of all of the tenant. */
+  endTokenSessions(tenant: string, userName: string | undefined): void {
+    this.#sessions.endTokenSessions(tenant, userName, UNKNOWN_CLIENT);
+  }
+
+  /** Ends the sessions of a tenant that was suspended or deleted. */
+  endTenant(tenant: string): void {
+    this.#sessions.endTenant(tenant, UNKNOWN_CLIENT);
   }
 
   /** Answers every held connect and ends all sessions. */

@@ -3,7 +3,7 @@ import type { Principal } from '../model/principal.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
 import type { BayeuxLimits } from './bayeux-limits.ts';
 import type { Channel } from './bayeux-channel.ts';
-import { errorText } from './bayeux-message.ts';
+import { UNKNOWN_CLIENT, errorText } from './bayeux-message.ts';
 import type { Answer } from './bayeux-message.ts';
 import type { BayeuxRouter } from './bayeux-router.ts';
 import type { BayeuxSession } from './bayeux-session.ts';
@@ -51,6 +51,11 @@ export class BayeuxSessions {
   find(clientId: string, principal: Principal | undefined): BayeuxSession | undefined {
     const session = this.#sessions.get(clientId);
     if (session === undefined) return undefined;
+    // A client asks again with each connect: a session outlives its token by one connect at most.
+    if (session.principal.session !== undefined && session.principal.session.expiresAt <= Date.now()) {
+      this.end(session, UNKNOWN_CLIENT);
+      return undefined;
+    }
     if (principal === undefined) return session.isAuthenticatedByMessage ? session : undefined;
     return userKey(session.principal) === userKey(principal) ? session : undefined;
   }
@@ -87,6 +92,19 @@ export class BayeuxSessions {
 
   endAll(answer: Answer): void {
     for (const session of [...this.#sessions.values()]) this.end(session, answer);
+  }
+
+  /** Ends sessions that were opened with a token: of one user, or of all of the tenant. */
+  endTokenSessions(tenant: string, userName: string | undefined, answer: Answer): void {
+    for (const session of [...this.#sessions.values()]) {
+      const { principal } = session;
+      const isMeant = principal.session !== undefined && principal.tenant === tenant && (userName ?? principal.userName) === principal.userName;
+      if (isMeant) this.end(session, answer);
+    }
+  }
+
+  endTenant(tenant: string, answer: Answer): void {
+    for (const session of [...this.#sessions.values()]) if (session.principal.tenant === tenant) this.end(session, answer);
   }
 
   endUser(tenant: string, userName: string, answer: Answer): void {

@@ -1,5 +1,7 @@
 /** What the real-time channels ask of the inventory, read from the documents: ancestors, and owners. */
-import type { DocumentReader } from '../model/command.ts';
+import type { DocumentReader, Notification } from '../model/command.ts';
+import { mayAccess } from '../model/inventory-access.ts';
+import type { WantedAccess } from '../model/inventory-access.ts';
 import type { Principal } from '../model/principal.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';
 import type { ObjectAccess } from './bayeux-channel.ts';
@@ -50,7 +52,11 @@ function addParents(found: string[], known: Set<string>, prefix: string, rows: r
   }
 }
 
-/** The owner of a managed object may read it. */
+const SCOPES: Readonly<Record<Notification['area'], WantedAccess['scope']>> = {
+  measurements: 'MEASUREMENT', events: 'EVENT', alarms: 'ALARM', managedobjects: 'MANAGED_OBJECT', operations: 'OPERATION',
+};
+
+/** The owner of a managed object may read it, and who has a permission for all its data of the area. */
 export class OwnerAccess implements ObjectAccess {
   readonly #documents: DocumentReader;
 
@@ -58,8 +64,9 @@ export class OwnerAccess implements ObjectAccess {
     this.#documents = documents;
   }
 
-  async mayRead(principal: Principal, managedObjectId: string): Promise<boolean> {
+  async mayRead(principal: Principal, managedObjectId: string, area: Notification['area']): Promise<boolean> {
     const text = await this.#documents.get('managedObject', principal.tenantNumber, managedObjectId);
-    return text !== undefined && JSON.parse(text).owner === principal.userName;
+    if (text === undefined) return false;
+    return mayAccess(this.#documents, principal, { id: managedObjectId, doc: text }, { scope: SCOPES[area], permission: 'READ' });
   }
 }

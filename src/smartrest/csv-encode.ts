@@ -27,8 +27,3 @@ export function encodeRow(values: readonly (string | number)[]): string {
   }
   return row;
 }
-
-/** Rows of one message, joined by line feeds (7.9). */
-export function encodeRows(rows: readonly (readonly (string | number)[])[]): string {
-  return rows.map(encodeRow).join('\n');
-}

@@ -64,7 +64,7 @@ const measurements: readonly StaticTemplate[] = [
 function raise(id: string, severity: AlarmSeverity): StaticTemplate {
   return {
     id, effect: `raises a ${severity} alarm`,
-    parameters: [parameter('type*'), parameter('text', 'text', 'Alarm of type <type> raised'), TIME],
+    parameters: [parameter('type*', 'alarmType'), parameter('text', 'text', 'Alarm of type <type> raised'), TIME],
     interpret: ({ single: [type, sentText, sentTime] }, context) => {
       const text = sentText || `Alarm of type ${type} raised`;
       const time = timeOf(sentTime, context);
@@ -78,15 +78,15 @@ const alarms: readonly StaticTemplate[] = [
   raise('301', 'CRITICAL'), raise('302', 'MAJOR'), raise('303', 'MINOR'), raise('304', 'WARNING'),
   {
     id: '305', effect: 'changes the severity of the open alarm of the type',
-    parameters: [parameter('type*'), parameter('severity*', 'severity')],
+    parameters: [parameter('type*', 'alarmType'), parameter('severity*', 'severity')],
     interpret: ({ single: [type, severity] }) => [{ kind: 'alarmOfType', type, doc: JSON.stringify({ severity }) }],
   },
   {
-    id: '306', effect: 'clears the open alarm of the type', parameters: [parameter('type*')],
+    id: '306', effect: 'clears the open alarm of the type', parameters: [parameter('type*', 'alarmType')],
     interpret: ({ single: [type] }) => [{ kind: 'alarmOfType', type, doc: '{"status":"CLEARED"}' }],
   },
   {
-    id: '307', effect: 'removes fragments from the open alarm of the type', parameters: [parameter('type*')],
+    id: '307', effect: 'removes fragments from the open alarm of the type', parameters: [parameter('type*', 'alarmType')],
     repeated: [parameter('fragment*')], repeatedAtLeastOnce: true,
     interpret: ({ single: [type], groups }) =>
       [{ kind: 'alarmOfType', type, doc: objectText(groups.map(([fragment]): [string, string] => [fragment, 'null'])) }],

@@ -36,6 +36,7 @@ export function effectRecord(effect: RecordedEffect, target: EffectTarget, ids: 
     record: encodeCommand({ kind, key, body, tenant: target.tenantNumber, mode: target.mode, receivedAt: target.receivedAt }), onAnswer,
   });
   const user = target.userName;
+  const besideSource = (): string => String(ids.nextBeside(target.tenantNumber, target.source));
   switch (effect.kind) {
     case 'ensureChild': return command(COMMAND.DEVICE_ENSURE, `x:${SERIAL_TYPE}\n${effect.externalId}`, {
       type: SERIAL_TYPE, externalId: effect.externalId, id: String(ids.next()), owner: user, doc: effect.doc,
@@ -46,10 +47,10 @@ export function effectRecord(effect: RecordedEffect, target: EffectTarget, ids: 
     case 'managedObject': return command(COMMAND.MANAGED_OBJECT_UPDATE, target.source, {
       doc: effect.doc, mayChangeOwner: false, ...(effect.onlyWhenAbsent ? { onlyWhenAbsent: true } : {}) });
     case 'alarm': return command(COMMAND.ALARM_CREATE, target.source, {
-      id: String(ids.next()), type: effect.type, time: effect.time, severity: effect.severity, status: 'ACTIVE', doc: effect.doc, user });
+      id: besideSource(), type: effect.type, time: effect.time, severity: effect.severity, status: 'ACTIVE', doc: effect.doc, user });
     case 'alarmOfType': return command(COMMAND.ALARM_OF_TYPE_UPDATE, target.source, { type: effect.type, doc: effect.doc, user });
     case 'event': return command(COMMAND.EVENT_CREATE, target.source, {
-      id: String(ids.next()), type: effect.type, time: effect.time, doc: effect.doc, ...(effect.position ? { managedObjectDoc: effect.position } : {}) });
+      id: besideSource(), type: effect.type, time: effect.time, doc: effect.doc, ...(effect.position ? { managedObjectDoc: effect.position } : {}) });
     case 'operation': return command(COMMAND.OPERATION_UPDATE, target.source, {
       ...(effect.id === undefined ? {} : { id: effect.id }), ...(effect.fragment === undefined ? {} : { fragment: effect.fragment }),
       ...(effect.fromStatus === undefined ? {} : { fromStatus: effect.fromStatus }), ...(effect.all ? { all: true } : {}),

@@ -1,5 +1,5 @@
 /** Parameters of static templates (document 4 section 8.1): their types, and the check of a row against them. */
-import { ALARM_SEVERITIES, isAlarmSeverity } from '../model/alarm.ts';
+import { ALARM_SEVERITIES, ALARM_TYPE_RULE, isAlarmSeverity, isAlarmType } from '../model/alarm.ts';
 import { parseTime } from '../model/iso-time.ts';
 import { isMeasurementName, MEASUREMENT_NAME_RULE } from '../model/measurement.ts';
 import { parseNumber } from '../model/number-scan.ts';
@@ -7,7 +7,7 @@ import type { Effect, RowContext } from './effects.ts';
 import { shorten, SmartRestError } from './error.ts';
 import { isSerial, SERIAL_RULE } from './serial.ts';
 
-export type ParameterType = 'text' | 'serial' | 'name' | 'number' | 'integer' | 'id' | 'time' | 'severity' | 'boolean';
+export type ParameterType = 'text' | 'serial' | 'name' | 'number' | 'integer' | 'id' | 'time' | 'alarmType' | 'severity' | 'boolean';
 
 export interface Parameter {
   readonly name: string;
@@ -51,6 +51,7 @@ const LIMITS: Readonly<Record<ParameterType, string>> = {
   integer: 'a whole number',
   id: 'the id of an operation, digits only',
   time: 'an ISO 8601 timestamp such as 2024-05-02T10:00:00.000Z',
+  alarmType: ALARM_TYPE_RULE,
   severity: `one of ${ALARM_SEVERITIES.join(', ')}`,
   boolean: 'true or false',
 };
@@ -64,6 +65,7 @@ function isOfType(value: string, type: ParameterType): boolean {
     case 'integer': return /^[+-]?\d{1,15}$/.test(value);
     case 'id': return /^\d{1,16}$/.test(value);
     case 'time': return parseTime(value) !== undefined;
+    case 'alarmType': return isAlarmType(value);
     case 'severity': return isAlarmSeverity(value);
     case 'boolean': return value === 'true' || value === 'false';
   }

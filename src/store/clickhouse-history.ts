@@ -1,17 +1,22 @@
 /** The history store on ClickHouse: both sides of it, over the one adapter clickhouse.ts (design 4 and 5). */
-import type { HistoryWriter } from '../ingest/history-writer.ts';
+import { HistoryRefusal } from '../ingest/history-writer.ts';
+import type { Before, HistoryWriter } from '../ingest/history-writer.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import type { DataDelete, HistoryReader } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { parseTime } from '../model/iso-time.ts';
 import type { ClickHouse } from './clickhouse.ts';
+import { refusing } from './history-refusals.ts';
 import { encodeNative } from './native-columns.ts';
 import type { NativeColumn } from './native-columns.ts';
-import { TABLES } from './schema.ts';
+import { ADDED_COLUMNS, TABLES, USAGE_TABLES } from './schema.ts';
 
 /** A query waits this long for what was acknowledged before it. */
 const VISIBLE_TIMEOUT_MS = 10_000;
+/** Tables with rows of tenants. */
+export const TENANT_TABLES: readonly string[] = Object.entries({ ...TABLES, ...USAGE_TABLES })
+  .filter(([, definition]) => definition.includes('tenant UInt32')).map(([table]) => table);
 /** Rows that a DELETE of a collection takes at a time. */
 const SELECT_PAGE = 1_000;
 
@@ -26,36 +31,59 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
   /** Creates what is missing of the tables, once. */
   async createTables(): Promise<void> {
     if (this.#tablesReady) return;
-    for (const statement of Object.values(TABLES)) await this.#clickHouse.command(statement);
+    for (const statement of [...Object.values(TABLES), ...Object.values(USAGE_TABLES), ...ADDED_COLUMNS]) await this.#clickHouse.command(statement);
     this.#tablesReady = true;
   }
 
   async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {
     await this.createTables();
     const native = nativeColumns(columns);
-    await this.#clickHouse.insertNative('measurements', native.map((column) => column.name), encodeNative(native, columns.rowCount),
-      // Late data may be of any month, each of which is a partition.
-      { insert_deduplication_token: token, max_partitions_per_insert_block: 0 });
+    const body = encoded(native, columns.rowCount);
+    // Late data may be of any month, each of which is a partition.
+    await refusing(this.#clickHouse.insertNative('measurements', native.map((column) => column.name), body,
+      { insert_deduplication_token: token, max_partitions_per_insert_block: 0 }));
   }
 
   async insertRows(table: string, texts: readonly string[]): Promise<void> {
     await this.createTables();
-    await this.#clickHouse.insertText(table, 'JSONEachRow', texts.join('\n'), { date_time_input_format: 'best_effort' });
+    await refusing(this.#clickHouse.insertText(table, 'JSONEachRow', texts.join('\n'), { date_time_input_format: 'best_effort' }));
   }
 
   async deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void> {
     await this.createTables();
     const { where, params } = deleteFilter('measurements', tenant, filter);
-    await this.#clickHouse.command(`DELETE FROM measurements WHERE id IN (SELECT id FROM measurements WHERE ${where} AND seq <= {seq:UInt64})
-      AND tenant = {tenant:UInt32}`, { ...params, seq });
+    await refusing(this.#clickHouse.command(`DELETE FROM measurements WHERE id IN (SELECT id FROM measurements WHERE ${where} AND seq <= {seq:UInt64})
+      AND tenant = {tenant:UInt32}`, { ...params, seq }));
   }
 
-  async select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number):
+  /** Rows of a tenant that exists no more. Repeatable. */
+  async deleteTenant(tenant: number): Promise<void> {
+    await this.createTables();
+    for (const table of TENANT_TABLES) await this.#clickHouse.command(`DELETE FROM ${table} WHERE tenant = {tenant:UInt32}`, { tenant });
+  }
+
+  async select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number, before?: Before):
     Promise<{ id: number; source: number }[]> {
     await this.createTables();
     const { where, params } = deleteFilter(table, tenant, filter);
-    return this.#clickHouse.query<{ id: number; source: number }>(
-      `SELECT id, source FROM ${table} FINAL WHERE ${where} AND id > {after:UInt64} ORDER BY id LIMIT ${SELECT_PAGE}`, { ...params, after: afterId });
+    let wasThere = '';
+    if (before) {
+      wasThere = ' AND (version <= {beforeSeq:UInt64} OR creation_time <= fromUnixTimestamp64Milli({beforeTime:Int64}))';
+      params.beforeSeq = before.seq;
+      params.beforeTime = before.time;
+    }
+    return refusing(this.#clickHouse.query<{ id: number; source: number }>(
+      `SELECT id, source FROM ${table} FINAL WHERE ${where}${wasThere} AND id > {after:UInt64} ORDER BY id LIMIT ${SELECT_PAGE}`,
+      { ...params, after: afterId }));
+  }
+}
+
+/** @throws HistoryRefusal what cannot be encoded today cannot be encoded tomorrow. */
+function encoded(columns: readonly NativeColumn[], rows: number): Buffer {
+  try {
+    return encodeNative(columns, rows);
+  } catch (error) {
+    throw new HistoryRefusal(`not to be encoded: ${(error as Error).message}`, 0, true);
   }
 }
 
@@ -78,6 +106,7 @@ function nativeColumns(columns: MeasurementColumns): NativeColumn[] {
     { name: 'doc', type: 'String', data: { kind: 'bytes', bytes: columns.documents, lengths: columns.documentLength } },
     { name: 'shard', type: 'UInt8', data: { kind: 'fixed', values: columns.shard } },
     integers('seq', 'UInt64', columns.seq),
+    ...(columns.hasForms ? [integers('form', 'UInt64', columns.form)] : []),
   ];
 }
 
@@ -89,7 +118,7 @@ function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDe
   const time = table === 'operations' ? 'creation_time' : 'time';
   const bound = (column: string, operator: string, name: string): void => {
     const ms = parseTime(filter[name]);
-    if (ms === undefined) throw new Error(`a DELETE with ${name}=${filter[name]} reached the history store`);
+    if (ms === undefined) throw new HistoryRefusal(`a DELETE with ${name}=${filter[name]} reached the history store`, 0, true);
     add(`${column} ${operator} fromUnixTimestamp64Milli({${name}:Int64})`, name, ms);
   };
   for (const name of Object.keys(filter)) {
@@ -107,6 +136,11 @@ function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDe
         add(table === 'measurements' ? '(fragment = {fragmentType:String} OR JSONHas(doc, {fragmentType:String}))' : 'has(fragments, {fragmentType:String})',
           name, filter[name]);
         break;
+      // With fragmentType: a text, or the JSON of another value (section 5.5).
+      case 'fragmentValue':
+        add('(JSONExtractString(doc, {fragmentType:String}) = {fragmentValue:String} OR JSONExtractRaw(doc, {fragmentType:String}) = {fragmentValue:String})',
+          name, filter[name]);
+        break;
       case 'valueFragmentSeries': add('series = {valueFragmentSeries:String}', name, filter[name]); break;
       case 'dateFrom': bound(time, '>=', name); break;
       case 'dateTo': bound(time, '<=', name); break;
@@ -114,7 +148,7 @@ function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDe
       case 'createdTo': bound('creation_time', '<=', name); break;
       case 'lastUpdatedFrom': bound('last_updated', '>=', name); break;
       case 'lastUpdatedTo': bound('last_updated', '<=', name); break;
-      default: throw new Error(`a DELETE by ${name} reached the history store`);
+      default: throw new HistoryRefusal(`a DELETE by ${name} reached the history store`, 0, true);
     }
   }
   return { where: conditions.join(' AND '), params };
@@ -127,7 +161,8 @@ const ONE_SOURCE = / AND source = \{(\w+):UInt64\}/;
 function queryOf(sql: string, params: Readonly<Record<string, unknown>>): HistoryQuery {
   const name = ONE_SOURCE.exec(sql)?.[1];
   const source = name === undefined ? undefined : Number(params[name]);
-  return { tables: Object.keys(TABLES).filter((table) => sql.includes(table)), source };
+  const tenant = typeof params.tenant === 'number' ? params.tenant : undefined;
+  return { tables: Object.keys(TABLES).filter((table) => sql.includes(table)), source, tenant };
 }
 
 /** Reads with "read your writes": what was acknowledged before the call is made visible first. */
@@ -150,6 +185,15 @@ export class ClickHouseHistoryReader implements HistoryReader {
     } catch (error) {
       throw new PlatformError('general/history-unavailable', { reason: (error as Error).message });
     }
+  }
+
+  /** Whether there are rows of a tenant, deleted entities' included. */
+  async hasTenant(tenant: number): Promise<boolean> {
+    for (const table of TENANT_TABLES) {
+      const [{ found }] = await this.query<{ found: number }>(`SELECT count() AS found FROM ${table} WHERE tenant = {tenant:UInt32}`, { tenant });
+      if (found > 0) return true;
+    }
+    return false;
   }
 
   async stream(sql: string, params: Readonly<Record<string, unknown>>, format: string): Promise<AsyncIterable<Uint8Array>> {

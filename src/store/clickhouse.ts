@@ -34,6 +34,11 @@ const IDLE_SOCKET_MS = 2_500;
 const CONNECTIONS_MAX = 32;
 /** Not above: the client then advises progress headers at every start, meant for load balancers. */
 const REQUEST_TIMEOUT_MS = 60_000;
+/**
+ * One JSON array, parsed at once, costs the server a tenth of a millisecond less than rows from a stream. The end is waited for, so that an
+ * error of the engine comes as a status, not behind rows that were sent already.
+ */
+const WHOLE_RESULT: ClickHouseSettings = { output_format_json_array_of_rows: 1, wait_end_of_query: 1 };
 /** Makes the embedded child stream; a server ignores it. */
 const STREAM_HEADERS = { 'x-millrace-stream': '1' };
 
@@ -60,8 +65,10 @@ export class ClickHouse {
 
   /** All rows of a SELECT, without a FORMAT clause. For results that are bounded by their LIMIT. */
   async query<Row>(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}): Promise<Row[]> {
-    const result = await this.#client.query({ query: sql, query_params: params, clickhouse_settings: settings, format: 'JSONEachRow' });
-    return await result.json<Row>();
+    const result = await this.#client.query({
+      query: sql, query_params: params, clickhouse_settings: { ...settings, ...WHOLE_RESULT }, format: 'JSONEachRow',
+    });
+    return JSON.parse(await result.text()) as Row[];
   }
 
   /** Rows of a SELECT as they arrive, some at a time. Read it to its end or leave the loop: both free the connection. */
@@ -130,13 +137,18 @@ export function exceptionCodeOf(error: unknown): number | undefined {
   return error instanceof ClickHouseError ? Number(error.code) : undefined;
 }
 
+/** Begin of the warning about a result that was not read to its end. */
+const LEFT_EARLY = 'Exec: socket was closed or ended before the response was fully read';
+
 function loggerOver(log: Log): new () => Logger {
   return class implements Logger {
     trace(): void {}
     debug(): void {}
     info(): void {}
     warn({ message, err, module }: { message: string; err?: Error; module?: string }): void {
-      log.warn({ module, error: err?.message }, message);
+      // We leave a result when our own client has left: nothing that anybody has to do something about.
+      const level = message.startsWith(LEFT_EARLY) ? 'debug' : 'warn';
+      log[level]({ module, error: err?.message }, message);
     }
     error({ message, err, module }: { message: string; err?: Error; module?: string }): void {
       // The caller gets the same error and decides what it means.

@@ -1,6 +1,7 @@
 /** Ids from blocks that are reserved in the document store: unique over restarts, growing, below 2^53 (design, Identifiers). */
 import type { Documents } from '../actors/documents.ts';
-import type { IdSource } from '../model/command.ts';
+import { shardOf, shardOfId } from '../ingest/command-record.ts';
+import type { ActorKey, IdSource } from '../model/command.ts';
 
 const BLOCK_SIZE = 4_194_304;
 /** The next block is reserved when this many are left. */
@@ -40,6 +41,10 @@ export class IdBlocks implements IdSource {
     return this.#next;
   }
 
+  nextBeside(tenant: number, key: ActorKey): number {
+    return idBeside(this, tenant, key);
+  }
+
   /** An id is only given out when the reservation of its block is on disk. */
   async #reserve(): Promise<void> {
     this.#reserving = true;
@@ -50,5 +55,14 @@ export class IdBlocks implements IdSource {
     } finally {
       this.#reserving = false;
     }
+  }
+}
+
+/** The next of the ids that lies in the shard of the actor `key`. */
+export function idBeside(ids: { next(): number }, tenant: number, key: ActorKey): number {
+  const shard = shardOf(tenant, key);
+  for (;;) {
+    const id = ids.next();
+    if (shardOfId(tenant, id) === shard) return id;
   }
 }

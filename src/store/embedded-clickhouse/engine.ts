@@ -5,6 +5,7 @@
  * bounded.
  */
 import { createRequire } from 'node:module';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ChdbQueryStream, Session } from 'chdb';
 import { ClickHouseException, quoteLiteral } from './protocol.ts';
 import type { StatementKind } from './protocol.ts';
@@ -25,7 +26,14 @@ export interface Context {
   readonly params: ReadonlyMap<string, string>;
   readonly settings: ReadonlyMap<string, string>;
   readonly database: string;
+  /** Of a read: aborts when nobody waits for its result any more. Without it the statement runs to its end. */
+  readonly signal?: AbortSignal;
 }
+
+/** Between two requests to end a statement: one may come before the engine has begun it, and then does nothing. */
+const CANCEL_AGAIN_MS = 200;
+/** A statement that goes on for so long after the first request is reported. */
+const CANCEL_SLOW_MS = 10_000;
 
 interface Slot {
   readonly session: Session;
@@ -39,7 +47,8 @@ interface Slot {
 interface Lane {
   readonly kind: StatementKind;
   readonly idle: Slot[];
-  readonly waiting: ((slot: Slot) => void)[];
+  /** In the order in which they came. */
+  readonly waiting: Set<(slot: Slot) => void>;
 }
 
 export class Engine {
@@ -67,8 +76,8 @@ export class Engine {
       ['mutations_sync', '1'],
     ]);
     this.#lanes = {
-      write: { kind: 'write', idle: this.#openSlots(1), waiting: [] },
-      read: { kind: 'read', idle: this.#openSlots(options.readSessions), waiting: [] },
+      write: { kind: 'write', idle: this.#openSlots(1), waiting: new Set() },
+      read: { kind: 'read', idle: this.#openSlots(options.readSessions), waiting: new Set() },
     };
     this.#control = this.#open();
     const names = this.#control.query('SELECT name FROM system.settings', 'TSV');
@@ -96,38 +105,69 @@ export class Engine {
 
   /** Runs one statement and returns its whole result. */
   async run(kind: StatementKind, sql: string, format: string, context: Context): Promise<Uint8Array> {
-    const slot = await this.#acquire(kind);
+    const slot = await this.#acquire(kind, context.signal);
+    const finish = this.#endWhenAborted(context);
+    let isUncertain = true;
     try {
       const result = await slot.session.queryAsync(this.#prefix(slot, context) + sql, { format });
+      isUncertain = false;
       return result.bytes();
-    } catch (error) {
-      slot.isUncertain = true;
-      throw error;
     } finally {
-      this.#release(kind, slot);
+      finish();
+      await this.#release(kind, slot, isUncertain);
     }
   }
 
-  /** Runs one read and yields its result in pieces, each a complete text of the format. Holds a session until it ends. */
+  /**
+   * Runs one read and yields its result in pieces, each a complete text of the format. Holds a session until it ends.
+   * The library plans it on the thread of all requests: not for statements with slow sub-selects (IN, scalar), which it runs then.
+   */
   async *stream(sql: string, format: string, context: Context): AsyncGenerator<Uint8Array> {
-    const slot = await this.#acquire('read');
+    const slot = await this.#acquire('read', context.signal);
+    const finish = this.#endWhenAborted(context);
     let stream: ChdbQueryStream | undefined;
+    let isUncertain = true;
     try {
       const prefix = this.#prefix(slot, context);
       if (prefix !== '') await slot.session.queryAsync(prefix, { format: 'TSV' });
       stream = slot.session.queryStream(sql, { format });
       for await (const chunk of stream) yield chunk.raw();
-    } catch (error) {
-      slot.isUncertain = true;
-      throw error;
+      isUncertain = false;
     } finally {
       stream?.cancel();
-      this.#release('read', slot);
+      finish();
+      await this.#release('read', slot, isUncertain);
     }
   }
 
+  /**
+   * Ends the statement when its client goes. An answer to KILL says nothing, so it is repeated until the statement has ended.
+   * @returns to be called when the statement has ended.
+   */
+  #endWhenAborted({ signal, label }: Context): () => void {
+    if (signal === undefined) return () => undefined;
+    let isFinished = false;
+    const end = async (): Promise<void> => {
+      const slowMs = Date.now() + CANCEL_SLOW_MS;
+      for (let isReported = false; !isFinished; await delay(CANCEL_AGAIN_MS)) {
+        // A failure leaves what would have been without it: the statement runs on.
+        await this.#cancel(label).catch(() => undefined);
+        if (isReported || Date.now() < slowMs) continue;
+        isReported = true;
+        process.stderr.write(`${label} goes on ${CANCEL_SLOW_MS} ms after it was to end\n`);
+      }
+    };
+    const onAbort = (): void => void end();
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    return () => {
+      isFinished = true;
+      signal.removeEventListener('abort', onAbort);
+    };
+  }
+
   /** Asks the engine to end the statements that run under this label; returns before they have ended. */
-  async cancel(label: string): Promise<void> {
+  async #cancel(label: string): Promise<void> {
     await this.#control.queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteLiteral(label)} ASYNC`, { format: 'TSV' });
   }
 
@@ -136,26 +176,51 @@ export class Engine {
   }
 
   get waitingCount(): number {
-    return this.#lanes.read.waiting.length + this.#lanes.write.waiting.length;
+    return this.#lanes.read.waiting.size + this.#lanes.write.waiting.size;
   }
 
-  #acquire(kind: StatementKind): Promise<Slot> | Slot {
-    const lane = this.#lanes[kind];
-    const slot = lane.idle.pop();
+  #acquire(kind: StatementKind, signal: AbortSignal | undefined): Promise<Slot> | Slot {
+    if (signal?.aborted) throw abandoned();
+    const { idle, waiting } = this.#lanes[kind];
+    const slot = idle.pop();
     if (slot !== undefined) return slot;
-    if (lane.waiting.length >= this.#options.waitingMax) {
-      const limit = this.#options.waitingMax;
-      const message = `Too many simultaneous queries: ${lane.waiting.length} wait for a ${kind} session, the limit is ${limit}`;
+    const limit = this.#options.waitingMax;
+    if (waiting.size >= limit) {
+      const message = `Too many simultaneous queries: ${waiting.size} wait for a ${kind} session, the limit is ${limit}`;
       throw new ClickHouseException(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', message, 503);
     }
-    return new Promise((resolve) => lane.waiting.push(resolve));
+    return new Promise((resolve, reject) => {
+      const take = (free: Slot): void => {
+        signal?.removeEventListener('abort', leave);
+        resolve(free);
+      };
+      const leave = (): void => {
+        waiting.delete(take);
+        reject(abandoned());
+      };
+      signal?.addEventListener('abort', leave, { once: true });
+      waiting.add(take);
+    });
   }
 
-  #release(kind: StatementKind, slot: Slot): void {
-    const lane = this.#lanes[kind];
-    const next = lane.waiting.shift();
-    if (next === undefined) lane.idle.push(slot);
-    else next(slot);
+  /**
+   * A session keeps a statement that failed (also by KILL or a time limit) or was left until its next call, with its memory, its hold
+   * on tables (a DROP waits for it) and its entry in `system.processes`. So it gets a call at once: SET, as an empty one does nothing.
+   */
+  async #release(kind: StatementKind, slot: Slot, isUncertain: boolean): Promise<void> {
+    if (isUncertain) {
+      slot.isUncertain = true;
+      await slot.session.queryAsync('SET max_threads = 1', { format: 'TSV' })
+        .catch(() => { /* It may fail again: that it was called is what frees the session. */ });
+    }
+    const { idle, waiting } = this.#lanes[kind];
+    const [next] = waiting;
+    if (next === undefined) {
+      idle.push(slot);
+      return;
+    }
+    waiting.delete(next);
+    next(slot);
   }
 
   /** Statements that bring the session from the state of its last call to that of this one. */
@@ -175,4 +240,8 @@ export class Engine {
     slot.isUncertain = false;
     return sql;
   }
+}
+
+function abandoned(): ClickHouseException {
+  return new ClickHouseException(394, 'QUERY_WAS_CANCELLED', 'The client has gone');
 }

@@ -3,7 +3,6 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, Engine } from './engine.ts';
 import type { InsertStatement, ParsedRequest } from './protocol.ts';
 import {
@@ -17,8 +16,6 @@ const HEADER_BYTES_MAX = 1 << 20;
 const STALLED_STREAM_MS = 60_000;
 /** Longer than any `idle_socket_ttl` of a client, so that the client closes first. */
 const KEEP_ALIVE_MS = 65_000;
-const CANCEL_ANSWER_MS = 1_000;
-const CANCEL_AGAIN_MS = 200;
 /** Formats of which the pieces that the engine yields make up one text. */
 const STREAMABLE = new Set(['JSONEachRow', 'JSONCompactEachRow', 'CSV', 'TSV', 'TabSeparated', 'Native', 'RowBinary']);
 /** The same, but every piece begins with a line of names. */
@@ -125,33 +122,24 @@ async function runQuery({ engine }: ServerOptions, parsed: ParsedRequest, { requ
     if (!parsed.params.has(name)) throw new ClickHouseException(456, 'UNKNOWN_QUERY_PARAMETER', `Substitution \`${name}\` is not set`);
   }
   const sql = parsed.data.length === 0 ? parsed.query : `${parsed.query}\n${parsed.data.toString('utf8')}`;
-  const context: Context = { label, params: parsed.params, settings: parsed.settings, database: parsed.database };
+  const signal = statement.kind === 'read' ? closeSignal(response) : undefined;
+  const context: Context = { label, params: parsed.params, settings: parsed.settings, database: parsed.database, signal };
   const format = statement.format ?? 'TabSeparated';
-  let isFinished = false;
-  response.once('close', () => {
-    if (statement.kind === 'read') void cancelUntil(engine, label, () => isFinished);
-  });
-  try {
-    const isStreamed = request.headers[STREAM_HEADER] !== undefined && statement.kind === 'read';
-    if (isStreamed && (STREAMABLE.has(format) || STREAMABLE_WITH_NAMES.has(format))) {
-      await sendStream(response, engine.stream(sql, format, context), format);
-    } else {
-      const bytes = await engine.run(statement.kind, sql, format, context);
-      response.writeHead(200, { ...resultHeaders(format), 'content-length': bytes.length }).end(bytes);
-    }
-  } finally {
-    isFinished = true;
+  const isStreamed = request.headers[STREAM_HEADER] !== undefined && statement.kind === 'read';
+  if (isStreamed && (STREAMABLE.has(format) || STREAMABLE_WITH_NAMES.has(format))) {
+    await sendStream(response, engine.stream(sql, format, context), format);
+    return;
   }
+  const bytes = await engine.run(statement.kind, sql, format, context);
+  response.writeHead(200, { ...resultHeaders(format), 'content-length': bytes.length }).end(bytes);
 }
 
-/** Nobody waits for the result any more. Repeated, because a statement that still waits for its session cannot be ended yet. */
-async function cancelUntil(engine: Engine, label: string, isFinished: () => boolean): Promise<void> {
-  while (!isFinished()) {
-    // A failure leaves what would have been without it: the query runs on.
-    // A KILL that the engine does not answer (seen under load) is not waited for: the next one is sent beside it.
-    await Promise.race([engine.cancel(label).catch(() => undefined), delay(CANCEL_ANSWER_MS)]);
-    await delay(CANCEL_AGAIN_MS);
-  }
+/** Aborts when the client has gone, which it may have before the body was read. */
+function closeSignal(response: ServerResponse): AbortSignal {
+  const abort = new AbortController();
+  if (response.destroyed) abort.abort();
+  else response.once('close', () => abort.abort());
+  return abort.signal;
 }
 
 function resultHeaders(format: string): Record<string, string> {

@@ -1,0 +1,217 @@
+/**
+ * Trusted certificates of tenants (document 4 section 6.5): what a certificate says, and which tenant a device's chain leads to (section 7.3).
+ * All of them are in memory, since a connection is checked against those of every tenant.
+ */
+import { X509Certificate, createHash } from 'node:crypto';
+import type { DocumentReader, RecordChange } from '../model/command.ts';
+import { formatTime } from '../model/iso-time.ts';
+
+export const CERTIFICATE_STATUSES = ['ENABLED', 'DISABLED'] as const;
+export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
+
+/** In the collection `certificate` of the tenant, by the fingerprint. */
+export interface StoredCertificate {
+  readonly fingerprint: string;
+  readonly name?: string;
+  readonly status: CertificateStatus;
+  readonly autoRegistrationEnabled: boolean;
+  /** The certificate as base64 of its DER form, without lines around it. */
+  readonly certInPemFormat: string;
+  readonly subject: string;
+  readonly issuer: string;
+  readonly serialNumber: string;
+  readonly algorithmName: string;
+  readonly version: number;
+  /** ISO 8601. */
+  readonly notBefore: string;
+  readonly notAfter: string;
+  /** Proof that the tenant has the private key. */
+  readonly proofOfPossessionValid: boolean;
+  readonly proofOfPossessionUnsignedVerificationCode?: string;
+  readonly proofOfPossessionVerificationCodeUsableUntil?: string;
+}
+
+/** Of one tenant. */
+export const CERTIFICATES_OF_TENANT_MAX = 1_000;
+/** Certificates between a device's own and a trusted one, itself included. */
+const CHAIN_MAX = 10;
+
+/** Names of signature algorithms as the API spells them, by object identifier (RFC 8017, 5758, 8410). */
+const ALGORITHMS: Readonly<Record<string, string>> = {
+  '1.2.840.113549.1.1.5': 'SHA1withRSA', '1.2.840.113549.1.1.10': 'RSASSA-PSS', '1.2.840.113549.1.1.11': 'SHA256withRSA',
+  '1.2.840.113549.1.1.12': 'SHA384withRSA', '1.2.840.113549.1.1.13': 'SHA512withRSA', '1.2.840.10045.4.3.2': 'SHA256withECDSA',
+  '1.2.840.10045.4.3.3': 'SHA384withECDSA', '1.2.840.10045.4.3.4': 'SHA512withECDSA', '1.3.101.112': 'Ed25519', '1.3.101.113': 'Ed448',
+};
+
+/** @returns undefined when the text is no certificate. @param text PEM, or the base64 alone. */
+export function parseCertificate(text: string): X509Certificate | undefined {
+  const body = text.replace(/-----(?:BEGIN|END) CERTIFICATE-----/g, '').replace(/\s+/g, '');
+  if (body === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(body)) return undefined;
+  try {
+    return new X509Certificate(Buffer.from(body, 'base64'));
+  } catch {
+    // Whatever it is: the caller refuses it by name.
+    return undefined;
+  }
+}
+
+type Described = Omit<StoredCertificate, 'name' | 'status' | 'autoRegistrationEnabled' | 'proofOfPossessionValid'
+  | 'proofOfPossessionUnsignedVerificationCode' | 'proofOfPossessionVerificationCodeUsableUntil'>;
+
+/** What is read from the certificate itself. */
+export function describeCertificate(certificate: X509Certificate): Described {
+  const { version, algorithm } = readHead(certificate.raw);
+  return {
+    fingerprint: createHash('sha1').update(certificate.raw).digest('hex'), certInPemFormat: certificate.raw.toString('base64'),
+    subject: oneLine(certificate.subject), issuer: oneLine(certificate.issuer), serialNumber: BigInt(`0x${certificate.serialNumber}`).toString(),
+    algorithmName: ALGORITHMS[algorithm] ?? algorithm, version, notBefore: formatTime(Date.parse(certificate.validFrom)),
+    notAfter: formatTime(Date.parse(certificate.validTo)),
+  };
+}
+
+const oneLine = (name: string | undefined): string => (name ?? '').split('\n').reverse().join(', ');
+
+interface Element { readonly tag: number; readonly start: number; readonly end: number }
+
+/** One element of DER. Certificates that X509Certificate has taken are well-formed. */
+function elementAt(bytes: Buffer, offset: number): Element {
+  const first = bytes[offset + 1];
+  if (first < 0x80) return { tag: bytes[offset], start: offset + 2, end: offset + 2 + first };
+  const lengthBytes = first & 0x7f;
+  const start = offset + 2 + lengthBytes;
+  return { tag: bytes[offset], start, end: start + bytes.readUIntBE(offset + 2, lengthBytes) };
+}
+
+/** Version and signature algorithm: `Certificate ::= SEQUENCE { SEQUENCE { [0] version, serialNumber, signature …` (RFC 5280 section 4.1). */
+function readHead(der: Buffer): { version: number; algorithm: string } {
+  const body = elementAt(der, elementAt(der, 0).start);
+  let element = elementAt(der, body.start);
+  let version = 1;
+  if (element.tag === 0xa0) {
+    version = der[elementAt(der, element.start).start] + 1;
+    element = elementAt(der, element.end);
+  }
+  const identifier = elementAt(der, elementAt(der, element.end).start);
+  return { version, algorithm: objectIdentifier(der.subarray(identifier.start, identifier.end)) };
+}
+
+function objectIdentifier(bytes: Buffer): string {
+  const numbers: number[] = [];
+  let value = 0;
+  for (const byte of bytes) {
+    value = value * 128 + (byte & 0x7f);
+    if (byte & 0x80) continue;
+    numbers.push(value);
+    value = 0;
+  }
+  const top = Math.min(2, Math.floor(numbers[0] / 40));
+  return [top, numbers[0] - top * 40, ...numbers.slice(1)].join('.');
+}
+
+/** CN of the subject; undefined when there is none, or several. */
+export function commonNameOf(certificate: X509Certificate): string | undefined {
+  const names = certificate.subject?.split('\n').filter((line) => line.startsWith('CN=')) ?? [];
+  return names.length === 1 ? names[0].slice('CN='.length) : undefined;
+}
+
+export interface TrustAnchor { readonly tenant: number; readonly stored: StoredCertificate; readonly certificate: X509Certificate }
+
+/** Why a chain is not trusted, for the log and the client. */
+export class UntrustedCertificate extends Error {}
+
+export class TrustedCertificates {
+  /** fingerprint -> tenant -> certificate */
+  readonly #byFingerprint = new Map<string, Map<number, TrustAnchor>>();
+  /** Subject as node:crypto writes it -> fingerprints. */
+  readonly #bySubject = new Map<string, Set<string>>();
+
+  async open(documents: DocumentReader, tenants: Iterable<number>): Promise<void> {
+    for (const tenant of tenants) {
+      const rows = await documents.list('certificate', tenant, '', { limit: CERTIFICATES_OF_TENANT_MAX });
+      for (const { id, value } of rows) this.#set(tenant, id, value);
+    }
+  }
+
+  recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
+    for (const { collection, id, value } of changes) if (collection === 'certificate') this.#set(tenant, id, value);
+  }
+
+  /** The tenant is gone. */
+  forgetTenant(tenant: number): void {
+    for (const [fingerprint, anchors] of this.#byFingerprint) if (anchors.has(tenant)) this.#set(tenant, fingerprint, undefined);
+  }
+
+  /**
+   * @param chain the device's own certificate first, as it was sent; that the device has its key was checked by TLS.
+   * @param wantedTenant the only one that counts, when the client names it.
+   * @throws UntrustedCertificate with the reason.
+   */
+  anchorOf(chain: readonly X509Certificate[], now: number, wantedTenant?: number): TrustAnchor {
+    let current = chain[0];
+    let isDisabled = false;
+    for (let depth = 0; depth < CHAIN_MAX; depth += 1) {
+      requireValid(current, now);
+      const found = this.#anchorsFor(current).filter(({ tenant }) => wantedTenant === undefined || tenant === wantedTenant);
+      const enabled = found.filter(({ stored }) => stored.status === 'ENABLED');
+      if (enabled.length > 0) return chosen(enabled, now);
+      isDisabled ||= found.length > 0;
+      const issuer = chain.find((candidate) => candidate !== current && isIssuer(current, candidate));
+      if (issuer === undefined) break;
+      current = issuer;
+    }
+    throw new UntrustedCertificate(isDisabled ? 'the trusted certificate is disabled' : 'no trusted certificate has issued it');
+  }
+
+  /** The certificate itself, or those that issued it. */
+  #anchorsFor(certificate: X509Certificate): TrustAnchor[] {
+    const own = this.#byFingerprint.get(createHash('sha1').update(certificate.raw).digest('hex'));
+    const isSame = own !== undefined && [...own.values()][0].certificate.raw.equals(certificate.raw);
+    if (own !== undefined && isSame) return [...own.values()];
+    const issuers = [...this.#bySubject.get(certificate.issuer) ?? []].flatMap((fingerprint) => [...this.#byFingerprint.get(fingerprint)?.values() ?? []]);
+    return issuers.filter((anchor) => isIssuer(certificate, anchor.certificate));
+  }
+
+  #set(tenant: number, fingerprint: string, text: string | undefined): void {
+    const anchors = this.#byFingerprint.get(fingerprint) ?? new Map<number, TrustAnchor>();
+    const old = anchors.get(tenant);
+    anchors.delete(tenant);
+    if (text !== undefined) {
+      const stored = JSON.parse(text) as StoredCertificate;
+      const certificate = old?.certificate ?? new X509Certificate(Buffer.from(stored.certInPemFormat, 'base64'));
+      anchors.set(tenant, { tenant, stored, certificate });
+      const fingerprints = this.#bySubject.get(certificate.subject) ?? new Set();
+      this.#bySubject.set(certificate.subject, fingerprints.add(fingerprint));
+    }
+    if (anchors.size > 0) this.#byFingerprint.set(fingerprint, anchors);
+    else this.#forget(fingerprint, old);
+  }
+
+  #forget(fingerprint: string, old: TrustAnchor | undefined): void {
+    this.#byFingerprint.delete(fingerprint);
+    if (old === undefined) return;
+    const fingerprints = this.#bySubject.get(old.certificate.subject);
+    fingerprints?.delete(fingerprint);
+    if (fingerprints?.size === 0) this.#bySubject.delete(old.certificate.subject);
+  }
+}
+
+function requireValid(certificate: X509Certificate, now: number): void {
+  if (now < Date.parse(certificate.validFrom)) throw new UntrustedCertificate(`it is valid from ${certificate.validFrom} on`);
+  if (now > Date.parse(certificate.validTo)) throw new UntrustedCertificate(`it expired on ${certificate.validTo}`);
+}
+
+function isIssuer(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+/** Who has shown that the key is his wins over who has only uploaded the certificate. */
+function chosen(anchors: readonly TrustAnchor[], now: number): TrustAnchor {
+  const proven = anchors.filter(({ stored }) => stored.proofOfPossessionValid);
+  const candidates = proven.length > 0 ? proven : anchors;
+  const [first] = candidates;
+  if (candidates.some(({ tenant }) => tenant !== first.tenant)) {
+    throw new UntrustedCertificate('several tenants trust its issuer: the user name has to be the tenant, or one of them proves possession');
+  }
+  requireValid(first.certificate, now);
+  return first;
+}

@@ -1,0 +1,215 @@
+/** Registration of new devices, whatever protocol they speak: requests, acceptance and the hand-over of credentials (document 4 section 4). */
+import { randomBytes } from 'node:crypto';
+import { COMMAND } from '../model/command.ts';
+import type { CommandPort, DeviceCredentialsIssue, DocumentReader, RecordChange, UserPut } from '../model/command.ts';
+import {
+  DEVICE_ID_RULE, DEVICE_USER_PREFIX, deviceUserOf, isDeviceId, joinKey, requestKey, REQUESTS, REQUESTS_TENANT, SECURITY_TOKEN_LENGTH_MAX,
+  tenantKey, tenantPrefix, TOKEN_POLICIES,
+} from '../model/device-request.ts';
+import type { DeviceCredentials, StoredDeviceRequest, TokenPolicy } from '../model/device-request.ts';
+import { PlatformError } from '../model/errors.ts';
+import { hashPassword, passwordStrength } from '../model/password.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { DEVICES_GROUP } from './groups.ts';
+
+const TENANT_KEY = 't';
+/** Requests of one tenant that are listed. */
+const REQUESTS_MAX = 100_000;
+/** How often a change is tried when somebody else was faster. */
+const TRIES_MAX = 8;
+/** 144 bits, 24 characters. */
+const PASSWORD_BYTES = 18;
+/** Roles of a device user in a tenant that has deleted the group of devices. */
+const DEVICE_ROLES = ['ROLE_DEVICE', 'ROLE_INVENTORY_CREATE', 'ROLE_INVENTORY_READ', 'ROLE_IDENTITY_READ', 'ROLE_IDENTITY_ADMIN'];
+/** The policy of a tenant without the option. */
+const TOKEN_POLICY_DEFAULT: TokenPolicy = 'OPTIONAL';
+
+export interface RegistrationParts {
+  readonly commands: CommandPort;
+  readonly documents: DocumentReader;
+  readonly tenants: { byNumber(number: number): { readonly id: string; readonly status?: string } | undefined };
+  now(): number;
+}
+
+export type NewDeviceRequest = Pick<StoredDeviceRequest, 'id' | 'owner' | 'groupId' | 'type' | 'customProperties'>;
+
+export class DeviceRegistration {
+  readonly #parts: RegistrationParts;
+
+  constructor(parts: RegistrationParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws PlatformError 422 when any tenant has a request with this id already, or for what is no id. */
+  async create(tenant: number, wanted: NewDeviceRequest): Promise<StoredDeviceRequest> {
+    const { id } = wanted;
+    if (!isDeviceId(id)) throw new PlatformError('validation/invalid-field', { area: 'devicecontrol', name: 'id', value: id, limit: DEVICE_ID_RULE });
+    const request: StoredDeviceRequest = { ...wanted, tenant, status: 'WAITING_FOR_CONNECTION', createdAt: this.#parts.now() };
+    const duplicate = new PlatformError('devicecontrol/request-duplicate', { id });
+    if (await this.#read(id) !== undefined) throw duplicate;
+    try {
+      await this.#change([
+        { collection: REQUESTS, id: requestKey(id), expected: undefined, value: JSON.stringify(request) },
+        { collection: REQUESTS, id: tenantKey(tenant, id), expected: undefined, value: '1' },
+      ]);
+    } catch (error) {
+      throw isChangedMeanwhile(error) ? duplicate : error;
+    }
+    return request;
+  }
+
+  /** @throws PlatformError `devicecontrol/request-not-found`, also for one of another tenant. */
+  async get(tenant: number, id: string): Promise<StoredDeviceRequest> {
+    const text = isDeviceId(id) ? await this.#read(id) : undefined;
+    const request = text === undefined ? undefined : JSON.parse(text) as StoredDeviceRequest;
+    if (request?.tenant !== tenant) throw new PlatformError('devicecontrol/request-not-found', { id });
+    return request;
+  }
+
+  /** By id. */
+  async list(tenant: number): Promise<StoredDeviceRequest[]> {
+    const prefix = tenantPrefix(tenant);
+    const entries = await this.#parts.documents.list(REQUESTS, REQUESTS_TENANT, prefix, { limit: REQUESTS_MAX });
+    const keys = entries.map((entry) => requestKey(entry.id.slice(prefix.length)));
+    const texts = await this.#parts.documents.getMany(REQUESTS, REQUESTS_TENANT, keys);
+    return texts.filter((text) => text !== undefined).map((text) => JSON.parse(text) as StoredDeviceRequest);
+  }
+
+  /** @throws PlatformError 404; 422 unless the device has asked for credentials, and for another token than the device's. */
+  async accept(tenant: number, id: string, token: string | undefined): Promise<StoredDeviceRequest> {
+    const policy = await this.tokenPolicy(tenant);
+    for (let tries = 1; ; tries += 1) {
+      const request = await this.get(tenant, id);
+      if (request.status !== 'PENDING_ACCEPTANCE') throw new PlatformError('devicecontrol/not-pending', { id, status: request.status });
+      if (policy === 'REQUIRED' && request.securityToken === undefined) throw new PlatformError('devicecontrol/security-token-missing', { id });
+      if (policy !== 'IGNORED' && request.securityToken !== undefined && request.securityToken !== token) {
+        throw new PlatformError('devicecontrol/security-token', { id });
+      }
+      const accepted: StoredDeviceRequest = { ...request, status: 'ACCEPTED' };
+      if (await this.#replace(request, accepted, tries)) return accepted;
+    }
+  }
+
+  /** @throws PlatformError 404. */
+  async delete(tenant: number, id: string): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const request = await this.get(tenant, id);
+      if (await this.#replace(request, undefined, tries)) return;
+    }
+  }
+
+  /**
+   * One request of a device for its credentials: notes that it is there, or ends the accepted request and makes its user.
+   * @returns undefined while it is not accepted, and for an id that nobody has announced.
+   * @throws PlatformError 422 without a security token where the tenant wants one.
+   */
+  async poll(id: string, token: string | undefined): Promise<DeviceCredentials | undefined> {
+    if (token !== undefined && token.length > SECURITY_TOKEN_LENGTH_MAX) {
+      const limit = `at most ${SECURITY_TOKEN_LENGTH_MAX} characters`;
+      throw new PlatformError('validation/invalid-field', { area: 'devicecontrol', name: 'securityToken', value: token, limit });
+    }
+    for (let tries = 1; ; tries += 1) {
+      const text = isDeviceId(id) ? await this.#read(id) : undefined;
+      if (text === undefined) return undefined;
+      const request = JSON.parse(text) as StoredDeviceRequest;
+      const tenant = this.#parts.tenants.byNumber(request.tenant);
+      if (tenant === undefined || tenant.status === 'SUSPENDED') return undefined;
+      const policy = await this.tokenPolicy(request.tenant);
+      if (policy === 'REQUIRED' && token === undefined) throw new PlatformError('devicecontrol/security-token-missing', { id });
+      if (request.status === 'ACCEPTED') {
+        // Who accepted has compared the token: only the device that shows it gets the credentials.
+        if (policy !== 'IGNORED' && request.securityToken !== undefined && request.securityToken !== token) return undefined;
+        const credentials = await this.#issue(request, text, tenant.id, tries);
+        if (credentials !== undefined) return credentials;
+      } else {
+        // A device that starts again may show another token: the last one counts.
+        const securityToken = token ?? request.securityToken;
+        const isNoted = request.status === 'PENDING_ACCEPTANCE' && securityToken === request.securityToken;
+        const noted: StoredDeviceRequest = { ...request, status: 'PENDING_ACCEPTANCE', ...(securityToken === undefined ? {} : { securityToken }) };
+        if (isNoted || await this.#replace(request, noted, tries)) return undefined;
+      }
+    }
+  }
+
+  /** The tenant's option `device-registration/security-token.policy`. */
+  async tokenPolicy(tenant: number): Promise<TokenPolicy> {
+    const text = await this.#parts.documents.get('option', tenant, 'device-registration\nsecurity-token.policy');
+    const value = text === undefined ? undefined : (JSON.parse(text) as { value?: unknown }).value;
+    return TOKEN_POLICIES.find((policy) => policy === value) ?? TOKEN_POLICY_DEFAULT;
+  }
+
+  /** Body of the command that makes or renews a device user. @param password undefined for a device that shows a certificate instead. */
+  async userOf(tenant: number, id: string, options: { readonly password?: string | undefined; readonly by: string }): Promise<UserPut> {
+    const hasGroup = await this.#parts.documents.get('group', tenant, String(DEVICES_GROUP)) !== undefined;
+    const { password, by } = options;
+    return {
+      userName: deviceUserOf(id), enabled: true, endsTokens: true, by, ...(hasGroup ? { addGroups: [DEVICES_GROUP] } : { addRoles: DEVICE_ROLES }),
+      ...(password === undefined ? {} : { password: await hashPassword(password), passwordStrength: passwordStrength(password) }),
+    };
+  }
+
+  /** The group that the first object of a device user joins; undefined for most. */
+  async groupToJoin(tenant: number, userName: string): Promise<string | undefined> {
+    if (!userName.startsWith(DEVICE_USER_PREFIX)) return undefined;
+    const text = await this.#parts.documents.get(REQUESTS, REQUESTS_TENANT, joinKey(tenant, userName));
+    return text === undefined ? undefined : (JSON.parse(text) as { groupId: string }).groupId;
+  }
+
+  /** The first object has joined. */
+  async joined(tenant: number, userName: string): Promise<void> {
+    const id = joinKey(tenant, userName);
+    const expected = await this.#parts.documents.get(REQUESTS, REQUESTS_TENANT, id);
+    if (expected === undefined) return;
+    try {
+      await this.#change([{ collection: REQUESTS, id, expected, value: undefined }]);
+    } catch (error) {
+      if (!isChangedMeanwhile(error)) throw error;
+    }
+  }
+
+  async #issue(request: StoredDeviceRequest, expected: string, tenantId: string, tries: number): Promise<DeviceCredentials | undefined> {
+    const { id, tenant, owner, groupId } = request;
+    const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+    const user = await this.userOf(tenant, id, { password, by: owner });
+    const body: DeviceCredentialsIssue = { id, expected, tenant, user, ...(groupId === undefined ? {} : { groupId }) };
+    try {
+      await this.#command(COMMAND.DEVICE_CREDENTIALS_ISSUE, body);
+    } catch (error) {
+      if (isChangedMeanwhile(error) && tries < TRIES_MAX) return undefined;
+      throw error;
+    }
+    return { id, tenantId, userName: user.userName, password };
+  }
+
+  async #read(id: string): Promise<string | undefined> {
+    return this.#parts.documents.get(REQUESTS, REQUESTS_TENANT, requestKey(id));
+  }
+
+  /** @returns false when somebody else was faster: read again. */
+  async #replace(request: StoredDeviceRequest, next: StoredDeviceRequest | undefined, tries: number): Promise<boolean> {
+    const { id, tenant } = request;
+    const changes: RecordChange[] = [{
+      collection: REQUESTS, id: requestKey(id), expected: JSON.stringify(request), value: next === undefined ? undefined : JSON.stringify(next),
+    }];
+    if (next === undefined) changes.push({ collection: REQUESTS, id: tenantKey(tenant, id), expected: '1', value: undefined });
+    try {
+      await this.#change(changes);
+      return true;
+    } catch (error) {
+      if (isChangedMeanwhile(error) && tries < TRIES_MAX) return false;
+      throw error;
+    }
+  }
+
+  async #change(changes: readonly RecordChange[]): Promise<void> {
+    await this.#command(COMMAND.RECORDS_CHANGE, { changes });
+  }
+
+  async #command(kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.DEVICE_CREDENTIALS_ISSUE, body: object): Promise<void> {
+    await this.#parts.commands.request({
+      kind, tenant: REQUESTS_TENANT, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#parts.now(), body,
+    });
+  }
+}
+
+const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';

@@ -1,0 +1,91 @@
+/**
+ * Login attempts in the audit log (document 4 section 5.7): each slow check of a password is one. Bounded, since anybody may try: what is beyond
+ * is counted, not written. Successful ones are written for people only, and now and then: a session with Basic is checked again and again.
+ */
+import { COMMAND } from '../model/command.ts';
+import type { AuditEntry, CommandPort, RecordsChange } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { Refusals } from '../model/refusals.ts';
+
+/** Failed attempts of one user that are written in a minute, and of all users together. */
+export const FAILURES_OF_USER_MAX = 10;
+export const FAILURES_MAX = 300;
+const MINUTE_MS = 60_000;
+/** Between two successful ones of a user. */
+export const SUCCESS_PAUSE_MS = 3_600_000;
+/** Users that are remembered for it; the one that logged in longest ago is forgotten first. */
+const USERS_MAX = 20_000;
+/** Characters of a name that is repeated. */
+const NAME_LENGTH_MAX = 200;
+const DEVICE_USER_PREFIX = 'device_';
+/** Name of the limit in counters. */
+export const LOGIN_AUDIT_LIMIT = 'audit/login-attempts';
+/** Key of the tenant's own actor. */
+const TENANT_KEY = 't';
+
+export interface LoginAuditOptions {
+  readonly commands: CommandPort;
+  readonly refusals: Refusals;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+export class LoginAudit {
+  readonly #options: LoginAuditOptions;
+  /** Of the current minute. */
+  readonly #failures = new Map<string, number>();
+  #failuresCount = 0;
+  #minute = 0;
+  /** When the last one was written. */
+  readonly #successes = new Map<string, number>();
+
+  constructor(options: LoginAuditOptions) {
+    this.#options = options;
+  }
+
+  /** A password was checked. Returns at once; the record is written behind. */
+  attempted(tenant: number, userName: string, isRight: boolean): void {
+    const name = userName.slice(0, NAME_LENGTH_MAX);
+    if (!(isRight ? this.#takesSuccess(`${tenant}/${name}`, name) : this.#takesFailure(`${tenant}/${name}`))) return;
+    this.#write(tenant, {
+      type: 'UserAuthentication', user: name, source: name, activity: isRight ? 'Login' : 'Login failed', severity: isRight ? 'INFORMATION' : 'MINOR',
+      text: isRight ? `User '${name}' logged in` : `Login of user '${name}' failed`,
+    });
+  }
+
+  #takesFailure(user: string): boolean {
+    const minute = Math.floor(this.#options.now() / MINUTE_MS);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#failures.clear();
+      this.#failuresCount = 0;
+    }
+    const count = this.#failures.get(user) ?? 0;
+    if (count >= FAILURES_OF_USER_MAX || this.#failuresCount >= FAILURES_MAX) {
+      this.#options.refusals.count(LOGIN_AUDIT_LIMIT);
+      return false;
+    }
+    this.#failures.set(user, count + 1);
+    this.#failuresCount += 1;
+    return true;
+  }
+
+  #takesSuccess(user: string, name: string): boolean {
+    if (name.startsWith(DEVICE_USER_PREFIX)) return false;
+    const now = this.#options.now();
+    const last = this.#successes.get(user);
+    if (last !== undefined && now - last < SUCCESS_PAUSE_MS) return false;
+    this.#successes.delete(user);
+    if (this.#successes.size >= USERS_MAX) this.#successes.delete(this.#successes.keys().next().value as string);
+    this.#successes.set(user, now);
+    return true;
+  }
+
+  #write(tenant: number, entry: AuditEntry): void {
+    const { commands, log, now } = this.#options;
+    const body: RecordsChange = { changes: [], audits: [entry] };
+    commands.request({ kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body })
+      .catch((error: Error) => log.warn({ err: error, user: entry.user, activity: entry.activity }, 'a login attempt could not be written into the audit log'));
+  }
+}

@@ -1,0 +1,59 @@
+/** What changed rights and ended tokens mean for those who are connected: remembered credentials are looked at again, live sessions end. */
+import type { DocumentReader, RecordChange } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import type { CachingAuthenticator } from './authenticator.ts';
+import { isGroupKey } from './groups.ts';
+import type { StoredGroup } from './groups.ts';
+
+/** Members of a changed group whose live sessions are ended. */
+const MEMBERS_MAX = 100_000;
+
+export interface RightsWatchOptions {
+  readonly authenticator: CachingAuthenticator;
+  readonly documents: DocumentReader;
+  readonly log: Log;
+  /** Ends MQTT connections and Bayeux sessions of a user. */
+  readonly endUser: (tenant: number, userName: string) => void;
+  /** Ends Bayeux sessions that were opened with a token: of one user, or of all of the tenant. */
+  readonly endTokenSessions: (tenant: number, userName: string | undefined) => void;
+}
+
+export class RightsWatch {
+  readonly #options: RightsWatchOptions;
+
+  constructor(options: RightsWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Called on every node, after the commit and before the answer. */
+  recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
+    const { authenticator, endUser, endTokenSessions } = this.#options;
+    authenticator.recordsChanged(tenant, changes);
+    for (const change of changes) {
+      const end = change.id.indexOf('\n');
+      if (change.collection === 'inventoryAssignment') endUser(tenant, change.id.slice(0, end));
+      // Users of microservices; those of people are changed by commands of their own.
+      else if (change.collection === 'user' && change.expected !== undefined && change.value !== change.expected) endUser(tenant, change.id);
+      else if (change.collection === 'tokenRevocation' && change.value !== undefined) {
+        endTokenSessions(tenant, end < 0 ? undefined : change.id.slice(0, end));
+      } else if (change.collection === 'group' && isGroupKey(change.id) && losesRoles(change)) {
+        this.#endMembers(tenant, change.id).catch((error: Error) => {
+          this.#options.log.error({ err: error, tenant, group: change.id }, 'live sessions of the members of a group with fewer roles could not be ended');
+        });
+      }
+    }
+  }
+
+  /** Who only gains something may stay connected. */
+  async #endMembers(tenant: number, group: string): Promise<void> {
+    const prefix = `${group}\n`;
+    const rows = await this.#options.documents.list('groupMember', tenant, prefix, { limit: MEMBERS_MAX });
+    for (const { id } of rows) this.#options.endUser(tenant, id.slice(prefix.length));
+  }
+}
+
+function losesRoles({ expected, value }: RecordChange): boolean {
+  if (expected === undefined) return false;
+  const roles = value === undefined ? [] : (JSON.parse(value) as StoredGroup).roles;
+  return (JSON.parse(expected) as StoredGroup).roles.some((role) => !roles.includes(role));
+}

@@ -1,0 +1,172 @@
+/**
+ * Deletes everything that a tenant had: documents by commands to the actors that own them, rows of the history, and, through the sweep of
+ * unreferenced content, binaries. Driven by a record that is written together with the end of the tenant: a crash is finished by the next start.
+ * Commands that were under way when the tenant ended may still write, so that nothing is taken for gone before it stayed gone for a while.
+ */
+import type { Collection, CommandPort, DocumentReader, DocumentsRemove, RecordChange, RecordsChange } from '../model/command.ts';
+import { COMMAND } from '../model/command.ts';
+import { actorOfDocument } from '../model/document-routing.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { Log } from '../model/log.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+
+/** Records of the whole server in the collection `job`. */
+const SERVER_WIDE = 0;
+export const DELETION_PREFIX = 'tenant-deletion/';
+export const deletionKey = (number: number): string => `${DELETION_PREFIX}${number}`;
+
+/** Also written before a tenant is made: what a crash leaves of one that was never ready is removed likewise. */
+export interface TenantDeletionJob {
+  readonly number: number;
+  /** ms since 1970; not begun before. */
+  readonly notBefore: number;
+  /** When nothing was found any more for the first time. */
+  readonly emptySince?: number;
+}
+
+/** Documents of one collection that are removed in one step. */
+const STEP_DOCUMENTS = 500;
+const JOBS_MAX = 1_000;
+/** For so long nothing may have come back. */
+const QUIET_MS = 60_000;
+const STEP_PAUSE_MS = 10;
+const IDLE_PAUSE_MS = 5_000;
+
+export interface TenantDeletionOptions {
+  readonly documents: DocumentReader;
+  readonly commands: CommandPort;
+  /** All collections that a tenant can have. */
+  readonly collections: readonly Exclude<Collection, 'pending' | 'meta'>[];
+  readonly rows: {
+    /** Whether the history has rows of the tenant, after all that was acknowledged before the call. */
+    has(tenant: number): Promise<boolean>;
+    remove(tenant: number): Promise<void>;
+  };
+  /** Whether this process does it: the owner of the whole server's records. */
+  readonly isMine: () => boolean;
+  readonly log: Log;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly quietMs?: number;
+}
+
+export class TenantDeletion {
+  removedDocumentsCount = 0;
+  readonly #options: TenantDeletionOptions;
+  #isStopped = false;
+  #running: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: TenantDeletionOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Something is to be done: it need not wait for the next look. */
+  wake(): void {
+    this.#wake?.();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#wake?.();
+    await this.#running;
+  }
+
+  /** One bounded step of each deletion. @returns whether there is more to do at once. */
+  async step(): Promise<boolean> {
+    const { documents, isMine, now } = this.#options;
+    if (!isMine()) return false;
+    const jobs = await documents.list('job', SERVER_WIDE, DELETION_PREFIX, { limit: JOBS_MAX });
+    let isMore = false;
+    for (const { id, value } of jobs) {
+      const job = JSON.parse(value) as TenantDeletionJob;
+      if (job.notBefore <= now() && await this.#advance(id, value, job)) isMore = true;
+    }
+    return isMore;
+  }
+
+  async #advance(id: string, text: string, job: TenantDeletionJob): Promise<boolean> {
+    const { rows, now, quietMs = QUIET_MS } = this.#options;
+    if (await this.#removeDocuments(job.number)) {
+      if (job.emptySince !== undefined) await this.#store(id, text, { number: job.number, notBefore: job.notBefore });
+      return true;
+    }
+    if (await rows.has(job.number)) {
+      await rows.remove(job.number);
+      if (job.emptySince !== undefined) await this.#store(id, text, { number: job.number, notBefore: job.notBefore });
+      return true;
+    }
+    if (job.emptySince === undefined) await this.#store(id, text, { ...job, emptySince: now() });
+    else if (now() - job.emptySince >= quietMs) {
+      await this.#store(id, text, undefined);
+      this.#options.log.info({ tenantNumber: job.number }, 'everything of a deleted tenant is gone');
+    }
+    return false;
+  }
+
+  /** @returns whether there were any. */
+  async #removeDocuments(tenant: number): Promise<boolean> {
+    const { documents, collections } = this.#options;
+    for (const collection of collections) {
+      const page = await documents.list(collection, tenant, '', { limit: STEP_DOCUMENTS });
+      if (page.length === 0) continue;
+      const byActor = new Map<string | number, string[]>();
+      for (const { id } of page) {
+        const actor = actorOfDocument(collection, id);
+        if (actor === undefined) throw new Error(`${collection} ${id} belongs to no actor`);
+        const ids = byActor.get(actor);
+        if (ids === undefined) byActor.set(actor, [id]);
+        else ids.push(id);
+      }
+      await Promise.all(Array.from(byActor, ([key, ids]) => {
+        const body: DocumentsRemove = { collection, ids };
+        return this.#request(COMMAND.DOCUMENTS_REMOVE, tenant, key, body);
+      }));
+      this.removedDocumentsCount += page.length;
+      return true;
+    }
+    return false;
+  }
+
+  async #store(id: string, expected: string, job: TenantDeletionJob | undefined): Promise<void> {
+    const change: RecordChange = { collection: 'job', id, expected, value: job === undefined ? undefined : JSON.stringify(job) };
+    const body: RecordsChange = { changes: [change] };
+    try {
+      await this.#request(COMMAND.RECORDS_CHANGE, SERVER_WIDE, 't', body);
+    } catch (error) {
+      // The tenant was made ready meanwhile, or another node had the same step: the next look sees.
+      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+    }
+  }
+
+  #request(kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.DOCUMENTS_REMOVE, tenant: number, key: string | number, body: object): Promise<unknown> {
+    const { commands, now } = this.#options;
+    return commands.request({ kind, tenant, key, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      let isMore = false;
+      try {
+        isMore = await this.step();
+      } catch (error) {
+        this.#options.log.warn({ error: (error as Error).message, retryMs: IDLE_PAUSE_MS }, 'a tenant could not be deleted yet');
+      }
+      await this.#pause(isMore ? STEP_PAUSE_MS : IDLE_PAUSE_MS);
+    }
+  }
+
+  #pause(durationMs: number): Promise<void> {
+    if (this.#isStopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, durationMs);
+      if (durationMs === IDLE_PAUSE_MS) timer.unref();
+      this.#wake = () => { clearTimeout(timer); resolve(); };
+    });
+  }
+}

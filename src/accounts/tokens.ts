@@ -1,0 +1,147 @@
+/**
+ * Login tokens (document 4 section 3.7): JSON web tokens that carry who, until when, and which generation of the user's credentials. A token
+ * ends with its time, a logout, a logout of the whole tenant, a new password, and when its user is disabled or deleted.
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { SignJWT, errors, jwtVerify } from 'jose';
+import type { StoredUser } from '../actors/user.ts';
+import { COMMAND } from '../model/command.ts';
+import type { CommandPort, DocumentReader, RecordChange, RecordsChange, UserPut } from '../model/command.ts';
+import type { Principal } from '../model/principal.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { Refusals } from '../model/refusals.ts';
+import { principalOf } from './effective-rights.ts';
+import type { SigningKey } from './signing-key.ts';
+
+/** 2 weeks: cookies and access tokens. Options may shorten it down to the minimum. */
+export const TOKEN_SECONDS = 1_209_600;
+export const TOKEN_SECONDS_MIN = 300;
+/** Of a device. */
+export const DEVICE_TOKEN_SECONDS = 3_600;
+/** Longer ones are not looked at. */
+export const TOKEN_LENGTH_MAX = 4_096;
+/** Logouts of one user that are remembered until their tokens end; one more ends all tokens of the user. */
+export const REVOCATIONS_OF_USER_MAX = 100;
+/** A tenant's record in `tokenRevocation`; those of users have a line feed. */
+const ALL_USERS = '*';
+const ALGORITHM = 'HS256';
+
+export interface IssuedToken { readonly token: string; readonly xsrfToken: string; readonly expiresAt: number }
+
+interface Claims { sub: string; ten: string; jti: string; exp: number; xsrfToken: string; gen: number; tgen: number }
+
+export interface TokensOptions {
+  readonly documents: DocumentReader;
+  readonly commands: CommandPort;
+  readonly tenants: { byId(id: string): { readonly id: string; readonly number: number; readonly status?: string } | undefined };
+  readonly key: SigningKey;
+  readonly refusals: Refusals;
+  readonly now: () => number;
+}
+
+const revocationKey = (userName: string, id: string): string => `${userName}\n${id}`;
+const random = (): string => randomBytes(16).toString('base64url');
+
+export class Tokens {
+  readonly #options: TokensOptions;
+
+  constructor(options: TokensOptions) {
+    this.#options = options;
+  }
+
+  /** @param audience the domain that was called. */
+  async issue(tenant: { readonly id: string; readonly number: number }, userName: string, lifetimeSeconds: number,
+    audience: string): Promise<IssuedToken | undefined> {
+    const user = await this.#user(tenant.number, userName);
+    if (user === undefined || !user.enabled) return undefined;
+    const issuedAt = Math.floor(this.#options.now() / 1_000);
+    const expiresAt = issuedAt + lifetimeSeconds;
+    const xsrfToken = random();
+    const claims = { ten: tenant.id, xsrfToken, tfa: false, gen: user.tokenGeneration ?? 0, tgen: await this.#tenantGeneration(tenant.number) };
+    const token = await new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' }).setSubject(userName).setIssuer(audience)
+      .setAudience(audience).setIssuedAt(issuedAt).setNotBefore(issuedAt).setExpirationTime(expiresAt).setJti(random())
+      .sign(await this.#options.key.read());
+    return { token, xsrfToken, expiresAt: expiresAt * 1_000 };
+  }
+
+  /** @returns undefined when it is no token of ours, or has ended. */
+  async authenticate(token: string): Promise<Principal | undefined> {
+    if (token.length > TOKEN_LENGTH_MAX || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return undefined;
+    const claims = await this.#verified(token);
+    const tenant = claims === undefined ? undefined : this.#options.tenants.byId(claims.ten);
+    if (claims === undefined || tenant === undefined || tenant.status === 'SUSPENDED') return undefined;
+    const user = await this.#user(tenant.number, claims.sub);
+    if (user === undefined || !user.enabled || (user.tokenGeneration ?? 0) !== claims.gen) return undefined;
+    if (await this.#tenantGeneration(tenant.number) !== claims.tgen) return undefined;
+    const { documents, refusals } = this.#options;
+    if (await documents.get('tokenRevocation', tenant.number, revocationKey(claims.sub, claims.jti)) !== undefined) return undefined;
+    const principal = await principalOf(documents, tenant, user, refusals);
+    return { ...principal, session: { id: claims.jti, expiresAt: claims.exp * 1_000, xsrfToken: claims.xsrfToken } };
+  }
+
+  /** Ends the token of the principal. */
+  async revoke({ tenantNumber, userName, session }: Principal): Promise<void> {
+    if (session === undefined) return;
+    const rows = await this.#options.documents.list('tokenRevocation', tenantNumber, `${userName}\n`, { limit: 2 * REVOCATIONS_OF_USER_MAX });
+    const now = this.#options.now();
+    const ended = rows.filter(({ value }) => (JSON.parse(value) as { expiresAt: number }).expiresAt <= now);
+    if (rows.length - ended.length >= REVOCATIONS_OF_USER_MAX) {
+      this.#options.refusals.count('accounts/logouts-of-user');
+      const body: UserPut = { userName, endsTokens: true, mustExist: true };
+      await this.#request(COMMAND.USER_PUT, tenantNumber, body);
+      return;
+    }
+    const id = revocationKey(userName, session.id);
+    if (rows.some((row) => row.id === id)) return;
+    await this.#change(tenantNumber, [
+      ...ended.map((row) => ({ collection: 'tokenRevocation' as const, id: row.id, expected: row.value, value: undefined })),
+      { collection: 'tokenRevocation', id, expected: undefined, value: JSON.stringify({ expiresAt: session.expiresAt }) },
+    ]);
+  }
+
+  /** Ends all tokens of a tenant. @throws PlatformError `general/changed-meanwhile` when somebody else does so now. */
+  async revokeAll(tenantNumber: number): Promise<void> {
+    const expected = await this.#options.documents.get('tokenRevocation', tenantNumber, ALL_USERS);
+    const value = JSON.stringify({ generation: generationOf(expected) + 1 });
+    await this.#change(tenantNumber, [{ collection: 'tokenRevocation', id: ALL_USERS, expected, value }]);
+  }
+
+  async #verified(token: string): Promise<Claims | undefined> {
+    try {
+      const { payload } = await jwtVerify(token, await this.#options.key.read(), {
+        algorithms: [ALGORITHM], currentDate: new Date(this.#options.now()), requiredClaims: ['sub', 'ten', 'jti', 'exp', 'gen', 'tgen', 'xsrfToken'],
+      });
+      return payload as unknown as Claims;
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return undefined;
+      throw error;
+    }
+  }
+
+  async #user(tenant: number, userName: string): Promise<StoredUser | undefined> {
+    const text = await this.#options.documents.get('user', tenant, userName);
+    return text === undefined ? undefined : JSON.parse(text) as StoredUser;
+  }
+
+  async #tenantGeneration(tenant: number): Promise<number> {
+    return generationOf(await this.#options.documents.get('tokenRevocation', tenant, ALL_USERS));
+  }
+
+  async #change(tenant: number, changes: readonly RecordChange[]): Promise<void> {
+    const body: RecordsChange = { changes };
+    await this.#request(COMMAND.RECORDS_CHANGE, tenant, body);
+  }
+
+  async #request(kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.USER_PUT, tenant: number, body: object): Promise<void> {
+    const { commands, now } = this.#options;
+    await commands.request({ kind, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
+  }
+}
+
+const generationOf = (text: string | undefined): number => (text === undefined ? 0 : (JSON.parse(text) as { generation: number }).generation);
+
+/** Compares secrets in a time that does not tell how much of them is right. */
+export function isSameSecret(left: string, right: string): boolean {
+  const [one, other] = [Buffer.from(left), Buffer.from(right)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,33 @@
+/** What a managed object's actor keeps about its availability (document 4 section 2.10). */
+import { fitAvailability, requiredInterval } from '../model/availability.ts';
+import type { AvailabilityState } from '../model/availability.ts';
+import type { Members } from '../model/json-document.ts';
+import type { ActorContext } from './context.ts';
+
+export function availabilityOf(context: ActorContext, id: string): AvailabilityState | undefined {
+  const text = context.get('availability', id);
+  return text === undefined ? undefined : JSON.parse(text) as AvailabilityState;
+}
+
+export function putAvailability(context: ActorContext, id: string, state: AvailabilityState): void {
+  const text = JSON.stringify(state);
+  if (context.get('availability', id) !== text) context.put('availability', id, text);
+}
+
+/** The object is being written: its required interval may have come, changed or gone. Sets the server's fragments in `members`. */
+export function followRequiredInterval(context: ActorContext, id: string, members: Members): void {
+  const interval = requiredInterval(members);
+  const stored = availabilityOf(context, id);
+  if (interval === undefined && stored === undefined) return;
+  const { interval: _, ...others } = stored ?? { lastMessage: context.command.receivedAt, isSilent: false };
+  const isMonitored = interval !== undefined && interval > 0;
+  const state: AvailabilityState = { ...(interval === undefined ? {} : { interval }), ...others, isSilent: isMonitored && others.isSilent };
+  putAvailability(context, id, state);
+  fitAvailability(members, state);
+}
+
+/** The alarms of the object have changed. */
+export function followAlarms(context: ActorContext, id: string, members: Members): void {
+  const state = availabilityOf(context, id);
+  if (state !== undefined) fitAvailability(members, state);
+}

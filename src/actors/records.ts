@@ -1,0 +1,23 @@
+/** Records of a tenant: options, applications, groups and the like. Compare and set, so that a caller may read, decide and write. */
+import type { DocumentsRemove, RecordsChange } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { ActorContext } from './context.ts';
+
+export function changeRecords(context: ActorContext, body: RecordsChange): undefined {
+  for (const { collection, id, expected } of body.changes) {
+    // `undefined` is left out of JSON: an absent member expects that there is no such record.
+    if (context.get(collection, id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection, id });
+  }
+  for (const { collection, id, value } of body.changes) {
+    if (value === undefined) context.remove(collection, id);
+    else context.put(collection, id, value);
+  }
+  for (const audit of body.audits ?? []) context.audit(audit);
+  return undefined;
+}
+
+/** Of a tenant that is being deleted: without rows and notifications, nobody is left who would see them. */
+export function removeDocuments(context: ActorContext, body: DocumentsRemove): undefined {
+  for (const id of body.ids) context.remove(body.collection, id);
+  return undefined;
+}

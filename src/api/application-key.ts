@@ -1,0 +1,13 @@
+/** Requests of applications name them by a header (document 4 section 0.2); audit records keep it. */
+import type { ApiRequest } from './api-request.ts';
+
+/** Both spellings; routes that read it list them in `headers`. */
+export const APPLICATION_HEADERS: readonly string[] = ['x-platform-application-key', 'x-cumulocity-application-key'];
+/** Longer keys are no keys. */
+const KEY_LENGTH_MAX = 256;
+
+/** @returns `{application}` for a request of an application, nothing for one of a device. */
+export function applicationOf(request: ApiRequest): { readonly application?: string } {
+  const key = APPLICATION_HEADERS.map((name) => request.headers[name] ?? '').find((value) => value !== '');
+  return key === undefined || key.length > KEY_LENGTH_MAX ? {} : { application: key };
+}

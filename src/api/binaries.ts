@@ -1,0 +1,196 @@
+/** Files in the inventory: managed objects with content (document 4 section 2.6). */
+import type { ManagedObjectDelete } from '../actors/managed-object.ts';
+import { COMMAND } from '../model/command.ts';
+import type { BinaryRecord, ManagedObjectUpdate } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { joinMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import type { ApiRequest } from './api-request.ts';
+import { attachmentHeader, byteRangeOf, isMediaType } from './byte-range.ts';
+import { entityText, quote, segment } from './entity-text.ts';
+import { fileBytesMax } from './file-limit.ts';
+import { HistoryFilter, queryDocuments, totalOf } from './history-filter.ts';
+import { CHILD_FILTERS, addTextSearch, parentsOfChild } from './inventory-query.ts';
+import { linkCollections } from './managed-object-text.ts';
+import { createManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
+import { readMultipart, storeContent } from './multipart.ts';
+import type { UploadLimits } from './multipart.ts';
+import { requireOwner } from './owner.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { text } from './query-parameters.ts';
+import { NO_CONTENT, created, found } from './reply.ts';
+import { ANSWERED } from './route.ts';
+import type { Answer, Route } from './route.ts';
+
+const READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ', 'ROLE_BINARY_READ'];
+/** A device fetches firmware, software and configuration with its own credentials (document 4 section 2.6). */
+const READ_CONTENT = [...READ, 'ROLE_DEVICE'];
+const ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN', 'ROLE_BINARY_ADMIN'];
+const CREATE = [...ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE', 'ROLE_BINARY_CREATE'];
+const OCTETS = 'application/octet-stream';
+/** Members that come from the content. */
+const OF_CONTENT = ['c8y_IsBinary', 'length', 'contentType'];
+
+const binaryUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/inventory/binaries/${segment(id)}`;
+
+async function binaryText(request: ApiRequest, id: string, doc: string): Promise<string> {
+  return entityText(binaryUrl(request, id), id, splitMembers(doc), await linkCollections(request, id));
+}
+
+async function uploadLimits(request: ApiRequest): Promise<UploadLimits> {
+  const { blobs, refusals } = request.platform;
+  return { blobs, refusals, limitBytes: await fileBytesMax(request) };
+}
+
+/** Members of the object: what was sent in `object`, name and type of the part where it says nothing. */
+function documentOf(sent: Members, file: { readonly fileName: string; readonly mediaType: string; readonly bytes: number }): Members {
+  const members: Members = new Map(sent);
+  for (const name of OF_CONTENT) members.delete(name);
+  if (!members.has('name') && file.fileName !== '') members.set('name', quote(file.fileName));
+  if (!members.has('type') && file.mediaType !== '') members.set('type', quote(file.mediaType));
+  for (const name of ['name', 'type', 'owner']) {
+    const value = members.get(name);
+    if (value !== undefined && value !== 'null' && !value.startsWith('"')) {
+      throw new PlatformError('validation/invalid-field', { area: 'inventory', name, value, limit: 'a text' });
+    }
+  }
+  members.set('contentType', quote(contentTypeOf(stringMember(members, 'type'), file.mediaType)));
+  members.set('length', String(file.bytes));
+  members.set('c8y_IsBinary', '{}');
+  return members;
+}
+
+/** The field `type` of the object is the content type, unless it is something else. */
+function contentTypeOf(type: string | undefined, mediaType: string): string {
+  return [type ?? '', mediaType].find(isMediaType) ?? OCTETS;
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const contentType = request.headers['content-type'];
+  if (!/^multipart\/form-data/i.test(contentType)) throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
+  const body = request.bodyStream;
+  if (body === undefined) throw new Error('the route streams its body');
+  const upload = await readMultipart(body, contentType, await uploadLimits(request), {
+    fieldBytesMax: request.platform.config.jsonBodyMaxBytes, isFile: (name) => name === 'file',
+  });
+  if (upload.file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
+  const { key, bytes } = upload.file;
+  const members = documentOf(parseMembers(upload.fields.get('object') ?? '{}'), upload.file);
+  const binary: BinaryRecord = { key, bytes, contentType: stringMember(members, 'contentType') ?? OCTETS };
+  const { id, doc } = await createManagedObject(request, { members, binary, adminRoles: ADMIN });
+  return created('managedObject', request.wantsBody ? await binaryText(request, id, doc) : '', binaryUrl(request, id));
+}
+
+/** @throws PlatformError 404 for objects that do not exist or have no content. */
+async function loadBinary(request: ApiRequest): Promise<{ id: string; doc: string; binary: BinaryRecord }> {
+  const { id } = request.params;
+  const doc = await loadManagedObject(request, id);
+  const binary = await request.platform.documents.get('binary', request.tenant, id);
+  if (binary === undefined) throw new PlatformError('inventory/no-binary', { id });
+  return { id, doc, binary: JSON.parse(binary) as BinaryRecord };
+}
+
+async function get(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
+  const { id, doc, binary } = await loadBinary(request);
+  await requireReadable(request, doc);
+  const name = stringMember(splitMembers(doc), 'name') ?? id;
+  const headers = ['Content-Type', binary.contentType, 'X-Content-Type-Options', 'nosniff', 'Content-Disposition', attachmentHeader(name),
+    'Accept-Ranges', 'bytes'];
+  const range = byteRangeOf(request.headers['range'], binary.bytes);
+  if (range === 'unsatisfiable') {
+    const { error, message } = new PlatformError('general/range-not-satisfiable', { length: binary.bytes, range: request.headers['range'] });
+    const headersOfError = ['Content-Range', `bytes */${binary.bytes}`];
+    return { status: 416, mediaType: 'error', text: JSON.stringify({ error, message, info: `${request.baseUrl}/openapi` }), headers: headersOfError };
+  }
+  const pieces = await request.platform.blobs.read(binary.key, range);
+  if (pieces === undefined) throw new Error(`the content ${binary.key} of the managed object ${id} is missing`);
+  if (range === undefined) await request.sendContent(200, headers, binary.bytes, pieces);
+  else {
+    const contentRange = ['Content-Range', `bytes ${range.from}-${range.through}/${binary.bytes}`];
+    await request.sendContent(206, [...headers, ...contentRange], range.through - range.from + 1, pieces);
+  }
+  return ANSWERED;
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const { id, binary } = await loadBinary(request);
+  await requireOwner(request, id);
+  const body = request.bodyStream;
+  if (body === undefined) throw new Error('the route streams its body');
+  const { key, bytes } = await storeContent(body, await uploadLimits(request));
+  const sent = request.headers['content-type'];
+  const contentType = isMediaType(sent) ? sent : binary.contentType;
+  const update: ManagedObjectUpdate = {
+    doc: joinMembers([['contentType', quote(contentType)], ['length', String(bytes)], ['c8y_IsBinary', '{}']]), mayChangeOwner: false,
+    binary: { key, bytes, contentType },
+  };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_UPDATE, Number(id), update);
+  return created('managedObject', request.wantsBody ? await binaryText(request, id, doc) : '', binaryUrl(request, id));
+}
+
+async function remove(request: ApiRequest): Promise<Answer> {
+  const { id } = await loadBinary(request);
+  await requireOwner(request, id);
+  const body: ManagedObjectDelete = request.isPrivileged ? {} : { owner: request.principal.userName };
+  await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
+  return NO_CONTENT;
+}
+
+async function list(request: ApiRequest): Promise<Answer> {
+  const { query } = request;
+  const page = pageOf(request);
+  const filter = new HistoryFilter(request.tenant).fragment('c8y_IsBinary');
+  if (query.has('ids')) filter.idIn('id', query.list('ids'));
+  filter.text('type', query.text('type')).text('owner', query.text('owner'));
+  const wanted = query.text('text');
+  if (wanted !== undefined) addTextSearch(filter, wanted);
+  for (const name of Object.keys(CHILD_FILTERS)) if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
+  filter.accessibleObjects(request);
+  const total = await totalOf(request, 'managed_objects', filter, page);
+  const items: string[] = [];
+  for (const { entityId, doc } of await queryDocuments(request, 'managed_objects', filter, 'id', page)) items.push(await binaryText(request, entityId, doc));
+  return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total }));
+}
+
+const FILTERS = {
+  ids: text('Ids, comma separated; unknown ones are left out'),
+  type: text('Exact type'),
+  owner: text('Exact owner'),
+  text: text('Some property is equal to or starts with this text'),
+  childAssetId: text('Parents of this asset'),
+  childDeviceId: text('Parents of this device'),
+  childAdditionId: text('Parents of this addition'),
+};
+
+export function binaryRoutes(): Route[] {
+  const area = 'inventory';
+  const path = '/inventory/binaries/{id}';
+  return [
+    {
+      method: 'GET', path: '/inventory/binaries', area, access: 'owner', roles: READ, summary: 'List files', query: { ...FILTERS, ...PAGE_PARAMETERS },
+      answers: [{ status: 200, description: 'A page of managed objects', mediaType: 'managedObjectCollection' }], handle: list,
+    },
+    {
+      method: 'POST', path: '/inventory/binaries', area, access: 'roles', roles: CREATE,
+      summary: 'Upload a file: parts "object" (JSON with name and type) and "file"', headers: ['content-type'],
+      body: { form: 'stream', mediaTypes: ['multipart/form-data'], example: 'object={"name":"a.log","type":"text/plain"}, file=…' },
+      answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }], handle: post,
+    },
+    {
+      method: 'GET', path, area, access: 'owner', roles: READ_CONTENT, summary: 'Download a file, or a range of it', headers: ['range'],
+      produces: ['other', 'vendor', 'json', 'text', 'html', 'csv', 'json-stream'], answers: [
+        { status: 200, description: 'The content', contentTypes: [OCTETS] },
+        { status: 206, description: 'The range of the content', contentTypes: [OCTETS] },
+      ], handle: get,
+    },
+    {
+      method: 'PUT', path, area, access: 'owner', roles: ADMIN, summary: 'Replace the content of a file', headers: ['content-type'],
+      body: { form: 'stream', mediaTypes: [OCTETS], example: 'the content' },
+      answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }], handle: put,
+    },
+    {
+      method: 'DELETE', path, area, access: 'owner', roles: ADMIN, summary: 'Delete a file with its managed object',
+      answers: [{ status: 204, description: 'Deleted' }], handle: remove,
+    },
+  ];
+}

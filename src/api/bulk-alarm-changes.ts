@@ -1,0 +1,146 @@
+/**
+ * Changes of the status of many alarms (document 4 section 5.3, PUT /alarm/alarms). Each is a record of the tenant until it is done, carried out
+ * page by page: what a crash interrupts goes on at its last page, and a page that is repeated changes nothing.
+ */
+import { COMMAND } from '../model/command.ts';
+import type { Command, CommandPort, DocumentReader, HistoryReader, RecordsChange } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { Log } from '../model/log.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { alarmFilter } from './alarm-selection.ts';
+import type { AlarmSelection } from './alarm-selection.ts';
+import { TENANT_KEY } from './data-delete.ts';
+
+/** Ids of these records begin so. */
+export const BULK_CHANGE_PREFIX = 'alarms/';
+/** Changes of one tenant that are under way at once; more are refused. */
+export const BULK_CHANGES_MAX = 50;
+/** Alarms of a step. */
+const PAGE_SIZE = 1_000;
+/** Commands under way at once. */
+const CONCURRENCY = 64;
+/** After a step that failed, for instance since the server is busy. */
+const RETRY_MS = 1_000;
+
+export interface BulkAlarmChange {
+  readonly status: string;
+  readonly selection: AlarmSelection;
+  readonly user: string;
+  readonly application?: string;
+  /** Alarms that were created later are left alone. */
+  readonly requestedAt: number;
+  /** Id of the last alarm that is done; ids ascend. */
+  readonly after: number;
+}
+
+export interface BulkAlarmChangesOptions {
+  readonly documents: DocumentReader;
+  readonly history: HistoryReader;
+  readonly commands: CommandPort;
+  readonly tenants: () => Iterable<number>;
+  /** Whether this process carries out the changes of a tenant: one of a cluster. */
+  readonly isMine: (tenant: number) => boolean;
+  readonly log: Log;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export class BulkAlarmChanges {
+  readonly #options: BulkAlarmChangesOptions;
+  #isStopped = false;
+  #isAwake = false;
+  /** Something has come since the last look. */
+  #isWanted = false;
+  #running: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: BulkAlarmChangesOptions) {
+    this.#options = options;
+  }
+
+  /** Goes on with what an earlier process left. */
+  start(): void {
+    this.wake();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  /** There may be something to do. */
+  wake(): void {
+    this.#isWanted = true;
+    if (this.#isStopped || this.#isAwake) return;
+    this.#isAwake = true;
+    clearTimeout(this.#timer);
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      while (this.#isWanted && !this.#isStopped) this.#isWanted = await this.#all();
+    } catch (error) {
+      this.#options.log.warn({ err: error, retryMs: RETRY_MS }, 'a change of many alarms could not go on; trying again');
+      this.#timer = setTimeout(() => this.wake(), RETRY_MS);
+      this.#timer.unref();
+    } finally {
+      this.#isAwake = false;
+    }
+  }
+
+  /** @returns whether something came meanwhile. */
+  async #all(): Promise<boolean> {
+    this.#isWanted = false;
+    while (!this.#isStopped && await this.step());
+    return this.#isWanted;
+  }
+
+  /** One page of the first change of each tenant. @returns false when there was none. */
+  async step(): Promise<boolean> {
+    let found = false;
+    for (const tenant of this.#options.tenants()) {
+      if (!this.#options.isMine(tenant)) continue;
+      const [job] = await this.#options.documents.list('job', tenant, BULK_CHANGE_PREFIX, { limit: 1 });
+      if (job === undefined) continue;
+      found = true;
+      await this.#page(tenant, job.id, job.value);
+    }
+    return found;
+  }
+
+  async #page(tenant: number, id: string, text: string): Promise<void> {
+    const change = JSON.parse(text) as BulkAlarmChange;
+    const filter = alarmFilter(tenant, change.selection).time('creation_time', undefined, change.requestedAt);
+    filter.add(`id > ${filter.bind('UInt64', change.after)}`);
+    const rows = await this.#options.history.query<{ id: number; source: number }>(
+      `SELECT id, source FROM alarms FINAL WHERE ${filter.where} ORDER BY id LIMIT ${PAGE_SIZE}`, filter.params);
+    for (let start = 0; start < rows.length; start += CONCURRENCY) {
+      await Promise.all(rows.slice(start, start + CONCURRENCY).map((row) => this.#update(tenant, change, row)));
+    }
+    const isDone = rows.length < PAGE_SIZE;
+    const value = isDone ? undefined : JSON.stringify({ ...change, after: Number(rows[rows.length - 1].id) });
+    const body: RecordsChange = { changes: [{ collection: 'job', id, expected: text, value }] };
+    await this.#send(tenant, { kind: COMMAND.RECORDS_CHANGE, key: TENANT_KEY, body }).catch((error: unknown) => {
+      // Somebody else has carried it on: in a cluster the owner may have changed.
+      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+    });
+  }
+
+  async #update(tenant: number, change: BulkAlarmChange, row: { readonly id: number; readonly source: number }): Promise<void> {
+    const { status, user, application } = change;
+    const body = { id: String(row.id), doc: JSON.stringify({ status }), user, ...(application === undefined ? {} : { application }) };
+    try {
+      await this.#send(tenant, { kind: COMMAND.ALARM_UPDATE, key: Number(row.source), body });
+    } catch (error) {
+      // An alarm that was deleted meanwhile needs no change.
+      if (!(error instanceof PlatformError) || error.code !== 'alarm/not-found') throw error;
+    }
+  }
+
+  #send(tenant: number, command: Pick<Command, 'kind' | 'key' | 'body'>): Promise<unknown> {
+    return this.#options.commands.request({ ...command, tenant, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now() });
+  }
+}

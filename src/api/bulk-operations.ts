@@ -1,0 +1,291 @@
+/** Bulk operations: one operation for each device of a group, one after the other (document 1 Bulk operation; document 4 section 5.2). */
+import Type from 'typebox';
+import { bulkTargets, GroupError, GroupTooLarge } from '../inventory/group-members.ts';
+import {
+  BULK_DEVICES_LIMIT, BULK_GENERAL_STATUSES, BULK_OPERATIONS, BULK_PREFIX, bulkActiveKey, bulkGeneralStatus, bulkKey, bulkProgress,
+} from '../model/bulk-operation.ts';
+import type { OperationCounts, StoredBulkOperation } from '../model/bulk-operation.ts';
+import type { AuditEntry, RecordChange } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { joinMembers, mergeMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import type { OperationStatus } from '../model/operation.ts';
+import type { ApiRequest } from './api-request.ts';
+import { requireNames } from './entity-changes.ts';
+import { isEntityId } from './entity-id.ts';
+import { entityText, idText, quote, segment } from './entity-text.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { RANGE, flag, list as listParameter } from './query-parameters.ts';
+import { changeRecords, listRecords, readRecord } from './records.ts';
+import { NO_CONTENT, created, found } from './reply.ts';
+import type { Answer, Route } from './route.ts';
+import * as schemas from './schemas.ts';
+import { parseEntityTime } from './timestamps.ts';
+
+const AREA = 'devicecontrol';
+const PATH = '/devicecontrol/bulkoperations';
+const READ = ['ROLE_BULK_OPERATION_READ'];
+const ADMIN = ['ROLE_BULK_OPERATION_ADMIN'];
+/** Members with a meaning of their own; all others are kept as they are sent. */
+const OWN_MEMBERS = ['id', 'self', 'groupId', 'failedParentId', 'startDate', 'creationRamp', 'operationPrototype', 'status', 'generalStatus', 'progress'];
+/** Of a prototype: what each operation gets for itself. */
+const NOT_OF_PROTOTYPE = ['id', 'self', 'creationTime', 'deviceId', 'deviceName', 'deviceExternalIDs', 'bulkOperationId', 'status', 'failureReason'];
+/** How often a change is tried when the scheduler was faster. */
+const TRIES_MAX = 20;
+
+const bulkUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${PATH}/${segment(id)}`;
+
+/** @returns counts of the operations by bulk operation. */
+async function countsOf(request: ApiRequest, bulks: readonly StoredBulkOperation[]): Promise<ReadonlyMap<string, OperationCounts>> {
+  const begun = bulks.filter(({ nextAt }) => nextAt !== undefined).map(({ id }) => Number(id));
+  if (begun.length === 0) return new Map();
+  const sql = 'SELECT toString(bulk) AS bulkId, status, count() AS total FROM operations FINAL WHERE tenant = {tenant:UInt32} '
+    + 'AND bulk IN {bulks:Array(UInt64)} GROUP BY bulk, status';
+  const rows = await request.history.query<{ bulkId: string; status: OperationStatus; total: number | string }>(sql, { tenant: request.tenant, bulks: begun });
+  const counts = new Map<string, Record<string, number>>();
+  for (const { bulkId, status, total } of rows) counts.set(bulkId, { ...counts.get(bulkId), [status]: Number(total) });
+  return counts;
+}
+
+function bulkText(request: ApiRequest, stored: StoredBulkOperation, counts: OperationCounts): string {
+  const progress = bulkProgress(stored, counts);
+  const members: Members = new Map();
+  if (stored.groupId !== undefined) members.set('groupId', quote(stored.groupId));
+  if (stored.failedParentId !== undefined) members.set('failedParentId', quote(stored.failedParentId));
+  members.set('startDate', quote(stored.startDate)).set('creationRamp', String(stored.creationRamp)).set('operationPrototype', stored.prototype);
+  members.set('status', quote(stored.status)).set('generalStatus', quote(bulkGeneralStatus(stored, progress))).set('progress', JSON.stringify(progress));
+  if (stored.failure !== undefined) members.set('failureReason', quote(stored.failure));
+  for (const [name, value] of splitMembers(stored.fragments)) if (!members.has(name)) members.set(name, value);
+  return entityText(bulkUrl(request, stored.id), stored.id, members);
+}
+
+async function textOf(request: ApiRequest, stored: StoredBulkOperation): Promise<string> {
+  return bulkText(request, stored, (await countsOf(request, [stored])).get(stored.id) ?? {});
+}
+
+const invalid = (name: string, value: string, limit: string): PlatformError =>
+  new PlatformError('validation/invalid-field', { area: AREA, name, value, limit });
+
+/** What POST and PUT take over, of the members that were sent. */
+function sentPart(members: Members): Partial<Pick<StoredBulkOperation, 'startDate' | 'startsAt' | 'creationRamp' | 'prototype'>> {
+  requireNames(members, AREA);
+  const startDate = stringMember(members, 'startDate');
+  const startsAt = startDate === undefined ? undefined : parseEntityTime(startDate);
+  if (startDate !== undefined && startsAt === undefined) throw invalid('startDate', startDate, 'an ISO 8601 timestamp from 1900 to 2299');
+  const ramp = members.get('creationRamp');
+  const sentPrototype = members.get('operationPrototype');
+  let prototype: string | undefined;
+  if (sentPrototype !== undefined) {
+    const fragments = splitMembers(sentPrototype);
+    for (const name of NOT_OF_PROTOTYPE) fragments.delete(name);
+    requireNames(fragments, AREA);
+    prototype = joinMembers(fragments);
+  }
+  return {
+    ...(startDate === undefined ? {} : { startDate, startsAt: startsAt as number }),
+    ...(ramp === undefined ? {} : { creationRamp: Number(ramp) }), ...(prototype === undefined ? {} : { prototype }),
+  };
+}
+
+function fragmentsOf(members: Members): Members {
+  return new Map([...members].filter(([name]) => !OWN_MEMBERS.includes(name)));
+}
+
+/** An id that was sent; empty and null are none. */
+function sentId(members: Members, name: string): string | undefined {
+  const value = members.get(name);
+  const id = value === undefined || value === 'null' ? '' : idText(value);
+  return id === '' ? undefined : id;
+}
+
+/** @returns the number of devices. @throws PlatformError 422 for a group or parent that does not exist or has too many. */
+async function countTargets(request: ApiRequest, target: Pick<StoredBulkOperation, 'groupId' | 'failedParentId'>): Promise<number> {
+  const { groupId, failedParentId } = target;
+  const [name, id] = groupId === undefined ? ['failedParentId', failedParentId as string] : ['groupId', groupId];
+  if (!isEntityId(id)) throw new PlatformError('devicecontrol/bulk-target', { name, id, reason: 'does not exist' });
+  if (failedParentId !== undefined && await readRecord(request, request.tenant, BULK_OPERATIONS, bulkKey(id)) === undefined) {
+    throw new PlatformError('devicecontrol/bulk-target', { name, id, reason: 'does not exist' });
+  }
+  try {
+    return (await bulkTargets({ tenant: request.tenant, documents: request.platform.documents, history: request.history }, target)).length;
+  } catch (error) {
+    if (!(error instanceof GroupError)) throw error;
+    if (error instanceof GroupTooLarge) request.platform.refusals.count(BULK_DEVICES_LIMIT);
+    throw new PlatformError('devicecontrol/bulk-target', { name, id, reason: error.message });
+  }
+}
+
+const auditOf = (request: ApiRequest, id: string, activity: string): AuditEntry =>
+  ({ type: 'BulkOperation', activity, text: `${activity}: ${id}`, user: request.principal.userName, source: id });
+
+/** The records of a new one. */
+function additions(stored: StoredBulkOperation): RecordChange[] {
+  return [
+    { collection: BULK_OPERATIONS, id: bulkKey(stored.id), expected: undefined, value: JSON.stringify(stored) },
+    { collection: BULK_OPERATIONS, id: bulkActiveKey(stored.id), expected: undefined, value: '1' },
+  ];
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const members = request.members();
+  const groupId = sentId(members, 'groupId');
+  const failedParentId = sentId(members, 'failedParentId');
+  if (groupId === undefined && failedParentId === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'groupId' });
+  if (groupId !== undefined && failedParentId !== undefined) throw invalid('failedParentId', failedParentId, 'no value beside groupId');
+  const target = groupId === undefined ? { failedParentId: failedParentId as string } : { groupId };
+  const part = sentPart(members) as Required<ReturnType<typeof sentPart>>;
+  const stored: StoredBulkOperation = {
+    id: String(request.platform.ids.next()), owner: request.principal.userName, ...target, ...part, fragments: joinMembers(fragmentsOf(members)),
+    status: 'ACTIVE', targets: await countTargets(request, target), done: 0, missing: 0,
+  };
+  await changeRecords(request, request.tenant, additions(stored), [auditOf(request, stored.id, 'Bulk operation created')]);
+  return created('bulkOperation', bulkText(request, stored, {}), bulkUrl(request, stored.id));
+}
+
+async function load(request: ApiRequest): Promise<{ text: string; stored: StoredBulkOperation }> {
+  const { id } = request.params;
+  const text = isEntityId(id) ? await readRecord(request, request.tenant, BULK_OPERATIONS, bulkKey(id)) : undefined;
+  if (text === undefined) throw new PlatformError('devicecontrol/bulk-not-found', { id });
+  return { text, stored: JSON.parse(text) as StoredBulkOperation };
+}
+
+async function list(request: ApiRequest): Promise<Answer> {
+  const { query } = request;
+  const page = pageOf(request);
+  const withDeleted = query.isTrue('withDeleted');
+  const wanted = query.list('generalStatus').map((name) => (name === 'EXECUTING_WITH_ERROR' ? 'EXECUTING_WITH_ERRORS' : name));
+  const from = query.time('dateFrom') ?? -Infinity;
+  const to = query.time('dateTo') ?? Infinity;
+  let bulks = (await listRecords(request, request.tenant, BULK_OPERATIONS, BULK_PREFIX)).map(({ value }) => JSON.parse(value) as StoredBulkOperation)
+    .filter((stored) => (withDeleted || stored.status !== 'DELETED') && stored.startsAt >= from && stored.startsAt <= to);
+  if (wanted.length > 0) {
+    const counts = await countsOf(request, bulks);
+    bulks = bulks.filter((stored) => wanted.includes(bulkGeneralStatus(stored, bulkProgress(stored, counts.get(stored.id) ?? {}))));
+  }
+  const shown = bulks.slice(page.offset, page.offset + page.size);
+  const counts = await countsOf(request, shown);
+  const items = shown.map((stored) => bulkText(request, stored, counts.get(stored.id) ?? {}));
+  return found('bulkOperationCollection', collectionText(request, page, { name: 'bulkOperations', items, total: page.wantsTotal ? bulks.length : undefined }));
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  return found('bulkOperation', await textOf(request, (await load(request)).stored));
+}
+
+/** Tries again while the scheduler changes the record at the same time. */
+async function changing<Result>(change: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await change();
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
+    }
+  }
+}
+
+/** One that has not started is changed; one that has is cancelled, and a new one is scheduled (document 1, Bulk operation status). */
+async function update(request: ApiRequest): Promise<StoredBulkOperation> {
+  const { text, stored } = await load(request);
+  const { id } = stored;
+  if (stored.status !== 'ACTIVE') throw new PlatformError('devicecontrol/bulk-over', { id, status: stored.status });
+  const members = request.members();
+  for (const name of ['groupId', 'failedParentId'] as const) {
+    const sent = sentId(members, name);
+    if (sent !== undefined && sent !== stored[name]) throw invalid(name, sent, `no change (it is ${stored[name] ?? 'absent'})`);
+  }
+  const fragments = splitMembers(stored.fragments);
+  mergeMembers(fragments, fragmentsOf(members));
+  const changed: StoredBulkOperation = { ...stored, ...sentPart(members), fragments: joinMembers(fragments) };
+  const audit = auditOf(request, id, 'Bulk operation updated');
+  if (stored.nextAt === undefined) {
+    await changeRecords(request, request.tenant, [{ collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(changed) }], [audit]);
+    return changed;
+  }
+  const { nextAt: _nextAt, planned: _planned, failure: _failure, ...kept } = changed;
+  const scheduled: StoredBulkOperation = {
+    ...kept, id: String(request.platform.ids.next()), owner: request.principal.userName, targets: await countTargets(request, stored), done: 0, missing: 0,
+  };
+  const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
+  await changeRecords(request, request.tenant, [
+    { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(cancelled) }, ...additions(scheduled),
+  ], [audit, auditOf(request, scheduled.id, 'Bulk operation created')]);
+  return scheduled;
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const stored = await changing(() => update(request));
+  const location = bulkUrl(request, stored.id);
+  return { ...found('bulkOperation', await textOf(request, stored)), ...(stored.id === request.params['id'] ? {} : { location }) };
+}
+
+/** What is not yet created is never created; operations that are there stay. */
+async function remove(request: ApiRequest): Promise<Answer> {
+  await changing(async () => {
+    const { text, stored } = await load(request);
+    if (stored.status === 'DELETED') return;
+    const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
+    await changeRecords(request, request.tenant, [{ collection: BULK_OPERATIONS, id: bulkKey(stored.id), expected: text, value: JSON.stringify(cancelled) }],
+      [auditOf(request, stored.id, 'Bulk operation cancelled')]);
+  });
+  return NO_CONTENT;
+}
+
+export function bulkOperationRoutes(): Route[] {
+  const one = [{ status: 200, description: 'The bulk operation', mediaType: 'bulkOperation' }];
+  return [
+    {
+      method: 'POST',
+      path: PATH,
+      area: AREA,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Create an operation for each device of a group, or for those for which another bulk operation has failed',
+      body: {
+        schema: schemas.BulkOperation,
+        mediaTypes: ['bulkOperation'],
+        example: { groupId: '251', startDate: '2024-05-02T10:00:00.000Z', creationRamp: 15, operationPrototype: { description: 'Restart', c8y_Restart: {} } },
+      },
+      answers: [{ status: 201, description: 'Scheduled', mediaType: 'bulkOperation' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: PATH,
+      area: AREA,
+      access: 'roles',
+      roles: READ,
+      summary: 'List bulk operations, oldest first',
+      query: {
+        withDeleted: flag('Also cancelled ones'),
+        generalStatus: listParameter(Type.Enum([...BULK_GENERAL_STATUSES, 'EXECUTING_WITH_ERROR']), 'General statuses, comma separated'),
+        dateFrom: { ...RANGE['dateFrom'], description: 'startDate not before' },
+        dateTo: { ...RANGE['dateTo'], description: 'startDate not after' },
+        ...PAGE_PARAMETERS,
+      },
+      answers: [{ status: 200, description: 'A page of bulk operations', mediaType: 'bulkOperationCollection' }],
+      handle: list,
+    },
+    { method: 'GET', path: `${PATH}/{id}`, area: AREA, access: 'roles', roles: READ, summary: 'Read a bulk operation', answers: one, handle: get },
+    {
+      method: 'PUT',
+      path: `${PATH}/{id}`,
+      area: AREA,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Change a bulk operation; one that has started is cancelled and a new one is scheduled, which is the answer',
+      body: { schema: schemas.BulkOperationUpdate, mediaTypes: ['bulkOperation'], example: { creationRamp: 60 } },
+      answers: one,
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      area: AREA,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Cancel a bulk operation',
+      answers: [{ status: 204, description: 'Cancelled' }],
+      handle: remove,
+    },
+  ];
+}

@@ -1,0 +1,47 @@
+/** The user of the request (document 4 section 3.3). */
+import { COMMAND } from '../model/command.ts';
+import type { UserPut } from '../model/command.ts';
+import { joinMembers, stringMember } from '../model/json-document.ts';
+import type { ApiRequest } from './api-request.ts';
+import { TENANT_KEY } from './data-delete.ts';
+import { found } from './reply.ts';
+import type { Answer, Route } from './route.ts';
+import { newPassword } from './user-passwords.ts';
+import * as schemas from './user-schemas.ts';
+import { loadUser, roleText, userText } from './user-text.ts';
+
+/** What everybody may change of himself; all other members of a PUT are left as they are. */
+const PROFILE: ReadonlySet<string> = new Set(['firstName', 'lastName', 'displayName', 'email', 'phone', 'newsletter', 'customProperties']);
+
+/** Clients ask for `user` or for `currentUser`: both get the effective roles. */
+async function get(request: ApiRequest): Promise<Answer> {
+  const { principal } = request;
+  const roles = [...principal.roles].sort().map((role) => roleText(request, role));
+  const text = await userText(request, await loadUser(request, principal.userName), [['effectiveRoles', `[${roles.join(',')}]`]]);
+  return found('currentUser', text);
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const { userName } = request.principal;
+  const members = request.members();
+  const password = stringMember(members, 'password');
+  const body: UserPut = {
+    userName, doc: joinMembers([...members].filter(([name]) => PROFILE.has(name))), mustExist: true, by: userName,
+    ...(password === undefined ? {} : await newPassword(request, request.tenant, password)),
+  };
+  await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
+  return get(request);
+}
+
+export function currentUserRoutes(): Route[] {
+  const area = 'users';
+  const answers = [{ status: 200, description: 'The current user with effectiveRoles', mediaType: 'currentUser' }];
+  const body = { schema: schemas.CurrentUserUpdate, mediaTypes: ['currentUser', 'user'], example: { firstName: 'Ada' } };
+  const roles = ['ROLE_USER_MANAGEMENT_OWN_ADMIN'];
+  return [
+    { method: 'GET', path: '/user/currentUser', area, access: 'user', isForServiceBootstrap: true, summary: 'The user of the request', answers, handle: get },
+    { method: 'PUT', path: '/user/currentUser', area, access: 'roles', roles, summary: 'Change the own profile', body, answers, handle: put },
+    { method: 'PUT', path: '/user/currentUserPhone', area, access: 'roles', roles, summary: 'Change the own phone number',
+      body: { ...body, example: { phone: '+44 20 7946 0000' } }, answers, handle: put },
+  ];
+}

@@ -1,0 +1,60 @@
+/** Queries of the inventory's language as part of a list (document 4 section 2.3). */
+import { childrenCondition, lookUpHierarchy } from '../inventory/query-hierarchy.ts';
+import { parseInventoryQuery } from '../inventory/query-parser.ts';
+import { QueryCompiler } from '../inventory/query-sql.ts';
+import type { ChildKind } from '../model/command.ts';
+import type { ApiRequest } from './api-request.ts';
+import { isEntityId } from './entity-id.ts';
+import { linkedIds } from './hierarchy.ts';
+import type { HistoryFilter } from './history-filter.ts';
+
+/** Parents of one object that a filter by child looks at. */
+const PARENTS_MAX = 2000;
+
+/** Parameters that ask for the parents of an object. */
+export const CHILD_FILTERS: Readonly<Record<string, ChildKind>> = {
+  childAssetId: 'childAssets',
+  childDeviceId: 'childDevices',
+  childAdditionId: 'childAdditions',
+};
+
+/** Ids of the parents of the object that the parameter `name` of CHILD_FILTERS names. */
+export async function parentsOfChild(request: ApiRequest, name: string): Promise<string[]> {
+  const child = request.query.text(name) ?? '';
+  return isEntityId(child) ? linkedIds(request, 'parents', child, CHILD_FILTERS[name], PARENTS_MAX) : [];
+}
+
+/** Everything that some property of an object holds as text, with its name's colon or without one. */
+const TEXTS_OF_DOCUMENT = `extractAllGroupsVertical(doc, '"((?:[^"\\\\\\\\]|\\\\\\\\.)*)"(:?)')`;
+
+/**
+ * Adds the conditions of `query`.
+ * @returns its order, SQL. @throws PlatformError `inventory/invalid-query`.
+ */
+export async function addInventoryQuery(request: ApiRequest, filter: HistoryFilter, query: string): Promise<string> {
+  const { platform, tenant, history } = request;
+  const parsed = parseInventoryQuery(query);
+  const conditions = await lookUpHierarchy(parsed.filter, { tenant, documents: platform.documents, history }, filter);
+  const compiler = new QueryCompiler(filter, { conditions });
+  if (parsed.filter !== undefined) filter.add(compiler.condition(parsed.filter));
+  return compiler.order(parsed.order);
+}
+
+/** Adds that objects are children of `parent`. */
+export async function addChildrenOf(request: ApiRequest, filter: HistoryFilter, parent: string, kind: ChildKind): Promise<void> {
+  const { platform, tenant, history } = request;
+  filter.add(await childrenCondition([Number(parent)], [kind], { tenant, documents: platform.documents, history }, filter));
+}
+
+/** Adds that some property is equal to `wanted` or, when it is a text, starts with it. */
+export function addTextSearch(filter: HistoryFilter, wanted: string): void {
+  const escaped = JSON.stringify(wanted).slice(1, -1);
+  const start = filter.bind('String', escaped);
+  // Looking for the text alone comes first: few documents have it at all.
+  const conditions = [`(position(doc, ${start}) > 0 AND arrayExists(t -> t[2] = '' AND startsWith(t[1], ${start}), ${TEXTS_OF_DOCUMENT}))`];
+  if (/^-?\d+(\.\d+)?$|^true$|^false$/.test(wanted)) {
+    const places = [':', '[', ','].flatMap((before) => [',', '}', ']'].map((after) => `${before}${wanted}${after}`));
+    conditions.push(`multiSearchAny(doc, ${filter.bind('Array(String)', places)})`);
+  }
+  filter.add(`(${conditions.join(' OR ')})`);
+}

@@ -1,0 +1,242 @@
+/** Tenant options (document 1 Option, document 4 section 6.1): text values by category and key; secret ones are never shown. */
+import Type from 'typebox';
+import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
+import { OPTION_DEFAULTS, PREDEFINED_KEYS, isSecret, optionKey, plainValue, storedOption } from '../accounts/options.ts';
+import type { StoredOption } from '../accounts/options.ts';
+import type { AuditEntry, RecordChange } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { ApiRequest } from './api-request.ts';
+import { quote, segment } from './entity-text.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { text } from './query-parameters.ts';
+import { SERVER_WIDE, changeRecords, listRecords, readRecord } from './records.ts';
+import { NO_CONTENT, found } from './reply.ts';
+import type { Answer, Route } from './route.ts';
+
+const READ = ['ROLE_OPTION_MANAGEMENT_READ'];
+const ADMIN = ['ROLE_OPTION_MANAGEMENT_ADMIN'];
+/** Of a category and of a key. */
+const NAME_LENGTH_MAX = 256;
+const VALUE_LENGTH_MAX = 65_536;
+/** Options of one tenant. */
+export const OPTIONS_MAX = 10_000;
+const OPTIONS_LIMIT = 'options/of-tenant';
+/** How often a change is tried when somebody else was faster each time. */
+const TRIES_MAX = 8;
+/** Shown instead of a secret value; sent back it changes nothing. */
+export const MASK = '<<Encrypted>>';
+
+interface Named { readonly category: string; readonly key: string }
+interface Option extends Named { readonly value: string }
+
+const shown = ({ key }: Named, option: StoredOption): string => (isSecret(key) ? MASK : option.value ?? '');
+
+function namesOf(id: string): Named {
+  const [category, key] = id.split('\n');
+  return { category, key };
+}
+
+function optionText(request: ApiRequest, { category, key, value }: Option): string {
+  const self = `${request.baseUrl}/tenant/options/${segment(category)}/${segment(key)}`;
+  return `{"self":${quote(self)},"category":${quote(category)},"key":${quote(key)},"value":${quote(value)}}`;
+}
+
+/** @throws PlatformError 422 for a name or value that is none, or a key that the category does not take. */
+function checked(category: string, key: string, value: unknown): Option {
+  for (const [name, sent] of [['category', category], ['key', key]]) {
+    if (sent === '' || sent.length > NAME_LENGTH_MAX || /[\p{Cc}\p{Cs}]/u.test(sent)) {
+      const limit = `1 to ${NAME_LENGTH_MAX} characters without control characters`;
+      throw new PlatformError('validation/invalid-field', { area: 'options', name, value: sent, limit });
+    }
+  }
+  const keys = PREDEFINED_KEYS.get(category);
+  if (keys !== undefined && !keys.includes(key)) throw new PlatformError('options/unknown-key', { category, key, keys: keys.join(', ') });
+  const isText = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  if (!isText || String(value).length > VALUE_LENGTH_MAX) {
+    const limit = `a text of at most ${VALUE_LENGTH_MAX} characters`;
+    throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: isText ? '…' : JSON.stringify(value), limit });
+  }
+  return { category, key, value: String(value) };
+}
+
+/** Marked by the management tenant, for this tenant or for all. @throws PlatformError 403. */
+async function requireEditable(request: ApiRequest, { category, key }: Named, own: string | undefined): Promise<void> {
+  const marks = [own, await readRecord(request, SERVER_WIDE, 'option', optionKey(category, key))];
+  if (marks.some((mark) => mark !== undefined && (JSON.parse(mark) as StoredOption).editable === false)) {
+    throw new PlatformError('options/not-editable', { category, key });
+  }
+}
+
+const audit = (request: ApiRequest, activity: string, options: readonly Named[]): AuditEntry => ({
+  type: 'Option', activity, user: request.principal.userName,
+  text: `${activity}: ${options.map(({ category, key }) => `${category}/${key}`).join(', ')}`.slice(0, NAME_LENGTH_MAX * 4),
+});
+
+/** Stores all or none; again when somebody else changed one of them meanwhile. */
+async function store(request: ApiRequest, options: readonly Option[]): Promise<void> {
+  const { cipher } = request.platform;
+  for (let tries = 1; ; tries += 1) {
+    const changes: RecordChange[] = [];
+    let newCount = 0;
+    for (const option of options) {
+      const { category, key, value } = option;
+      const id = optionKey(category, key);
+      const expected = await readRecord(request, request.tenant, 'option', id);
+      await requireEditable(request, option, expected);
+      if (expected === undefined) newCount += 1;
+      else if (isSecret(key) && value === MASK) continue;
+      changes.push({ collection: 'option', id, expected, value: JSON.stringify(storedOption(cipher, request.tenant, category, key, value)) });
+    }
+    await requireRoom(request, newCount);
+    if (changes.length === 0) return;
+    try {
+      await changeRecords(request, request.tenant, changes, [audit(request, 'Option changed', options)]);
+      return;
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
+    }
+  }
+}
+
+async function requireRoom(request: ApiRequest, newCount: number): Promise<void> {
+  if (newCount === 0) return;
+  const { length } = await listRecords(request, request.tenant, 'option');
+  if (length + newCount <= OPTIONS_MAX) return;
+  request.platform.refusals.count(OPTIONS_LIMIT);
+  throw new PlatformError('options/too-many', { limit: OPTIONS_LIMIT, maximum: OPTIONS_MAX });
+}
+
+/** All of the tenant, by category and key; those that were never set with their defaults. */
+async function optionsOf(request: ApiRequest, prefix = ''): Promise<Option[]> {
+  const rows = await listRecords(request, request.tenant, 'option', prefix);
+  const stored = rows.map(({ id, value }) => ({ ...namesOf(id), value: shown(namesOf(id), JSON.parse(value) as StoredOption) }));
+  const defaults = OPTION_DEFAULTS.filter(({ category, key }) => optionKey(category, key).startsWith(prefix)
+    && !rows.some(({ id }) => id === optionKey(category, key)));
+  return [...stored, ...defaults].sort((a, b) => (optionKey(a.category, a.key) < optionKey(b.category, b.key) ? -1 : 1));
+}
+
+async function list(request: ApiRequest): Promise<Answer> {
+  const page = pageOf(request);
+  const options = await optionsOf(request);
+  const items = options.slice(page.offset, page.offset + page.size).map((option) => optionText(request, option));
+  return found('optionCollection', collectionText(request, page, { name: 'options', items, total: options.length }));
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const { category, key, value } = JSON.parse(request.bodyText()) as { category: string; key: string; value: unknown };
+  const option = checked(category, key, value);
+  await store(request, [option]);
+  return found('option', optionText(request, { ...option, value: shown(option, option) }));
+}
+
+const flatMap = (options: readonly Option[]): string => JSON.stringify(Object.fromEntries(options.map(({ key, value }) => [key, value])));
+
+async function getCategory(request: ApiRequest): Promise<Answer> {
+  return found('option', flatMap(await optionsOf(request, `${request.params['category']}\n`)));
+}
+
+async function putCategory(request: ApiRequest): Promise<Answer> {
+  const { category } = request.params;
+  const sent = Object.entries(JSON.parse(request.bodyText()) as Record<string, unknown>);
+  await store(request, sent.map(([key, value]) => checked(category, key, value)));
+  return getCategory(request);
+}
+
+async function load(request: ApiRequest): Promise<Option> {
+  const { category, key } = request.params as unknown as Named;
+  const text = await readRecord(request, request.tenant, 'option', optionKey(category, key));
+  if (text !== undefined) return { category, key, value: shown({ category, key }, JSON.parse(text) as StoredOption) };
+  const preset = OPTION_DEFAULTS.find((option) => option.category === category && option.key === key);
+  if (preset === undefined) throw new PlatformError('options/not-found', { category, key });
+  return preset;
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  return found('option', optionText(request, await load(request)));
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const { category, key } = request.params;
+  const { value } = JSON.parse(request.bodyText()) as { value: unknown };
+  await store(request, [checked(category, key, value)]);
+  return get(request);
+}
+
+async function remove(request: ApiRequest): Promise<Answer> {
+  const { category, key } = request.params;
+  const id = optionKey(category, key);
+  const expected = await readRecord(request, request.tenant, 'option', id);
+  await requireEditable(request, { category, key }, expected);
+  if (expected === undefined) throw new PlatformError('options/not-found', { category, key });
+  await changeRecords(request, request.tenant, [{ collection: 'option', id, expected, value: undefined }], [
+    audit(request, 'Option deleted', [{ category, key }]),
+  ]);
+  return NO_CONTENT;
+}
+
+/** Marks an option of one tenant, or of all tenants. @throws PlatformError 403 for all but the management tenant. */
+async function putEditable(request: ApiRequest): Promise<Answer> {
+  if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');
+  const { category, key } = request.params;
+  const { editable } = JSON.parse(request.bodyText()) as { editable: boolean | string };
+  const asked = request.query.text('tenant');
+  const tenant = asked === undefined ? undefined : request.platform.tenants.byId(asked);
+  if (asked !== undefined && tenant === undefined) throw new PlatformError('tenants/not-found', { id: asked });
+  const id = optionKey(category, key);
+  const number = tenant?.number ?? SERVER_WIDE;
+  const expected = await readRecord(request, number, 'option', id);
+  if (tenant !== undefined && expected === undefined) throw new PlatformError('options/not-found', { category, key });
+  const old = expected === undefined ? {} : JSON.parse(expected) as StoredOption;
+  const isEditable = String(editable) === 'true';
+  const { editable: _, ...others } = old;
+  const value = isEditable ? others : { ...others, editable: false };
+  const change = { collection: 'option' as const, id, expected, value: Object.keys(value).length === 0 ? undefined : JSON.stringify(value) };
+  if (change.value !== expected) await changeRecords(request, number, [change]);
+  await changeRecords(request, request.tenant, [], [audit(request, isEditable ? 'Option made editable' : 'Option made non-editable', [{ category, key }])]);
+  const self = `${request.baseUrl}/tenant/options/${segment(category)}/${segment(key)}`;
+  return found('option', JSON.stringify({ self, category, key, editable: isEditable }));
+}
+
+/** Decrypted options of a category, for the microservice that it belongs to. Keys are without the prefix of secret ones. */
+export async function serviceOptions(request: ApiRequest, tenant: number, category: string): Promise<Record<string, string>> {
+  const { cipher } = request.platform;
+  const rows = await listRecords(request, tenant, 'option', `${category}\n`);
+  return Object.fromEntries(rows.map(({ id, value }) => {
+    const { key } = namesOf(id);
+    const plain = plainValue(cipher, tenant, category, key, JSON.parse(value) as StoredOption) ?? '';
+    return [isSecret(key) ? key.slice(key.indexOf('.') + 1) : key, plain];
+  }));
+}
+
+const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()], { description: 'A text; numbers and booleans are taken as their text' });
+const PostBody = Type.Object({ category: Type.String(), key: Type.String(), value: Value }, { additionalProperties: true });
+const PutBody = Type.Object({ value: Value }, { additionalProperties: true });
+const CategoryBody = Type.Record(Type.String(), Value);
+const EditableBody = Type.Object({ editable: Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])]) }, { additionalProperties: true });
+
+export function optionRoutes(): Route[] {
+  const area = 'options';
+  const read = { area, access: 'roles', roles: READ } as const;
+  const admin = { area, access: 'roles', roles: ADMIN } as const;
+  const one = [{ status: 200, description: 'The option', mediaType: 'option' }];
+  const flat = [{ status: 200, description: 'Values by key', mediaType: 'option' }];
+  const [all, category, option] = ['/tenant/options', '/tenant/options/{category}', '/tenant/options/{category}/{key}'];
+  return [
+    { method: 'GET', path: all, ...read, summary: 'List options by category and key', query: PAGE_PARAMETERS,
+      answers: [{ status: 200, description: 'A page of options', mediaType: 'optionCollection' }], handle: list },
+    { method: 'POST', path: all, ...admin, summary: 'Set an option',
+      body: { schema: PostBody, mediaTypes: ['option'], example: { category: 'access.control', key: 'allow.origin', value: 'https://*.example.com' } },
+      answers: one, handle: post },
+    { method: 'GET', path: category, ...read, summary: 'Values of a category', answers: flat, handle: getCategory },
+    { method: 'PUT', path: category, ...admin, summary: 'Set several options of a category; others stay',
+      body: { schema: CategoryBody, mediaTypes: ['option'], example: { temp_high: 'MAJOR', temp_low: 'MINOR' } }, answers: flat, handle: putCategory },
+    { method: 'GET', path: option, ...read, summary: 'Read an option; secret values are masked', answers: one, handle: get },
+    { method: 'PUT', path: option, ...admin, summary: 'Set an option', body: { schema: PutBody, mediaTypes: ['option'], example: { value: '*' } },
+      answers: one, handle: put },
+    { method: 'DELETE', path: option, ...admin, summary: 'Remove an option: its default holds again',
+      answers: [{ status: 204, description: 'Removed' }], handle: remove },
+    { method: 'PUT', path: `${option}/editable`, ...admin, summary: 'Allow or forbid changes (management tenant only)',
+      query: { tenant: text('Only of this tenant; of all tenants without it') },
+      body: { schema: EditableBody, mediaTypes: ['option'], example: { editable: 'false' } }, answers: one, handle: putEditable },
+  ];
+}

@@ -1,0 +1,264 @@
+/**
+ * Users of microservices (document 1, Applications and microservices; document 4 section 6.6): one bootstrap user in the owner's tenant, and one
+ * service user in each subscribed tenant with exactly the required roles. Their passwords are generated, encrypted, and stay until they are
+ * changed. What a crash left out is made up for when the microservice asks for its users.
+ *
+ * Records in `application` of the user's tenant: `service\n<application>` and `bootstrap\n<application>` hold the credentials, `user\n<name>`
+ * names the application. A service user is made together with a look at the subscription in one command, so that none outlives it.
+ */
+import { randomBytes } from 'node:crypto';
+import type { StoredUser } from '../actors/user.ts';
+import { isActive } from '../accounts/tenants.ts';
+import type { Tenant } from '../accounts/tenants.ts';
+import type { StoredApplication } from '../model/application.ts';
+import { COMMAND } from '../model/command.ts';
+import type { RecordChange, UserDelete } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { hashPassword } from '../model/password.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
+import type { ApiRequest } from './api-request.ts';
+import { applicationsOfOwner, findApplication, removeApplication } from './application-records.ts';
+import { TENANT_KEY } from './data-delete.ts';
+import { changeRecords, readRecord } from './records.ts';
+import type { SubscriptionHooks } from './subscriptions.ts';
+
+const COLLECTION = 'application';
+/** How often a change is tried when somebody else was faster each time. */
+const TRIES_MAX = 8;
+/** 32 signs, the longest password that is taken. */
+const PASSWORD_BYTES = 24;
+/** Of the application's name in a user's name. */
+const NAME_LENGTH_MAX = 128;
+
+export type ServiceUserKind = 'bootstrap' | 'service';
+export interface ServiceCredentials { readonly tenant: string; readonly name: string; readonly password: string }
+
+/** In `<kind>\n<application>`. */
+interface StoredCredentials {
+  readonly userName: string;
+  /** Encrypted password and its hash; absent when ended. */
+  readonly secret?: string;
+  readonly hash?: string;
+  /** Text of the subscription that ended or is ending: no user is made for it again. */
+  readonly ended?: string;
+}
+/** In `user\n<name>`. */
+interface StoredServiceUser { readonly application: string; readonly kind: ServiceUserKind }
+
+const credentialsKey = (kind: ServiceUserKind, application: string): string => `${kind}\n${application}`;
+const userKey = (userName: string): string => `user\n${userName}`;
+const placeOf = (tenant: number, kind: ServiceUserKind, application: string): string => `${tenant}\n${credentialsKey(kind, application)}`;
+const isRace = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
+
+/** A name that nobody has: `service_<app>`, with the id of the application when somebody has that one. */
+async function freeName(request: ApiRequest, tenant: number, kind: ServiceUserKind, { id, name }: StoredApplication): Promise<string> {
+  const prefix = kind === 'bootstrap' ? 'servicebootstrap_' : 'service_';
+  const wanted = `${prefix}${name.replace(/[^A-Za-z0-9._-]/g, '_').slice(0, NAME_LENGTH_MAX)}`;
+  for (let tries = 0; ; tries += 1) {
+    const candidate = tries === 0 ? wanted : tries === 1 ? `${wanted}_${id}` : `${wanted}_${id}_${randomBytes(4).toString('hex')}`;
+    if (await readRecord(request, tenant, 'user', candidate) === undefined && await readRecord(request, tenant, 'userAlias', candidate) === undefined) {
+      return candidate;
+    }
+  }
+}
+
+function userOf(request: ApiRequest, old: StoredUser | undefined, fields: { userName: string; hash: string; roles: readonly string[] }): StoredUser {
+  const now = request.platform.now();
+  const { userName, hash, roles } = fields;
+  if (old === undefined) {
+    return { userName, password: hash, roles, enabled: true, doc: '{}', groups: [], passwordStrength: 'GREEN', lastPasswordChange: now, tokenGeneration: now };
+  }
+  return { ...old, roles, ...(old.password === hash ? {} : { password: hash, lastPasswordChange: now, tokenGeneration: now }) };
+}
+
+const isSame = (left: readonly string[], right: readonly string[]): boolean => JSON.stringify([...left].sort()) === JSON.stringify([...right].sort());
+
+/**
+ * Makes the user or brings it up to date.
+ * @param guard a record of the tenant that has to stay as it is meanwhile. @returns undefined when the user has ended.
+ */
+async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind, application: StoredApplication, guard: RecordChange | undefined):
+  Promise<ServiceCredentials | undefined | 'again'> {
+  const { cipher } = request.platform;
+  const { number } = tenant;
+  const key = credentialsKey(kind, application.id);
+  const place = placeOf(number, kind, application.id);
+  const roles = kind === 'bootstrap' ? [SERVICE_BOOTSTRAP_ROLE] : [...new Set(application.requiredRoles ?? [])];
+  const text = await readRecord(request, number, COLLECTION, key);
+  const stored = text === undefined ? undefined : JSON.parse(text) as StoredCredentials;
+  if (stored?.ended !== undefined && stored.ended === guard?.expected) return undefined;
+  const changes: RecordChange[] = guard === undefined ? [] : [guard];
+  let credentials: ServiceCredentials;
+  if (stored?.secret !== undefined && stored.hash !== undefined) {
+    const { userName, hash } = stored;
+    const userText = await readRecord(request, number, 'user', userName);
+    const user = userText === undefined ? undefined : JSON.parse(userText) as StoredUser;
+    credentials = { tenant: tenant.id, name: userName, password: cipher.decrypt(stored.secret, place) };
+    if (user !== undefined && user.password === hash && isSame(user.roles, roles)) return credentials;
+    changes.push(
+      { collection: COLLECTION, id: key, expected: text, value: text },
+      { collection: 'user', id: userName, expected: userText, value: JSON.stringify(userOf(request, user, { userName, hash, roles })) },
+    );
+  } else {
+    const userName = await freeName(request, number, kind, application);
+    const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+    const hash = await hashPassword(password);
+    credentials = { tenant: tenant.id, name: userName, password };
+    const value: StoredCredentials = { userName, secret: cipher.encrypt(password, place), hash };
+    const named: StoredServiceUser = { application: application.id, kind };
+    changes.push(
+      { collection: COLLECTION, id: key, expected: text, value: JSON.stringify(value) },
+      { collection: COLLECTION, id: userKey(userName), expected: undefined, value: JSON.stringify(named) },
+      { collection: 'user', id: userName, expected: undefined, value: JSON.stringify(userOf(request, undefined, { userName, hash, roles })) },
+    );
+  }
+  const activity = text === undefined || stored?.ended !== undefined ? 'User created' : 'User updated';
+  const audit = { type: 'User', activity, text: `${activity}: ${credentials.name}`, user: request.principal.userName, source: credentials.name };
+  try {
+    await changeRecords(request, number, changes, [audit]);
+  } catch (error) {
+    if (isRace(error)) return 'again';
+    throw error;
+  }
+  return credentials;
+}
+
+/** Of a tenant that is subscribed. @returns undefined for one that is not, or no longer. */
+export async function serviceUser(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<ServiceCredentials | undefined> {
+  for (let tries = 1; ; tries += 1) {
+    const { id } = application;
+    const expected = await readRecord(request, tenant.number, 'subscription', id);
+    if (expected === undefined) return undefined;
+    const found = await ensure(request, tenant, 'service', application, { collection: 'subscription', id, expected, value: expected });
+    if (found !== 'again') return found;
+    if (tries >= TRIES_MAX) throw new PlatformError('general/changed-meanwhile', { collection: 'subscription', id });
+  }
+}
+
+/** Of the owner's tenant. @throws PlatformError 404 when the tenant or the application has ended. */
+export async function bootstrapUser(request: ApiRequest, application: StoredApplication): Promise<ServiceCredentials> {
+  const { id } = application;
+  for (let tries = 1; ; tries += 1) {
+    const tenant = request.platform.tenants.byNumber(application.ownerNumber);
+    const found = tenant === undefined ? undefined : await ensure(request, tenant, 'bootstrap', application, undefined);
+    if (found === undefined) throw new PlatformError('applications/not-found', { id });
+    if (found === 'again' && tries < TRIES_MAX) continue;
+    if (found === 'again') throw new PlatformError('general/changed-meanwhile', { collection: COLLECTION, id });
+    // Deleted meanwhile: nothing of it stays.
+    if (await findApplication(request, id) !== undefined) return found;
+    await removeUser(request, application.ownerNumber, 'bootstrap', id);
+    throw new PlatformError('applications/not-found', { id });
+  }
+}
+
+/**
+ * Ends a user. First it is written down that it ends, so that nobody makes it again meanwhile, and at last its name is given free: what a crash
+ * leaves is finished when it is called again.
+ */
+export async function removeUser(request: ApiRequest, tenant: number, kind: ServiceUserKind, application: string): Promise<void> {
+  const key = credentialsKey(kind, application);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const text = await readRecord(request, tenant, COLLECTION, key);
+      const subscription = kind === 'service' ? await readRecord(request, tenant, 'subscription', application) : undefined;
+      if (text === undefined && subscription === undefined) return;
+      const { userName } = text === undefined ? { userName: '' } : JSON.parse(text) as StoredCredentials;
+      const ended: StoredCredentials = { userName, ended: subscription ?? '' };
+      const value = JSON.stringify(ended);
+      await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: text, value }]);
+      await releaseName(request, tenant, userName, application);
+      if (subscription === undefined) await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: value, value: undefined }]);
+      return;
+    } catch (error) {
+      if (!isRace(error) || tries >= TRIES_MAX) throw error;
+    }
+  }
+}
+
+/** A user of the same name who was made by hand is left alone. */
+async function releaseName(request: ApiRequest, tenant: number, userName: string, application: string): Promise<void> {
+  const named = userName === '' ? undefined : await readRecord(request, tenant, COLLECTION, userKey(userName));
+  if (named === undefined || (JSON.parse(named) as StoredServiceUser).application !== application) return;
+  await deleteUser(request, tenant, userName);
+  await changeRecords(request, tenant, [{ collection: COLLECTION, id: userKey(userName), expected: named, value: undefined }]);
+}
+
+async function deleteUser(request: ApiRequest, tenant: number, userName: string): Promise<void> {
+  const { platform, principal } = request;
+  const body: UserDelete = { userName, by: principal.userName };
+  try {
+    await platform.commands.request({
+      kind: COMMAND.USER_DELETE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: platform.now(), body,
+    });
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.code !== 'users/not-found') throw error;
+  }
+}
+
+/** Tenants that are subscribed, by id, with the texts of their subscriptions. */
+export async function subscribers(request: ApiRequest, application: string): Promise<{ readonly tenant: Tenant; readonly text: string }[]> {
+  const found: { tenant: Tenant; text: string }[] = [];
+  for (const tenant of request.platform.tenants.all) {
+    const text = await readRecord(request, tenant.number, 'subscription', application);
+    if (text !== undefined) found.push({ tenant, text });
+  }
+  return found.sort((left, right) => (left.tenant.id < right.tenant.id ? -1 : 1));
+}
+
+/** One for each subscribed tenant that is active. */
+export async function serviceUsers(request: ApiRequest, application: StoredApplication): Promise<ServiceCredentials[]> {
+  const found: ServiceCredentials[] = [];
+  for (const { tenant } of await subscribers(request, application.id)) {
+    const user = isActive(tenant) ? await serviceUser(request, tenant, application) : undefined;
+    if (user !== undefined) found.push(user);
+  }
+  return found;
+}
+
+/** The required roles have changed. */
+export async function refreshServiceUsers(request: ApiRequest, application: StoredApplication): Promise<void> {
+  if (application.type !== 'MICROSERVICE') return;
+  for (const { tenant } of await subscribers(request, application.id)) await serviceUser(request, tenant, application);
+}
+
+/** Before the application goes: subscriptions end with their users, then the bootstrap user. */
+export async function endAllUses(request: ApiRequest, application: StoredApplication): Promise<void> {
+  const { id, ownerNumber } = application;
+  for (const { tenant, text } of await subscribers(request, id)) {
+    await removeUser(request, tenant.number, 'service', id);
+    const activity = 'Application unsubscribed';
+    const audit = { type: 'Application', activity, text: `${activity}: ${application.name}`, user: request.principal.userName, source: id };
+    await changeRecords(request, tenant.number, [{ collection: 'subscription', id, expected: text, value: undefined }], [audit]);
+  }
+  for (const { number } of request.platform.tenants.all) await removeUser(request, number, 'service', id);
+  await removeUser(request, ownerNumber, 'bootstrap', id);
+}
+
+/** Of a tenant that was deleted: nobody sees its applications any more, but others were subscribed to them. */
+export async function removeApplicationsOf(request: ApiRequest, ownerNumber: number): Promise<void> {
+  for (const application of await applicationsOfOwner(request, ownerNumber)) {
+    await endAllUses(request, application);
+    await removeApplication(request, application);
+  }
+}
+
+/** Called when a subscription begins, and before it ends. */
+export const SERVICE_USERS: SubscriptionHooks = {
+  async subscribed(request, tenant, applicationId) {
+    const found = await findApplication(request, applicationId);
+    if (found?.application.type !== 'MICROSERVICE') return;
+    await serviceUser(request, tenant, found.application);
+    if (await findApplication(request, applicationId) === undefined) await removeUser(request, tenant.number, 'service', applicationId);
+  },
+  async unsubscribed(request, tenant, applicationId) {
+    const found = await findApplication(request, applicationId);
+    if (found === undefined || found.application.type === 'MICROSERVICE') await removeUser(request, tenant.number, 'service', applicationId);
+  },
+};
+
+/** Which application the user of the request belongs to; undefined for people and devices. */
+export async function applicationOfUser(request: ApiRequest): Promise<StoredServiceUser | undefined> {
+  const text = await readRecord(request, request.tenant, COLLECTION, userKey(request.principal.userName));
+  return text === undefined ? undefined : JSON.parse(text) as StoredServiceUser;
+}

@@ -1,0 +1,139 @@
+/**
+ * Applications that a tenant is subscribed to (document 1 Application reference, document 4 section 6.3). A record in `subscription` of the
+ * tenant, by the id of the application; applications are records of the whole server.
+ */
+import Type from 'typebox';
+import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
+import type { Tenant } from '../accounts/tenants.ts';
+import type { AuditEntry } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { formatTime } from '../model/iso-time.ts';
+import type { StoredApplication } from '../model/application.ts';
+import type { ApiRequest } from './api-request.ts';
+import { allApplications, findApplication, isOffered } from './application-records.ts';
+import { applicationText } from './application-text.ts';
+import { quote, segment } from './entity-text.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { changeRecords, listRecords, readRecord } from './records.ts';
+import { NO_CONTENT, created, found } from './reply.ts';
+import type { Answer, Route } from './route.ts';
+
+/** In `subscription` of the tenant. */
+export interface StoredSubscription { readonly application: string; readonly since: string }
+
+/** Called when a tenant is subscribed and no longer subscribed: microservices have a user in each of their tenants. */
+export interface SubscriptionHooks {
+  subscribed(request: ApiRequest, tenant: Tenant, applicationId: string): Promise<void>;
+  unsubscribed(request: ApiRequest, tenant: Tenant, applicationId: string): Promise<void>;
+}
+
+
+const applicationsUrl = (request: ApiRequest, tenant: Tenant): string => `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/applications`;
+
+function referenceText(request: ApiRequest, tenant: Tenant, application: StoredApplication): string {
+  const self = `${applicationsUrl(request, tenant)}/${segment(application.id)}`;
+  return `{"self":${quote(self)},"application":${applicationText(request, application)}}`;
+}
+
+/** Those that were deleted since are left out. */
+async function applicationsOf(request: ApiRequest, tenant: Tenant): Promise<StoredApplication[]> {
+  const rows = await listRecords(request, tenant.number, 'subscription');
+  const loaded = await Promise.all(rows.map(({ id }) => findApplication(request, id)));
+  return loaded.filter((found) => found !== undefined).map(({ application }) => application);
+}
+
+/** Names of subscribed applications, for the statistics. */
+export async function subscribedNames(request: ApiRequest, tenant: Tenant): Promise<string[]> {
+  return (await applicationsOf(request, tenant)).map(({ name }) => name ?? '').sort();
+}
+
+/** `{"self":…,"references":[…]}` */
+export async function subscribedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
+  const references = (await applicationsOf(request, tenant)).map((application) => referenceText(request, tenant, application));
+  return `{"self":${quote(applicationsUrl(request, tenant))},"references":[${references.join(',')}]}`;
+}
+
+/** Those that it offers to others. */
+export async function ownedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
+  const owned = (await allApplications(request)).filter(({ ownerNumber, availability }) => ownerNumber === tenant.number && availability === 'MARKET');
+  const self = `${request.baseUrl}/application/applicationsByOwner/${segment(tenant.id)}`;
+  return `{"self":${quote(self)},"references":[${owned.map((application) => referenceText(request, tenant, application)).join(',')}]}`;
+}
+
+/** Tenants share what is offered to all, and what belongs to one of both or to the management tenant. */
+function isOfferedTo(request: ApiRequest, tenant: Tenant, application: StoredApplication): boolean {
+  const management = request.platform.tenants.byId(MANAGEMENT_TENANT)?.number;
+  return isOffered(request, application) || [request.tenant, tenant.number, management].includes(application.ownerNumber);
+}
+
+function sentId(request: ApiRequest): string {
+  const { application } = JSON.parse(request.bodyText()) as { application: { id?: string | number; self?: string } };
+  const id = application.id ?? application.self?.replace(/\/+$/, '').split('/').pop();
+  if (id === undefined || id === '') throw new PlatformError('validation/mandatory-fields', { names: 'application.id' });
+  return String(id);
+}
+
+/** @param hooks of the microservices. @param tenantOf refuses tenants that the request may not see. */
+export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request: ApiRequest, id: string) => Tenant): Route[] {
+  async function list(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const page = pageOf(request);
+    const applications = await applicationsOf(request, tenant);
+    const items = applications.slice(page.offset, page.offset + page.size).map((application) => referenceText(request, tenant, application));
+    return found('applicationReferenceCollection', collectionText(request, page, { name: 'references', items, total: applications.length }));
+  }
+
+  async function post(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const id = sentId(request);
+    const application = (await findApplication(request, id))?.application;
+    if (application === undefined || !isOfferedTo(request, tenant, application)) throw new PlatformError('applications/not-found', { id });
+    const value: StoredSubscription = { application: id, since: formatTime(request.platform.now()) };
+    if (await readRecord(request, tenant.number, 'subscription', id) !== undefined) throw duplicate(tenant, id);
+    const change = { collection: 'subscription' as const, id, expected: undefined, value: JSON.stringify(value) };
+    try {
+      await changeRecords(request, tenant.number, [change], [auditOf(request, 'Application subscribed', application.name ?? id)]);
+    } catch (error) {
+      if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') throw duplicate(tenant, id);
+      throw error;
+    }
+    await hooks.subscribed(request, tenant, id);
+    return created('applicationReference', referenceText(request, tenant, application), `${applicationsUrl(request, tenant)}/${segment(id)}`);
+  }
+
+  async function remove(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const id = request.params['applicationId'];
+    const expected = /^\d{1,16}$/.test(id) ? await readRecord(request, tenant.number, 'subscription', id) : undefined;
+    if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+    // First the users, so that none is left when this is broken off and tried again.
+    await hooks.unsubscribed(request, tenant, id);
+    const change = { collection: 'subscription' as const, id, expected, value: undefined };
+    await changeRecords(request, tenant.number, [change], [auditOf(request, 'Application unsubscribed', id)]);
+    return NO_CONTENT;
+  }
+
+  const area = 'tenants';
+  const access = 'roles';
+  const path = '/tenant/tenants/{id}/applications';
+  const manage = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_UPDATE'];
+  return [
+    { method: 'GET', path, area, access, roles: ['ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_ADMIN'], summary: 'Applications that a tenant is subscribed to',
+      query: PAGE_PARAMETERS, answers: [{ status: 200, description: 'A page of references', mediaType: 'applicationReferenceCollection' }], handle: list },
+    { method: 'POST', path, area, access, roles: manage, summary: 'Subscribe a tenant to an application',
+      body: { schema: SubscribeBody, mediaTypes: ['applicationReference'], example: { application: { id: '1001' } } },
+      answers: [{ status: 201, description: 'Subscribed', mediaType: 'applicationReference' }], handle: post },
+    { method: 'DELETE', path: `${path}/{applicationId}`, area, access, roles: ['ROLE_TENANT_MANAGEMENT_ADMIN'], summary: 'End a subscription',
+      answers: [{ status: 204, description: 'Ended' }], handle: remove },
+  ];
+}
+
+const auditOf = (request: ApiRequest, activity: string, name: string): AuditEntry =>
+  ({ type: 'Application', activity, text: `${activity}: ${name}`, user: request.principal.userName });
+
+const duplicate = (tenant: Tenant, id: string): PlatformError => new PlatformError('applications/already-subscribed', { id, tenant: tenant.id });
+
+const OPEN = { additionalProperties: true } as const;
+const SubscribeBody = Type.Object({
+  application: Type.Object({ id: Type.Optional(Type.Union([Type.String(), Type.Integer()])), self: Type.Optional(Type.String()) }, OPEN),
+}, OPEN);

@@ -1,0 +1,319 @@
+/** Tenants below a tenant (document 1 Tenant, document 4 section 6.3): made, read, changed, suspended and deleted by those above them. */
+import Type from 'typebox';
+import { ADMINS_GROUP, predefinedRecords } from '../accounts/groups.ts';
+import { deletionKey } from '../accounts/tenant-deletion.ts';
+import type { TenantDeletionJob } from '../accounts/tenant-deletion.ts';
+import { MANAGEMENT_TENANT, REGISTRY } from '../accounts/tenants.ts';
+import type { Tenant, TenantRegistry } from '../accounts/tenants.ts';
+import { COMMAND } from '../model/command.ts';
+import type { RecordChange, UserPut } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { formatTime } from '../model/iso-time.ts';
+import type { Members } from '../model/json-document.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { ApiRequest } from './api-request.ts';
+import { TENANT_KEY } from './data-delete.ts';
+import { segment } from './entity-text.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { text } from './query-parameters.ts';
+import { SERVER_WIDE, changeRecords, listRecords, readRecord } from './records.ts';
+import { NO_CONTENT, created, found } from './reply.ts';
+import type { Answer, Route } from './route.ts';
+import { removeApplicationsOf } from './service-users.ts';
+import { ownedApplicationsText, subscribedApplicationsText } from './subscriptions.ts';
+import { TenantPost, TenantPut, checkedText, requireAdminFields, sentFields, sentPassword } from './tenant-fields.ts';
+import type { SentFields } from './tenant-fields.ts';
+import { newPassword, sendPasswordLink } from './user-passwords.ts';
+
+const READ = ['ROLE_TENANT_MANAGEMENT_READ'];
+const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN'];
+const CREATE = [...ADMIN, 'ROLE_TENANT_MANAGEMENT_CREATE'];
+const UPDATE = [...ADMIN, 'ROLE_TENANT_MANAGEMENT_UPDATE'];
+const ADMIN_NAME_DEFAULT = 'admin';
+/** How often a change is tried when somebody else was faster each time. */
+const TRIES_MAX = 8;
+/** What is not ready after this time was left by a crash. */
+const CREATION_MS = 10 * 60_000;
+
+const tenantUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/tenant/tenants/${segment(id)}`;
+
+/** Whether the tenant of the request administrates the other: as its parent, or as the management tenant. */
+export const isAbove = (request: ApiRequest, tenant: Tenant): boolean =>
+  request.principal.tenant === MANAGEMENT_TENANT || (tenant.parent === request.principal.tenant && tenant.id !== request.principal.tenant);
+
+/** @throws PlatformError 404 for a tenant that does not exist or is of somebody else. */
+export function tenantOf(request: ApiRequest, id: string): Tenant {
+  const tenant = request.platform.tenants.byId(id);
+  if (tenant === undefined || !(isAbove(request, tenant) || tenant.id === request.principal.tenant)) throw new PlatformError('tenants/not-found', { id });
+  return tenant;
+}
+
+/** @throws PlatformError 404, 403 for the own tenant. */
+function subtenantOf(request: ApiRequest, id: string): Tenant {
+  const tenant = tenantOf(request, id);
+  if (!isAbove(request, tenant)) throw new PlatformError('security/forbidden');
+  return tenant;
+}
+
+async function tenantText(request: ApiRequest, tenant: Tenant, withApps = true): Promise<string> {
+  const { id, number, customProperties, status = 'ACTIVE', allowCreateTenants = false, ...others } = tenant;
+  const document = JSON.stringify({ self: tenantUrl(request, id), id, status, allowCreateTenants, ...others }).slice(0, -1);
+  const applications = withApps
+    ? `,"applications":${await subscribedApplicationsText(request, tenant)},"ownedApplications":${await ownedApplicationsText(request, tenant)}` : '';
+  return `${document},"customProperties":${customProperties ?? '{}'}${applications}}`;
+}
+
+async function list(request: ApiRequest): Promise<Answer> {
+  const { query, platform } = request;
+  const page = pageOf(request);
+  const isWanted = (tenant: Tenant): boolean => (['company', 'domain', 'parent'] as const)
+    .every((name) => !query.has(name) || tenant[name] === query.text(name));
+  const tenants = [...platform.tenants.all].filter((tenant) => isAbove(request, tenant) && isWanted(tenant))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const withApps = !query.isFalse('withApps');
+  const items = await Promise.all(tenants.slice(page.offset, page.offset + page.size).map((tenant) => tenantText(request, tenant, withApps)));
+  return found('tenantCollection', collectionText(request, page, { name: 'tenants', items, total: tenants.length }));
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  return found('tenant', await tenantText(request, tenantOf(request, request.params['id'])));
+}
+
+/** Runs `change` again when somebody else changed one of its records meanwhile. */
+async function retried<Result>(change: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await change();
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
+    }
+  }
+}
+
+async function readRegistry(request: ApiRequest): Promise<{ readonly expected: string; readonly registry: TenantRegistry }> {
+  const expected = await readRecord(request, SERVER_WIDE, REGISTRY.collection, REGISTRY.id);
+  if (expected === undefined) throw new Error('the registry of tenants is not there');
+  return { expected, registry: JSON.parse(expected) as TenantRegistry };
+}
+
+/** Of one id or domain there is one tenant. A domain that is the id of another would let its host name mean two. @throws PlatformError 409. */
+async function requireUnique(request: ApiRequest, tenant: Tenant): Promise<void> {
+  for (const { value } of await listRecords(request, SERVER_WIDE, 'tenant')) {
+    const other = JSON.parse(value) as Tenant;
+    if (other.number === tenant.number) continue;
+    if (other.id === tenant.id) throw new PlatformError('tenants/duplicate', { name: 'id', value: tenant.id });
+    const isTaken = tenant.domain !== undefined && (other.domain === tenant.domain || other.id === tenant.domain);
+    if (isTaken) throw new PlatformError('tenants/duplicate', { name: 'domain', value: tenant.domain ?? '' });
+  }
+}
+
+/** A number that is never given again, and the record by which a crash is cleaned up. */
+function reserveNumber(request: ApiRequest): Promise<{ readonly number: number; readonly job: string }> {
+  return retried(async () => {
+    const { expected, registry } = await readRegistry(request);
+    const number = registry.nextNumber;
+    const job: TenantDeletionJob = { number, notBefore: request.platform.now() + CREATION_MS };
+    const next: TenantRegistry = { ...registry, nextNumber: number + 1 };
+    await changeRecords(request, SERVER_WIDE, [
+      { collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) },
+      { collection: 'job', id: deletionKey(number), expected: undefined, value: JSON.stringify(job) },
+    ]);
+    return { number, job: JSON.stringify(job) };
+  });
+}
+
+/** Visible from here on; then everything of it is there. */
+function register(request: ApiRequest, tenant: Tenant, job: string): Promise<void> {
+  return retried(async () => {
+    const { expected, registry } = await readRegistry(request);
+    await requireUnique(request, tenant);
+    const next: TenantRegistry = { ...registry, version: registry.version + 1 };
+    await changeRecords(request, SERVER_WIDE, [
+      { collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) },
+      { collection: 'job', id: deletionKey(tenant.number), expected: job, value: undefined },
+      { collection: 'tenant', id: tenant.id, expected: undefined, value: JSON.stringify(tenant) },
+    ]);
+  });
+}
+
+/** `t<number>`, or with further digits when somebody chose that one. */
+function generatedId(request: ApiRequest, number: number): string {
+  for (let suffix = 0; ; suffix += 1) {
+    const id = `t${number}${suffix === 0 ? '' : suffix}`;
+    if (request.platform.tenants.byId(id) === undefined) return id;
+  }
+}
+
+function userCommand(request: ApiRequest, tenant: number, body: UserPut): Promise<unknown> {
+  const { platform } = request;
+  return platform.commands.request({
+    kind: COMMAND.USER_PUT, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: platform.now(), body,
+  });
+}
+
+const emailDocument = (email: string | undefined): { readonly doc?: string } => (email === undefined ? {} : { doc: JSON.stringify({ email }) });
+
+async function createAccounts(request: ApiRequest, tenant: Tenant, password: string | undefined): Promise<void> {
+  await changeRecords(request, tenant.number, predefinedRecords().map((record): RecordChange => ({ ...record, expected: undefined })));
+  const hashed = password === undefined ? {} : await newPassword(request, tenant.number, password);
+  await userCommand(request, tenant.number, {
+    userName: tenant.adminName ?? ADMIN_NAME_DEFAULT, ...hashed, ...emailDocument(tenant.adminEmail), addGroups: [ADMINS_GROUP], enabled: true,
+    mustBeNew: true,
+  });
+}
+
+/** Into the log of the tenant that did it. */
+async function audit(request: ApiRequest, activity: string, tenant: Tenant): Promise<void> {
+  await changeRecords(request, request.tenant, [], [
+    { type: 'Tenant', activity, text: `${activity}: ${tenant.id}`, user: request.principal.userName, source: tenant.id },
+  ]);
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const { principal, platform } = request;
+  const own = platform.tenants.byId(principal.tenant);
+  if (own?.allowCreateTenants !== true) throw new PlatformError('security/forbidden');
+  const members = request.members();
+  const fields = sentFields(members);
+  delete fields.status;
+  requireAdminFields(members);
+  const password = sentPassword(members);
+  const sentId = checkedText(members, 'id');
+  // Before anything is written; once more when it is.
+  await requireUnique(request, { id: sentId ?? '', number: 0, ...defined(fields) });
+  const { number, job } = await reserveNumber(request);
+  const tenant: Tenant = {
+    id: sentId ?? generatedId(request, number), number, ...defined({ ...fields, adminName: fields.adminName ?? ADMIN_NAME_DEFAULT }),
+    status: 'ACTIVE', parent: own.id, creationTime: formatTime(platform.now()),
+  };
+  await createAccounts(request, tenant, password);
+  await register(request, tenant, job);
+  await audit(request, 'Tenant created', tenant);
+  if (members.get('sendPasswordResetEmail') === 'true' && tenant.adminEmail !== undefined) {
+    await sendPasswordLink(request, tenant, tenant.adminName ?? ADMIN_NAME_DEFAULT);
+  }
+  return created('tenant', await tenantText(request, tenant), tenantUrl(request, tenant.id));
+}
+
+/** Fields that are undefined are not there. */
+function defined(fields: SentFields): Partial<Tenant> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** @throws PlatformError 422 for another id, and for the suspension of a tenant that the server cannot do without. */
+function requireChangeable(request: ApiRequest, tenant: Tenant, members: Members): void {
+  const id = members.get('id');
+  if (id !== undefined && id !== JSON.stringify(tenant.id)) {
+    throw new PlatformError('validation/invalid-field', { area: 'tenants', name: 'id', value: id, limit: `no change (it is ${tenant.id})` });
+  }
+  if (members.get('status') === '"SUSPENDED"') requireDispensable(request, tenant);
+}
+
+function requireDispensable(request: ApiRequest, tenant: Tenant): void {
+  if (tenant.id === MANAGEMENT_TENANT || tenant.id === request.platform.tenants.default.id) throw new PlatformError('tenants/indispensable', { id: tenant.id });
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const { id } = request.params;
+  const members = request.members();
+  requireChangeable(request, subtenantOf(request, id), members);
+  const { adminName: _, ...fields } = sentFields(members);
+  const password = sentPassword(members);
+  const { tenant, old } = await retried(async () => {
+    const { expected, registry } = await readRegistry(request);
+    const stored = await readRecord(request, SERVER_WIDE, 'tenant', id);
+    if (stored === undefined) throw new PlatformError('tenants/not-found', { id });
+    const before = JSON.parse(stored) as Tenant;
+    const after = { ...before, ...fields } as Tenant;
+    const changes: RecordChange[] = [];
+    if (after.domain !== before.domain) {
+      await requireUnique(request, after);
+      const next: TenantRegistry = { ...registry, version: registry.version + 1 };
+      changes.push({ collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) });
+    }
+    const value = JSON.stringify(after);
+    if (value !== stored) await changeRecords(request, SERVER_WIDE, [...changes, { collection: 'tenant', id, expected: stored, value }]);
+    return { tenant: after, old: before };
+  });
+  await changeAdministrator(request, tenant, password, fields.adminEmail);
+  if (members.get('sendPasswordResetEmail') === 'true') await sendPasswordLink(request, tenant, adminNameOf(request, tenant));
+  await audit(request, activityOf(old, tenant), tenant);
+  return found('tenant', await tenantText(request, tenant));
+}
+
+function activityOf(old: Tenant, tenant: Tenant): string {
+  if ((old.status ?? 'ACTIVE') === (tenant.status ?? 'ACTIVE')) return 'Tenant updated';
+  return tenant.status === 'SUSPENDED' ? 'Tenant suspended' : 'Tenant activated';
+}
+
+/** Of some tenants the configuration decides. */
+const adminNameOf = (request: ApiRequest, { id, adminName }: Tenant): string =>
+  request.platform.tenants.byId(id)?.adminName ?? adminName ?? ADMIN_NAME_DEFAULT;
+
+/** Document 1, rule 1: the password and the address are the administrator's. One who was deleted is made again. */
+async function changeAdministrator(request: ApiRequest, tenant: Tenant, password: string | undefined, email: string | undefined): Promise<void> {
+  if (password === undefined && email === undefined) return;
+  const userName = adminNameOf(request, tenant);
+  const exists = (await readRecord(request, tenant.number, 'user', userName)) !== undefined;
+  const hashed = password === undefined ? {} : await newPassword(request, tenant.number, password);
+  const { principal } = request;
+  await userCommand(request, tenant.number, {
+    userName, ...hashed, ...emailDocument(email), ...(exists ? {} : { addGroups: [ADMINS_GROUP] }), by: `${principal.tenant}/${principal.userName}`,
+  });
+}
+
+/** All access ends at once; what the tenant had is removed in the background (accounts/tenant-deletion.ts). */
+async function remove(request: ApiRequest): Promise<Answer> {
+  if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');
+  const { id } = request.params;
+  const tenant = subtenantOf(request, id);
+  requireDispensable(request, tenant);
+  await retried(async () => {
+    const { expected: registryText, registry } = await readRegistry(request);
+    const expected = await readRecord(request, SERVER_WIDE, 'tenant', id);
+    if (expected === undefined) throw new PlatformError('tenants/not-found', { id });
+    for (const { value } of await listRecords(request, SERVER_WIDE, 'tenant')) {
+      const child = JSON.parse(value) as Tenant;
+      if (child.parent === id) throw new PlatformError('tenants/has-subtenants', { id, child: child.id });
+    }
+    const { number } = JSON.parse(expected) as Tenant;
+    const job: TenantDeletionJob = { number, notBefore: request.platform.now() };
+    const next: TenantRegistry = { ...registry, version: registry.version + 1 };
+    await changeRecords(request, SERVER_WIDE, [
+      { collection: REGISTRY.collection, id: REGISTRY.id, expected: registryText, value: JSON.stringify(next) },
+      { collection: 'tenant', id, expected, value: undefined },
+      { collection: 'job', id: deletionKey(number), expected: undefined, value: JSON.stringify(job) },
+    ]);
+  });
+  await removeApplicationsOf(request, tenant.number);
+  await audit(request, 'Tenant deleted', tenant);
+  return NO_CONTENT;
+}
+
+const EXAMPLE = {
+  company: 'Example Ltd.', domain: 'example', adminName: 'ada', adminEmail: 'ada@example.com', adminPass: 'Analytical-1', contactName: 'Ada',
+  contactPhone: '+49 123', customProperties: { language: 'en' },
+};
+
+export function subtenantRoutes(): Route[] {
+  const area = 'tenants';
+  const access = 'roles';
+  const one = [{ status: 200, description: 'The tenant', mediaType: 'tenant' }];
+  const path = '/tenant/tenants/{id}';
+  return [
+    { method: 'GET', path: '/tenant/tenants', area, access, roles: READ, summary: 'List the tenants below the own one by id',
+      query: {
+        company: text('Company, whole'), domain: text('Domain'), parent: text('Id of the parent tenant'),
+        withApps: { schema: Type.Boolean({ default: true }), description: 'false leaves the applications out' }, ...PAGE_PARAMETERS,
+      },
+      answers: [{ status: 200, description: 'A page of tenants', mediaType: 'tenantCollection' }], handle: list },
+    { method: 'POST', path: '/tenant/tenants', area, access, roles: CREATE, summary: 'Create a tenant with its administrator and groups',
+      body: { schema: TenantPost, mediaTypes: ['tenant'], example: EXAMPLE },
+      answers: [{ status: 201, description: 'Created', mediaType: 'tenant' }], handle: post },
+    { method: 'GET', path, area, access, roles: READ, summary: 'Read a tenant', answers: one, handle: get },
+    { method: 'PUT', path, area, access, roles: UPDATE, summary: 'Change, suspend or activate a tenant',
+      body: { schema: TenantPut, mediaTypes: ['tenant'], example: { company: 'Example Inc.', status: 'SUSPENDED' } }, answers: one, handle: put },
+    { method: 'DELETE', path, area, access, roles: ADMIN, summary: 'Delete a tenant and all it has (management tenant only)',
+      answers: [{ status: 204, description: 'Deleted: access has ended, data are removed in the background' }], handle: remove },
+  ];
+}

@@ -1,0 +1,116 @@
+/** Fields of a tenant as clients send them (document 1, Tenant): types, lengths, forms. */
+import Type from 'typebox';
+import type { Tenant } from '../accounts/tenants.ts';
+import { TENANT_STATUSES } from '../accounts/tenants.ts';
+import { PlatformError } from '../model/errors.ts';
+import { stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import { PASSWORD_RULE, isAllowedPassword } from '../model/password.ts';
+
+const AREA = 'tenants';
+export const ID_LENGTH_MAX = 32;
+const DOMAIN_LENGTH_MIN = 2;
+const DOMAIN_LENGTH_MAX = 256;
+const COMPANY_LENGTH_MAX = 256;
+const ADMIN_NAME_LENGTH_MAX = 50;
+const ADMIN_EMAIL_LENGTH_MAX = 254;
+const CONTACT_NAME_LENGTH_MAX = 30;
+const CONTACT_PHONE_LENGTH_MAX = 20;
+const CUSTOM_PROPERTIES_LENGTH_MAX = 65_536;
+
+/** A label: letters, digits, hyphens and (deprecated) underscores, a letter first, hyphens only in the middle. */
+const LABEL = '[a-z](?:[a-z0-9_-]*[a-z0-9_])?';
+
+interface TextRule { readonly maximum: number; readonly pattern?: RegExp; readonly words: string; readonly minimum?: number }
+
+const TEXTS: Readonly<Record<string, TextRule>> = {
+  id: { maximum: ID_LENGTH_MAX, pattern: /^[a-z][a-z0-9_-]*$/, words: `lower-case letters, digits, - and _, a letter first, at most ${ID_LENGTH_MAX}` },
+  domain: {
+    minimum: DOMAIN_LENGTH_MIN, maximum: DOMAIN_LENGTH_MAX, pattern: new RegExp(`^${LABEL}(?:\\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)*$`),
+    words: `${DOMAIN_LENGTH_MIN} to ${DOMAIN_LENGTH_MAX} lower-case letters, digits and hyphens, a letter first, hyphens only in the middle`,
+  },
+  company: { minimum: 1, maximum: COMPANY_LENGTH_MAX, words: `1 to ${COMPANY_LENGTH_MAX} characters` },
+  adminName: {
+    minimum: 1, maximum: ADMIN_NAME_LENGTH_MAX, pattern: /^[^\s/\\+$:]*$/,
+    words: `1 to ${ADMIN_NAME_LENGTH_MAX} characters without whitespace, slashes, +, $ and :`,
+  },
+  adminEmail: {
+    maximum: ADMIN_EMAIL_LENGTH_MAX, pattern: /^[^\s@]+@[^\s@]+$/, words: `an e-mail address of at most ${ADMIN_EMAIL_LENGTH_MAX} characters`,
+  },
+  contactName: { maximum: CONTACT_NAME_LENGTH_MAX, words: `at most ${CONTACT_NAME_LENGTH_MAX} characters` },
+  contactPhone: { maximum: CONTACT_PHONE_LENGTH_MAX, words: `at most ${CONTACT_PHONE_LENGTH_MAX} characters` },
+};
+
+const text = (maxLength: number) => Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
+const MEMBERS = {
+  adminName: text(ADMIN_NAME_LENGTH_MAX), adminEmail: text(ADMIN_EMAIL_LENGTH_MAX),
+  adminPass: Type.Optional(Type.String()), adminPassword: Type.Optional(Type.String()),
+  sendPasswordResetEmail: Type.Optional(Type.Boolean()),
+  allowCreateTenants: Type.Optional(Type.Boolean()),
+  storageLimitPerDevice: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
+  contactName: text(CONTACT_NAME_LENGTH_MAX), contactPhone: text(CONTACT_PHONE_LENGTH_MAX),
+  customProperties: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()])),
+};
+const OPEN = { additionalProperties: true } as const;
+export const TenantPost = Type.Object({
+  company: Type.String({ maxLength: COMPANY_LENGTH_MAX }), domain: Type.String({ maxLength: DOMAIN_LENGTH_MAX }),
+  id: Type.Optional(Type.String({ maxLength: ID_LENGTH_MAX })), ...MEMBERS,
+}, OPEN);
+export const TenantPut = Type.Object({
+  company: Type.Optional(Type.String()), domain: Type.Optional(Type.String()), id: Type.Optional(Type.String()),
+  status: Type.Optional(Type.Enum([...TENANT_STATUSES])), ...MEMBERS,
+}, OPEN);
+
+/** Fields of a tenant's record that a body may have; null is undefined: the field is removed. */
+export type SentFields = { -readonly [Name in keyof Omit<Tenant, 'id' | 'number' | 'parent' | 'creationTime'>]?: Tenant[Name] | undefined };
+
+/** @returns the value of a text. @throws PlatformError 422. */
+export function checkedText(members: Members, name: string): string | undefined {
+  const value = stringMember(members, name);
+  if (value === undefined) return undefined;
+  const rule = TEXTS[name];
+  const isRight = value.length <= rule.maximum && value.length >= (rule.minimum ?? 0) && rule.pattern?.test(value) !== false && !/[\p{Cc}]/u.test(value);
+  if (!isRight) throw new PlatformError('validation/invalid-field', { area: AREA, name, value, limit: rule.words });
+  return value;
+}
+
+/** What the body says about the record, without id and administrator's password. @throws PlatformError 422. */
+export function sentFields(members: Members): SentFields {
+  const fields: Record<string, unknown> = {};
+  for (const name of ['domain', 'company', 'adminName', 'adminEmail', 'contactName', 'contactPhone']) {
+    if (members.has(name)) fields[name] = checkedText(members, name);
+  }
+  for (const name of ['allowCreateTenants', 'storageLimitPerDevice', 'status']) {
+    const value = members.get(name);
+    if (value !== undefined) fields[name] = value === 'null' ? undefined : JSON.parse(value);
+  }
+  const custom = members.get('customProperties');
+  if (custom !== undefined) {
+    if (custom.length > CUSTOM_PROPERTIES_LENGTH_MAX) {
+      const limit = `an object of at most ${CUSTOM_PROPERTIES_LENGTH_MAX} characters`;
+      throw new PlatformError('validation/invalid-field', { area: AREA, name: 'customProperties', value: '…', limit });
+    }
+    fields['customProperties'] = custom === 'null' ? undefined : custom;
+  }
+  return fields as SentFields;
+}
+
+/** Of either spelling. @throws PlatformError 422 when it breaks the rule for passwords. */
+export function sentPassword(members: Members): string | undefined {
+  const password = stringMember(members, 'adminPass') ?? stringMember(members, 'adminPassword');
+  if (password !== undefined && !isAllowedPassword(password)) {
+    throw new PlatformError('validation/invalid-field', { area: AREA, name: 'adminPass', value: '…', limit: PASSWORD_RULE });
+  }
+  return password;
+}
+
+/** Document 4 section 6.3: an administrator has an address, and a password or a link to set one. @throws PlatformError 422. */
+export function requireAdminFields(members: Members): void {
+  const has = (name: string): boolean => (members.get(name) ?? 'null') !== 'null';
+  if (!has('adminName')) return;
+  const missing = [
+    ...(has('adminEmail') ? [] : ['adminEmail']),
+    ...(has('adminPass') || has('adminPassword') || members.get('sendPasswordResetEmail') === 'true' ? [] : ['adminPass']),
+  ];
+  if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
+}

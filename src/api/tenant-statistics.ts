@@ -1,0 +1,172 @@
+/** Usage statistics (document 4 section 6.4): daily rows, summaries, and messages by device. Counted by accounts/usage.ts. */
+import type { Tenant } from '../accounts/tenants.ts';
+import { dayOf } from '../accounts/usage.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { ApiRequest } from './api-request.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { RANGE, text } from './query-parameters.ts';
+import { found } from './reply.ts';
+import type { Answer, Route } from './route.ts';
+import { subscribedNames } from './subscriptions.ts';
+import { isAbove, tenantOf } from './subtenants.ts';
+import { parseQueryTime } from './timestamps.ts';
+
+const READ = ['ROLE_TENANT_STATISTICS_READ', 'ROLE_TENANT_MANAGEMENT_READ'];
+const DAY_MS = 86_400_000;
+
+interface UsageRow {
+  readonly day: string;
+  readonly alarms_created: number; readonly alarms_updated: number; readonly events_created: number; readonly events_updated: number;
+  readonly measurements_created: number; readonly inventories_created: number; readonly inventories_updated: number;
+  readonly requests: number; readonly device_requests: number;
+  readonly device_count: number; readonly device_endpoint_count: number; readonly device_with_children_count: number; readonly storage_size: number;
+}
+
+const COUNTERS = `sum(alarms_created) AS alarms_created, sum(alarms_updated) AS alarms_updated, sum(events_created) AS events_created,
+  sum(events_updated) AS events_updated, sum(measurements_created) AS measurements_created, sum(inventories_created) AS inventories_created,
+  sum(inventories_updated) AS inventories_updated, sum(requests) AS requests, sum(device_requests) AS device_requests`;
+const SIZES = 'device_count, device_endpoint_count, device_with_children_count, storage_size';
+const BETWEEN = 'tenant = {tenant:UInt32} AND day >= {from:Date} AND day <= {to:Date}';
+
+/** A day without any use has no row. */
+const DAILY = `SELECT toString(day) AS day, u.*, s.* FROM (SELECT day, ${COUNTERS} FROM tenant_usage WHERE ${BETWEEN} GROUP BY day) AS u
+FULL JOIN (SELECT day, ${SIZES} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s USING (day) ORDER BY day`;
+/** Counters add up; sizes are the last that are known in the range. */
+const SUMMARY = `SELECT '' AS day, u.*, s.* FROM (SELECT ${COUNTERS} FROM tenant_usage WHERE ${BETWEEN}) AS u
+CROSS JOIN (SELECT ${SIZES.split(', ').map((name) => `argMax(${name}, day) AS ${name}`).join(', ')} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s`;
+
+interface DayRange { readonly from: string; readonly to: string }
+
+/** Days of the query; the month so far without them. */
+function rangeOf(request: ApiRequest): DayRange {
+  const { query, platform } = request;
+  const today = dayOf(platform.now());
+  const day = (name: string, otherwise: string): string => {
+    const time = query.time(name);
+    return time === undefined ? otherwise : dayOf(time);
+  };
+  return { from: day('dateFrom', `${today.slice(0, 8)}01`), to: day('dateTo', today) };
+}
+
+function usageOf(row: UsageRow): object {
+  const total = row.alarms_created + row.alarms_updated + row.events_created + row.events_updated + row.measurements_created
+    + row.inventories_created + row.inventories_updated;
+  return {
+    alarmsCreatedCount: row.alarms_created, alarmsUpdatedCount: row.alarms_updated, eventsCreatedCount: row.events_created,
+    eventsUpdatedCount: row.events_updated, measurementsCreatedCount: row.measurements_created, inventoriesCreatedCount: row.inventories_created,
+    inventoriesUpdatedCount: row.inventories_updated, totalResourceCreateAndUpdateCount: total, deviceCount: row.device_count,
+    deviceEndpointCount: row.device_endpoint_count, deviceWithChildrenCount: row.device_with_children_count, deviceRequestCount: row.device_requests,
+    requestCount: row.requests, storageSize: row.storage_size,
+    // No microservice runs here.
+    resources: { cpu: 0, memory: 0, usedBy: [] },
+  };
+}
+
+/** What was counted until now is in the tables. */
+async function upToDate(request: ApiRequest, tenants: readonly Tenant[]): Promise<void> {
+  const { usage } = request.platform;
+  if (usage === undefined) return;
+  await usage.flush();
+  for (const { number } of tenants) await usage.refreshSizes(number);
+}
+
+const own = (request: ApiRequest): Tenant => tenantOf(request, request.principal.tenant);
+
+async function daily(request: ApiRequest): Promise<Answer> {
+  const tenant = own(request);
+  const page = pageOf(request);
+  await upToDate(request, [tenant]);
+  const rows = await request.history.query<UsageRow>(DAILY, { tenant: tenant.number, ...rangeOf(request) });
+  const subscribedApplications = await subscribedNames(request, tenant);
+  const items = rows.slice(page.offset, page.offset + page.size).map((row) => JSON.stringify({
+    self: `${request.baseUrl}/tenant/statistics?dateFrom=${row.day}&dateTo=${row.day}`, day: `${row.day}T00:00:00.000Z`, ...usageOf(row),
+    subscribedApplications,
+  }));
+  return found('tenantUsageStatisticsCollection', collectionText(request, page, { name: 'usageStatistics', items, total: rows.length }));
+}
+
+async function summaryOf(request: ApiRequest, tenant: Tenant): Promise<object> {
+  const [row] = await request.history.query<UsageRow>(SUMMARY, { tenant: tenant.number, ...rangeOf(request) });
+  return { ...usageOf(row), subscribedApplications: await subscribedNames(request, tenant) };
+}
+
+async function summary(request: ApiRequest): Promise<Answer> {
+  const tenant = tenantOf(request, request.query.text('tenant') ?? request.principal.tenant);
+  await upToDate(request, [tenant]);
+  const self = `${request.baseUrl}/tenant/statistics/summary`;
+  return found('tenantUsageStatisticsSummary', JSON.stringify({ self, ...await summaryOf(request, tenant) }));
+}
+
+/** Of the own tenant and those below it, one after the other: there may be many. */
+async function allTenants(request: ApiRequest): Promise<Answer> {
+  const { platform, principal } = request;
+  const tenants = [...platform.tenants.all].filter((tenant) => isAbove(request, tenant) || tenant.id === principal.tenant)
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  await upToDate(request, []);
+  const summaries: object[] = [];
+  for (const tenant of tenants) {
+    const { id, parent, domain, company, customProperties } = tenant;
+    summaries.push({
+      tenantId: id, parentTenantId: parent, tenantDomain: domain, tenantCompany: company, tenantCustomProperties: JSON.parse(customProperties ?? '{}'),
+      ...await summaryOf(request, tenant),
+    });
+  }
+  return found('allTenantsSummary', JSON.stringify(summaries));
+}
+
+/** What devices sent: measurements by their time, events and alarms by their creation. */
+const BY_DEVICE = `SELECT toString(source) AS deviceId, sum(messages) AS count FROM (
+  SELECT source, count() AS messages FROM measurements
+    WHERE tenant = {tenant:UInt32} AND part = 0
+    AND time >= fromUnixTimestamp64Milli({from:Int64}) AND time < fromUnixTimestamp64Milli({to:Int64}) GROUP BY source
+  UNION ALL SELECT source, count() AS messages FROM events FINAL WHERE tenant = {tenant:UInt32}
+    AND creation_time >= fromUnixTimestamp64Milli({from:Int64}) AND creation_time < fromUnixTimestamp64Milli({to:Int64}) GROUP BY source
+  UNION ALL SELECT source, sum(alarms.count) AS messages FROM alarms FINAL WHERE tenant = {tenant:UInt32}
+    AND creation_time >= fromUnixTimestamp64Milli({from:Int64}) AND creation_time < fromUnixTimestamp64Milli({to:Int64}) GROUP BY source
+) GROUP BY source ORDER BY source LIMIT {limit:UInt32} OFFSET {offset:UInt64}`;
+const DEVICES = `SELECT toString(id) AS deviceId, type AS deviceType, arrayMap(parent -> toString(parent), parents) AS deviceParents FROM managed_objects FINAL
+WHERE tenant = {tenant:UInt32} AND has({ids:Array(UInt64)}, id)`;
+
+interface DeviceRow { readonly deviceId: string; readonly deviceType: string; readonly deviceParents: readonly string[] }
+
+async function byDevice(request: ApiRequest, period: 'day' | 'month'): Promise<Answer> {
+  const tenant = tenantOf(request, request.params['tenant']);
+  const start = parseQueryTime(request.params['date']);
+  if (start === undefined || !/^\d{4}-\d\d-\d\d/.test(request.params['date'])) {
+    throw new PlatformError('general/invalid-parameter', { name: 'date', value: request.params['date'], limit: 'a day, YYYY-MM-DD' });
+  }
+  const page = pageOf(request);
+  const date = new Date(start);
+  const from = period === 'day' ? Math.floor(start / DAY_MS) * DAY_MS : Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1);
+  const to = period === 'day' ? from + DAY_MS : Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+  const counts = await request.history.query<{ deviceId: string; count: number }>(BY_DEVICE, {
+    tenant: tenant.number, from, to, limit: page.size, offset: page.offset,
+  });
+  const ids = counts.map(({ deviceId }) => deviceId);
+  const devices = new Map((await request.history.query<DeviceRow>(DEVICES, { tenant: tenant.number, ids: ids.map(Number) })).map((row) => [row.deviceId, row]));
+  const items = counts.map(({ deviceId, count }) => {
+    const device = devices.get(deviceId);
+    return JSON.stringify({ deviceId, count, deviceType: device?.deviceType ?? '', deviceParents: device?.deviceParents ?? [] });
+  });
+  return found('deviceStatisticsCollection', collectionText(request, page, { name: 'statistics', items }));
+}
+
+export function tenantStatisticsRoutes(): Route[] {
+  const common = { method: 'GET', area: 'statistics', access: 'roles', roles: READ } as const;
+  const answers = (description: string, mediaType: string) => [{ status: 200, description, mediaType }];
+  const path = '/tenant/statistics';
+  const device = `${path}/device/{tenant}`;
+  const devices = answers('A page of devices with the number of their messages', 'deviceStatisticsCollection');
+  return [
+    { ...common, path, summary: 'Daily usage of the own tenant, by day; the month so far without a range', query: { ...RANGE, ...PAGE_PARAMETERS },
+      answers: answers('A page of days', 'tenantUsageStatisticsCollection'), handle: daily },
+    { ...common, path: `${path}/summary`, summary: 'Usage summed over the days', query: { tenant: text('Of a tenant below the own one'), ...RANGE },
+      answers: answers('The summary', 'tenantUsageStatisticsSummary'), handle: summary },
+    { ...common, path: `${path}/allTenantsSummary`, summary: 'Usage of the own tenant and those below it, summed over the days', query: RANGE,
+      answers: answers('One summary for each tenant', 'allTenantsSummary'), handle: allTenants },
+    { ...common, path: `${device}/daily/{date}`, summary: 'Messages by device of a day', query: PAGE_PARAMETERS, answers: devices,
+      handle: (request) => byDevice(request, 'day') },
+    { ...common, path: `${device}/monthly/{date}`, summary: 'Messages by device of a month', query: PAGE_PARAMETERS, answers: devices,
+      handle: (request) => byDevice(request, 'month') },
+  ];
+}

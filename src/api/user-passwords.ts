@@ -1,0 +1,193 @@
+/** Passwords of users: rules, changes with the old one, and links to set a new one (document 4 sections 3.1 to 3.3). */
+import { createHash, randomBytes } from 'node:crypto';
+import type { StoredUser } from '../actors/user.ts';
+import { COMMAND } from '../model/command.ts';
+import type { UserPut } from '../model/command.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
+import { splitMembers, stringMember } from '../model/json-document.ts';
+import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX, PASSWORD_RULE, hashPassword, isAllowedPassword, passwordStrength, verifyPassword } from '../model/password.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { ApiRequest } from './api-request.ts';
+import { TENANT_KEY } from './data-delete.ts';
+import { tenantOfHost } from './login-host.ts';
+import type { TenantInfo } from './platform.ts';
+import { text } from './query-parameters.ts';
+import { changeRecords } from './records.ts';
+import type { Answer, Route } from './route.ts';
+import { numberOption, tenantOption } from './tenant-option.ts';
+import * as schemas from './user-schemas.ts';
+import { USER_ADMIN, loadUser, requireOwnTenant, requireRolesOf } from './user-text.ts';
+
+const DONE: Answer = { status: 200, text: '' };
+/** A link to set a password is good for so long. */
+const LINK_MS = 24 * 3_600_000;
+/** Between two mails to one user. */
+const MAIL_PAUSE_MS = 60_000;
+/** Users of one tenant whose addresses are compared. */
+const USERS_MAX = 100_000;
+/** Users with one address that get a mail. */
+const MAILS_MAX = 10;
+/** Requests without login that look through all users, at once. */
+const SEARCHES_MAX = 2;
+const SEARCHES = 'users/password-resets';
+let searchCount = 0;
+
+/** What a command says about a password. @throws PlatformError 422 when it breaks a rule, or the tenant wants green ones. */
+export async function newPassword(request: ApiRequest, tenant: number, password: string): Promise<Pick<UserPut, 'password' | 'passwordStrength'>> {
+  if (!isAllowedPassword(password)) {
+    throw new PlatformError('validation/invalid-field', { area: 'users', name: 'password', value: '…', limit: PASSWORD_RULE });
+  }
+  const range = { minimum: GREEN_LENGTH_MIN, maximum: PASSWORD_LENGTH_MAX, otherwise: GREEN_LENGTH_MIN };
+  const greenLength = await numberOption(request, tenant, ['password', 'green.min-length'], range);
+  const strength = passwordStrength(password, greenLength);
+  if (strength !== 'GREEN' && (await tenantOption(request, tenant, 'password', 'enforce.strength')) === 'true') {
+    const limit = `at least ${greenLength} characters with lower and upper case letters, digits and other characters`;
+    throw new PlatformError('validation/invalid-field', { area: 'users', name: 'password', value: '…', limit });
+  }
+  return { password: await hashPassword(password), passwordStrength: strength };
+}
+
+interface PasswordChange { readonly currentUserPassword: string; readonly newPassword: string }
+
+/** `{"currentUserPassword","newPassword"}`: the first is always that of who asks. @throws PlatformError 422 when it is wrong. */
+async function change(request: ApiRequest, userName: string): Promise<Answer> {
+  const body = JSON.parse(request.bodyText()) as PasswordChange;
+  const { principal } = request;
+  const caller = await loadUser(request, principal.userName);
+  if (!(await verifyPassword(body.currentUserPassword, caller.password))) throw new PlatformError('users/wrong-password');
+  const put: UserPut = { userName, ...(await newPassword(request, request.tenant, body.newPassword)), mustExist: true, by: principal.userName };
+  await request.command(COMMAND.USER_PUT, TENANT_KEY, put);
+  return DONE;
+}
+
+async function changeOther(request: ApiRequest): Promise<Answer> {
+  requireOwnTenant(request);
+  const { userId } = request.params;
+  await requireRolesOf(request, await loadUser(request, userId));
+  return change(request, userId);
+}
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url');
+const emailOf = (user: StoredUser): string | undefined => stringMember(splitMembers(user.doc), 'email');
+const tokenKey = (userName: string): string => `${userName}\n`;
+
+interface StoredToken { readonly hash: string; readonly createdAt: number; readonly expiresAt: number }
+
+/** Mails a link to set a password; the newest link of a user counts. @throws PlatformError 422 for a user without an address. */
+export async function sendPasswordLink(request: ApiRequest, tenant: TenantInfo, userName: string): Promise<void> {
+  const { platform } = request;
+  const stored = await platform.documents.get('user', tenant.number, userName);
+  const email = stored === undefined ? undefined : emailOf(JSON.parse(stored) as StoredUser);
+  if (email === undefined || email === '') throw new PlatformError('users/email-missing');
+  const expected = await platform.documents.get('passwordToken', tenant.number, tokenKey(userName));
+  const now = platform.now();
+  if (expected !== undefined && now - (JSON.parse(expected) as StoredToken).createdAt < MAIL_PAUSE_MS) {
+    platform.refusals.count('users/password-mails');
+    return;
+  }
+  const token = randomBytes(32).toString('base64url');
+  const record: StoredToken = { hash: hashOf(token), createdAt: now, expiresAt: now + LINK_MS };
+  await changeRecords(request, tenant.number, [{ collection: 'passwordToken', id: tokenKey(userName), expected, value: JSON.stringify(record) }]);
+  const link = `${request.baseUrl}/?${new URLSearchParams({ token, email, tenantId: tenant.id })}`;
+  await platform.accounts.mailer.send({
+    to: email, subject: 'Set your password',
+    text: `Hello ${userName},\n\nset a new password of your account within a day: ${link}\n\nIf you did not ask for it, do nothing.`,
+  });
+}
+
+/** Of the query, or of the host. @throws PlatformError 404 for a tenant that does not exist. */
+function tenantAsked(request: ApiRequest): TenantInfo {
+  const { tenants } = request.platform;
+  const id = request.query.text('tenantId');
+  const called = request.called === undefined ? undefined : tenantOfHost(tenants, request.called.forwardedHost || request.called.host);
+  const tenant = id === undefined ? called ?? tenants.default : tenants.byId(id);
+  if (tenant === undefined) throw new PlatformError('tenants/not-found', { id: id ?? '' });
+  return tenant;
+}
+
+/** Enabled users with an address. @throws PlatformError 503 when too many look for theirs. */
+async function usersOfEmail(request: ApiRequest, tenant: TenantInfo, email: string): Promise<StoredUser[]> {
+  if (searchCount >= SEARCHES_MAX) {
+    request.platform.refusals.count(SEARCHES);
+    throw refusedBy(SEARCHES);
+  }
+  searchCount += 1;
+  try {
+    const wanted = email.toLowerCase();
+    const rows = await request.platform.documents.list('user', tenant.number, '', { limit: USERS_MAX });
+    const users = rows.filter(({ value }) => value.toLowerCase().includes(wanted)).map(({ value }) => JSON.parse(value) as StoredUser);
+    return users.filter((user) => user.enabled && emailOf(user)?.toLowerCase() === wanted).slice(0, MAILS_MAX);
+  } finally {
+    searchCount -= 1;
+  }
+}
+
+/** Answers the same whether there is such a user or not. */
+async function requestReset(request: ApiRequest): Promise<Answer> {
+  const tenant = tenantAsked(request);
+  const { email } = JSON.parse(request.bodyText()) as { email: string };
+  for (const user of await usersOfEmail(request, tenant, email)) await sendPasswordLink(request, tenant, user.userName);
+  return DONE;
+}
+
+/** @throws PlatformError 422 when no user of the address has the token. */
+async function userOfToken(request: ApiRequest, tenant: TenantInfo, email: string, token: string): Promise<{ user: StoredUser; record: string }> {
+  const hash = hashOf(token);
+  for (const user of await usersOfEmail(request, tenant, email)) {
+    const record = await request.platform.documents.get('passwordToken', tenant.number, tokenKey(user.userName));
+    const stored = record === undefined ? undefined : JSON.parse(record) as StoredToken;
+    if (record !== undefined && stored?.hash === hash && stored.expiresAt > request.platform.now()) return { user, record };
+  }
+  throw new PlatformError('users/reset-token');
+}
+
+async function reset(request: ApiRequest): Promise<Answer> {
+  const tenant = tenantAsked(request);
+  const body = JSON.parse(request.bodyText()) as { email: string; token: string; newPassword: string };
+  const { user, record } = await userOfToken(request, tenant, body.email, body.token);
+  const password = await newPassword(request, tenant.number, body.newPassword);
+  // Once: who comes second with the same token finds it gone.
+  await changeRecords(request, tenant.number, [{ collection: 'passwordToken', id: tokenKey(user.userName), expected: record, value: undefined }]);
+  const put: UserPut = { userName: user.userName, ...password, mustExist: true, by: user.userName };
+  const { commands } = request.platform;
+  const receivedAt = request.platform.now();
+  await commands.request({ kind: COMMAND.USER_PUT, tenant: tenant.number, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt, body: put });
+  return DONE;
+}
+
+async function validate(request: ApiRequest): Promise<Answer> {
+  const { query } = request;
+  await userOfToken(request, tenantAsked(request), query.text('email') as string, query.text('token') as string);
+  return DONE;
+}
+
+export function userPasswordRoutes(): Route[] {
+  const area = 'users';
+  const answers = [{ status: 200, description: 'Done; without a body' }];
+  const passwords = { schema: schemas.PasswordChange, mediaTypes: ['user'], example: { currentUserPassword: 'the-old-1', newPassword: 'Analytical-1' } };
+  const ofTenant = { tenantId: text('Tenant id; that of the host without it') };
+  return [
+    {
+      method: 'PUT', path: '/user/{tenant}/users/{userId}/password', area, access: 'roles', roles: USER_ADMIN,
+      summary: 'Set the password of a user; takes the own password too', body: passwords, answers, handle: changeOther,
+    },
+    {
+      method: 'PUT', path: '/user/currentUser/password', area, access: 'user', summary: 'Change the own password', body: passwords, answers,
+      handle: (request) => change(request, request.principal.userName),
+    },
+    {
+      method: 'POST', path: '/user/passwordReset', area, access: 'public', summary: 'Mail a link to set a new password', query: ofTenant,
+      body: { schema: schemas.PasswordResetRequest, mediaTypes: [], example: { email: 'ada@example.com' } }, answers, handle: requestReset,
+    },
+    {
+      method: 'PUT', path: '/user/passwordReset', area, access: 'public', summary: 'Set a new password with the token of a link', query: ofTenant,
+      body: { schema: schemas.PasswordReset, mediaTypes: [], example: { token: 't', email: 'ada@example.com', newPassword: 'Analytical-1' } },
+      answers, handle: reset,
+    },
+    {
+      method: 'GET', path: '/user/passwordReset/validate', area, access: 'public', summary: 'Whether the token of a link is good',
+      query: { ...ofTenant, token: { ...text('The token'), isRequired: true }, email: { ...text('The address'), isRequired: true } },
+      answers, handle: validate,
+    },
+  ];
+}

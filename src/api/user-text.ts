@@ -1,0 +1,168 @@
+/** JSON text of users, groups and roles, and how they are loaded (document 4 sections 3.1 and 3.4). */
+import { effectiveRights, groupsOf } from '../accounts/effective-rights.ts';
+import type { StoredGroup } from '../accounts/groups.ts';
+import type { StoredUser } from '../actors/user.ts';
+import { PlatformError } from '../model/errors.ts';
+import { formatTime } from '../model/iso-time.ts';
+import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import { ROLES } from '../model/roles.ts';
+import type { ApiRequest } from './api-request.ts';
+import { quote, segment } from './entity-text.ts';
+import { listRecords } from './records.ts';
+
+/** Keys of the document store have a limit. */
+const USER_NAME_BYTES_MAX = 1500;
+/** Users that are looked up at once. */
+const SUBUSER_DEPTH_MAX = 20;
+export const USER_READ = ['ROLE_USER_MANAGEMENT_READ'];
+export const USER_ADMIN = ['ROLE_USER_MANAGEMENT_ADMIN'];
+export const USER_CREATE = 'ROLE_USER_MANAGEMENT_CREATE';
+
+const tenantUrl = (request: ApiRequest): string => `${request.baseUrl}/user/${segment(request.principal.tenant)}`;
+export const userUrl = (request: ApiRequest, name: string): string => `${tenantUrl(request)}/users/${segment(name)}`;
+export const groupUrl = (request: ApiRequest, id: number): string => `${tenantUrl(request)}/groups/${id}`;
+export const roleUrl = (request: ApiRequest, role: string): string => `${request.baseUrl}/user/roles/${segment(role)}`;
+
+export const roleText = (request: ApiRequest, role: string): string =>
+  `{"id":${quote(role)},"name":${quote(role)},"self":${quote(roleUrl(request, role))}}`;
+export const roleReferenceText = (request: ApiRequest, role: string, owner: string): string =>
+  `{"role":${roleText(request, role)},"self":${quote(`${owner}/roles/${segment(role)}`)}}`;
+
+function rolesText(request: ApiRequest, roles: readonly string[], owner: string): string {
+  const references = [...roles].sort().map((role) => roleReferenceText(request, role, owner));
+  return `{"self":${quote(`${owner}/roles`)},"references":[${references.join(',')}]}`;
+}
+
+export function groupText(request: ApiRequest, group: StoredGroup): string {
+  const self = groupUrl(request, group.id);
+  const members: Members = new Map([
+    ['self', quote(self)],
+    ['id', String(group.id)],
+    ['name', quote(group.name)],
+    ...splitMembers(group.doc),
+    ['roles', rolesText(request, group.roles, self)],
+    ['users', `{"self":${quote(`${self}/users`)},"references":[]}`],
+  ]);
+  if (!members.has('devicePermissions')) members.set('devicePermissions', '{}');
+  return joinMembers(members);
+}
+
+export const groupReferenceText = (request: ApiRequest, group: StoredGroup, owner: string): string =>
+  `{"group":${groupText(request, group)},"self":${quote(`${owner}/groups/${group.id}`)}}`;
+
+/** Without groups and roles. */
+export function userMembers(request: ApiRequest, user: StoredUser): Members {
+  const members: Members = new Map([
+    ['self', quote(userUrl(request, user.userName))],
+    ['id', quote(user.userName)],
+    ['userName', quote(user.userName)],
+    ...splitMembers(user.doc),
+    ['enabled', String(user.enabled)],
+    ['shouldResetPassword', String(user.shouldResetPassword === true)],
+  ]);
+  if (user.alias !== undefined) members.set('alias', quote(user.alias));
+  if (user.passwordStrength !== undefined) members.set('passwordStrength', quote(user.passwordStrength));
+  if (user.lastPasswordChange !== undefined) members.set('lastPasswordChange', quote(formatTime(user.lastPasswordChange)));
+  for (const [name, value] of [['twoFactorAuthenticationEnabled', 'false'], ['customProperties', '{}'], ['devicePermissions', '{}'], ['applications', '[]']]) {
+    if (!members.has(name)) members.set(name, value);
+  }
+  return members;
+}
+
+export async function userText(request: ApiRequest, user: StoredUser, further: readonly (readonly [string, string])[] = []): Promise<string> {
+  const self = userUrl(request, user.userName);
+  const members = userMembers(request, user);
+  const groups = await groupsOf(request.platform.documents, request.tenant, user);
+  const references = groups.map((group) => groupReferenceText(request, group, self));
+  members.set('groups', `{"self":${quote(`${self}/groups`)},"references":[${references.join(',')}]}`);
+  members.set('roles', rolesText(request, user.roles, self));
+  for (const [name, value] of further) members.set(name, value);
+  return joinMembers(members);
+}
+
+/** The tenant in the path has to be the caller's. @throws PlatformError 403. */
+export function requireOwnTenant(request: ApiRequest): void {
+  if (request.params['tenant'] !== request.principal.tenant) throw new PlatformError('security/forbidden');
+}
+
+export const isUserName = (name: string): boolean => name !== '' && Buffer.byteLength(name) <= USER_NAME_BYTES_MAX;
+export const USER_NAME_RULE = `at most ${USER_NAME_BYTES_MAX} bytes`;
+
+/** @throws PlatformError 404. */
+export async function loadUser(request: ApiRequest, name: string): Promise<StoredUser> {
+  const stored = isUserName(name) ? await request.platform.documents.get('user', request.tenant, name) : undefined;
+  if (stored === undefined) throw new PlatformError('users/not-found', { id: name });
+  return JSON.parse(stored) as StoredUser;
+}
+
+/** @throws PlatformError 404. */
+export async function loadGroup(request: ApiRequest, id: string): Promise<StoredGroup> {
+  const stored = /^\d{1,16}$/.test(id) ? await request.platform.documents.get('group', request.tenant, id) : undefined;
+  if (stored === undefined) throw new PlatformError('groups/not-found', { id });
+  return JSON.parse(stored) as StoredGroup;
+}
+
+export const ownerOf = (user: StoredUser): string | undefined => stringMember(splitMembers(user.doc), 'owner');
+
+/** Whether the principal is the owner of the user, or of its owner, and so on. */
+export async function isSubuser(request: ApiRequest, user: StoredUser): Promise<boolean> {
+  let owner = ownerOf(user);
+  for (let depth = 0; owner !== undefined && depth < SUBUSER_DEPTH_MAX; depth += 1) {
+    if (owner === request.principal.userName) return true;
+    const text = isUserName(owner) ? await request.platform.documents.get('user', request.tenant, owner) : undefined;
+    owner = text === undefined ? undefined : ownerOf(JSON.parse(text) as StoredUser);
+  }
+  return false;
+}
+
+/** For who has only ROLE_USER_MANAGEMENT_CREATE. @param roles that open it for all users. @throws PlatformError 403. */
+export async function requireManaged(request: ApiRequest, user: StoredUser, roles: readonly string[]): Promise<void> {
+  if (request.hasRole(...roles) || (await isSubuser(request, user))) return;
+  throw new PlatformError('security/forbidden');
+}
+
+/** Who could take over a user would have its roles. @throws PlatformError 403 when the user has a role that the caller lacks. */
+export async function requireRolesOf(request: ApiRequest, user: StoredUser): Promise<void> {
+  const { documents, refusals } = request.platform;
+  const { roles } = await effectiveRights(documents, request.tenant, user, refusals);
+  requireRoles(request, [...roles]);
+}
+
+/** Nobody gives more than he has. @throws PlatformError 403. */
+export function requireRoles(request: ApiRequest, roles: readonly string[]): void {
+  if (!roles.every((role) => request.hasRole(role))) throw new PlatformError('security/forbidden');
+}
+
+/** The catalogue, and the roles that subscribed applications define for their own interfaces; sorted. */
+export async function knownRoles(request: ApiRequest): Promise<string[]> {
+  const subscribed = await listRecords(request, request.tenant, 'subscription');
+  const texts = subscribed.length === 0 ? [] : await request.platform.documents.getMany('application', 0, subscribed.map(({ id }) => id));
+  const own = texts.flatMap((text) => (text === undefined ? [] : (JSON.parse(text) as { roles?: string[] }).roles ?? []));
+  return [...new Set([...ROLES, ...own])].sort();
+}
+
+/** Id in `{"id":…}` or at the end of `{"self":…}`. @returns '' when there is neither. */
+export function referencedId(reference: { readonly id?: string | number; readonly self?: string }): string {
+  if (reference.id !== undefined) return String(reference.id);
+  const last = reference.self?.replace(/\/+$/, '').split('/').pop() ?? '';
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    // A broken percent encoding names nothing that exists.
+    return '';
+  }
+}
+
+/** Roles as names or as references. @throws PlatformError 422 for a role that does not exist, 403 for one that the caller lacks. */
+export async function sentRoles(request: ApiRequest, area: string): Promise<string[] | undefined> {
+  const sent = request.members().get('roles');
+  if (sent === undefined) return undefined;
+  const value = JSON.parse(sent) as string[] | { references: { role: { id?: string; self?: string } }[] };
+  const names = Array.isArray(value) ? value : value.references.map(({ role }) => referencedId(role));
+  const known = new Set(await knownRoles(request));
+  const unknown = names.find((name) => !known.has(name));
+  if (unknown !== undefined) throw new PlatformError('validation/invalid-field', { area, name: 'roles', value: unknown, limit: 'known roles' });
+  requireRoles(request, names);
+  return names;
+}

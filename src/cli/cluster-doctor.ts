@@ -1,0 +1,52 @@
+/** Checks of the servers that a node of a cluster needs, all at the same time: NATS, Redis, ClickHouse. */
+import type { Config } from '../config.ts';
+import type { Log } from '../model/log.ts';
+import { checkClickHouse } from '../store/clickhouse-doctor.ts';
+import { checkNats } from '../store/nats-doctor.ts';
+import { checkRedis } from '../store/redis-doctor.ts';
+import { readRedisTarget } from '../store/redis-settings.ts';
+
+/** As in doctor.ts. */
+interface Finding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
+
+/** Each of the checks has limits of its own, which together are below this one. */
+const TIME_LIMIT_MS = 30_000;
+/** What is found is said, not logged. */
+const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => NO_LOG };
+
+/** @returns what was found; empty without settings of a cluster or a ClickHouse server. */
+export async function clusterFindings(config: Config, timeLimitMs = TIME_LIMIT_MS): Promise<Finding[]> {
+  const { nats, redis, clickhouse, natsCredentials, caCertificate } = config;
+  const checks: Promise<Finding[]>[] = [];
+  if (nats !== undefined) {
+    const settings = {
+      servers: nats, name: 'millrace-doctor', ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }),
+      ...(caCertificate === undefined ? {} : { caFile: caCertificate }),
+    };
+    const wanted = { prefix: config.clusterPrefix, replicas: config.natsReplicas, journalMaxBytes: config.journalMaxBytes };
+    checks.push(limited('NATS', timeLimitMs, () => checkNats(settings, wanted, NO_LOG)));
+  }
+  if (redis !== undefined) {
+    checks.push(limited('redis', timeLimitMs, () => checkRedis(readRedisTarget(redis), { prefix: config.clusterPrefix })));
+  }
+  if (clickhouse !== undefined) {
+    checks.push(limited('ClickHouse', timeLimitMs, () => checkClickHouse({ url: clickhouse, database: config.clickhouseDatabase })));
+  }
+  return (await Promise.all(checks)).flat();
+}
+
+/** A check that neither ends nor fails is a finding too, and so is one that fails otherwise than it should. */
+async function limited(name: string, timeLimitMs: number, check: () => Promise<Finding[]>): Promise<Finding[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Finding[]>((resolve) => {
+    timer = setTimeout(() => resolve([{ state: 'fail', name, fact: `not done after ${timeLimitMs / 1_000} s`,
+      remedy: 'it takes connections and does not answer: see its log, its load and its disk' }]), timeLimitMs);
+  });
+  try {
+    return await Promise.race([check(), late]);
+  } catch (error) {
+    return [{ state: 'fail', name, fact: (error as Error).message, remedy: `correct the setting --${name.toLowerCase()}` }];
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * Sends JSON commands through the cluster's journal and waits for the answers, which the owners of their shards send to this node.
+ * An answer is matched by shard and sequence; one that overtakes the journal's acknowledgement is kept until that comes.
+ */
+import { encodeCommand } from '../ingest/command-record.ts';
+import type { DeviceCommands, OfferedRecord } from '../ingest/command-bus.ts';
+import type { AcknowledgementSink } from '../ingest/record-intake.ts';
+import { COMMAND } from '../model/command.ts';
+import type { Command } from '../model/command.ts';
+import { ERRORS, PlatformError, refusedBy } from '../model/errors.ts';
+import type { ErrorCode } from '../model/errors.ts';
+import type { Refusals } from '../model/refusals.ts';
+import type { GatewayJournal, ShardRecords } from './gateway-journal.ts';
+import { GROUP_BYTES_MAX } from './shard-journal.ts';
+
+/** Requests under way at once; more are refused. */
+const REQUESTS_MAX = 20_000;
+/** Answers that came before their acknowledgement. */
+const EARLY_MAX = 20_000;
+const EARLY_AGE_MAX_MS = 10_000;
+const SWEEP_MS = 500;
+
+/** One outcome on its way to the gateway. */
+export interface CommandAnswer {
+  readonly seq: number;
+  readonly answer?: unknown;
+  readonly error?: { readonly code: ErrorCode; readonly details: Readonly<Record<string, string | number>> };
+}
+
+type Reply = NonNullable<OfferedRecord['onAnswer']>;
+interface Expected { readonly shard: number; readonly seq: number; readonly reply: Reply; readonly deadline: number }
+interface Early { readonly shard: number; readonly answer: CommandAnswer; readonly deadline: number }
+
+export interface CommandGatewayOptions {
+  readonly intake: GatewayJournal;
+  readonly refusals: Refusals;
+  /** A command that was stored and has no answer after this time gets the error `commands/answer-timeout`. */
+  readonly answerTimeoutMs: number;
+  /** Milliseconds, growing. */
+  readonly now?: () => number;
+}
+
+const SILENT: AcknowledgementSink = {
+  durable() { /* The answer comes from the actor, after its state is committed. */ },
+  flushDurable() { /* Nothing is written here. */ },
+  failed() { /* Told by its own sink. */ },
+};
+
+export class CommandGateway implements DeviceCommands {
+  readonly #intake: GatewayJournal;
+  readonly #refusals: Refusals;
+  readonly #answerTimeoutMs: number;
+  readonly #now: () => number;
+  /** By shard and sequence, both in the order of their deadlines. */
+  readonly #expected = new Map<string, Expected>();
+  readonly #early = new Map<string, Early>();
+  readonly #timer: NodeJS.Timeout;
+  #underWay = 0;
+
+  constructor(options: CommandGatewayOptions) {
+    this.#intake = options.intake;
+    this.#refusals = options.refusals;
+    this.#answerTimeoutMs = options.answerTimeoutMs;
+    this.#now = options.now ?? (() => performance.now());
+    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS);
+    this.#timer.unref();
+  }
+
+  get underWayCount(): number { return this.#underWay; }
+  get expectedCount(): number { return this.#expected.size; }
+  get earlyCount(): number { return this.#early.size; }
+
+  async request<Answer>(command: Command): Promise<Answer> {
+    const limit = this.#intake.refusal;
+    if (limit !== undefined) throw this.#busy(limit);
+    return this.requestBeyondBound<Answer>(command);
+  }
+
+  /** As `request`, for commands of the projector and follow-ups, which the journal's bound does not refuse. */
+  async requestBeyondBound<Answer>(command: Command): Promise<Answer> {
+    if (this.#underWay >= REQUESTS_MAX) throw this.#busy('commands/under-way');
+    return this.#request<Answer>(encodeCommand(command));
+  }
+
+  /**
+   * A follow-up: resolves when its actor has handled it, whatever it decided. Rejects when nobody knows; it is sent again then.
+   * Refused by no limit: the state has it.
+   */
+  async deliver(command: Command, pendingId: string): Promise<void> {
+    try {
+      await this.#request(encodeCommand(command, pendingId));
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.status === 503) throw error;
+    }
+  }
+
+  #request<Answer>(record: Buffer): Promise<Answer> {
+    if (record.length > GROUP_BYTES_MAX) return Promise.reject(new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX }));
+    this.#underWay += 1;
+    return new Promise<Answer>((resolve, reject) => {
+      const onAnswer: Reply = {
+        resolve: (answer) => { this.#underWay -= 1; resolve(answer as Answer); },
+        reject: (error) => { this.#underWay -= 1; reject(error); },
+      };
+      this.#append(record, onAnswer);
+    });
+  }
+
+  /** In the order of the calls, unless there is no room. */
+  #append(record: Buffer, reply: Reply): void {
+    const part: ShardRecords = { shard: record[4], records: record, recordCount: 1, onStored: (shard, seq) => this.#stored(shard, seq, reply) };
+    const failed = (_token: number, error: Error): void => {
+      reply.reject(new PlatformError('general/busy', { limit: `the journal could not be written: ${error.message}` }));
+    };
+    if (!this.#intake.offer([part], { ...SILENT, failed }, 0)) this.#intake.whenFree(() => this.#append(record, reply));
+  }
+
+  /**
+   * Appends records at once and in order with other calls. Those of one shard are durable together or not at all. Acknowledged through
+   * `sink` when all are durable. That a QoS 2 message was received is stored after the message: a gateway that ends in between makes a
+   * device send it again, and it is there twice; the other way round it would be lost.
+   * @returns false when one of the shards has no room: nothing was appended.
+   */
+  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number): boolean {
+    const shards = new Map<number, OfferedRecord[]>();
+    const tooLarge: OfferedRecord[] = [];
+    for (const offered of records) {
+      const shard = offered.record[4];
+      const list = shards.get(shard);
+      if (offered.record.length > GROUP_BYTES_MAX) tooLarge.push(offered);
+      else if (list) list.push(offered);
+      else shards.set(shard, [offered]);
+    }
+    const parts = [...shards].map(([shard, list]): ShardRecords => ({
+      shard, records: list.length === 1 ? list[0].record : Buffer.concat(list.map(({ record }) => record)), recordCount: list.length,
+      onStored: (_shard, firstSeq) => {
+        list.forEach(({ onAnswer }, index) => { if (onAnswer) this.#stored(shard, firstSeq + index, onAnswer); });
+      },
+    }));
+    const received = parts.length > 1 ? parts.findIndex(({ records: part }) => part[5] === COMMAND.SESSION_RECEIVE) : -1;
+    const [last] = received < 0 ? [] : parts.splice(received, 1);
+    if (!this.#intake.offer(parts, sink, token, last)) return false;
+    for (const { onAnswer } of tooLarge) onAnswer?.reject(new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX }));
+    return true;
+  }
+
+  /** Answers that the owner of a shard has sent. */
+  take(shard: number, answers: readonly CommandAnswer[]): void {
+    const acknowledgedSeq = this.#intake.acknowledgedSeq(shard);
+    for (const answer of answers) {
+      const key = `${shard}/${answer.seq}`;
+      const expected = this.#expected.get(key);
+      if (expected) {
+        this.#expected.delete(key);
+        settle(expected.reply, answer);
+      } else if (answer.seq > acknowledgedSeq) {
+        if (this.#early.size >= EARLY_MAX) this.#early.delete(this.#early.keys().next().value as string);
+        this.#early.set(key, { shard, answer, deadline: this.#now() + EARLY_AGE_MAX_MS });
+      }
+    }
+  }
+
+  /** Ends the waiting of everything; nothing is answered any more. */
+  stop(): void {
+    clearInterval(this.#timer);
+    for (const { reply } of this.#expected.values()) reply.reject(refusedBy('the server stops'));
+    this.#expected.clear();
+  }
+
+  #stored(shard: number, seq: number, reply: Reply): void {
+    const key = `${shard}/${seq}`;
+    const early = this.#early.get(key);
+    if (early) {
+      this.#early.delete(key);
+      settle(reply, early.answer);
+    } else {
+      this.#expected.set(key, { shard, seq, reply, deadline: this.#now() + this.#answerTimeoutMs });
+    }
+  }
+
+  #sweep(): void {
+    const now = this.#now();
+    for (const [key, { reply, deadline }] of this.#expected) {
+      if (deadline > now) break;
+      this.#expected.delete(key);
+      this.#refusals.count('commands/answer-timeout');
+      reply.reject(new PlatformError('commands/answer-timeout', { limit: this.#answerTimeoutMs }));
+    }
+    for (const [key, { deadline }] of this.#early) {
+      if (deadline > now) break;
+      this.#early.delete(key);
+    }
+  }
+
+  #busy(limit: string): PlatformError {
+    this.#refusals.count(limit);
+    return refusedBy(limit);
+  }
+}
+
+function settle(reply: Reply, { answer, error }: CommandAnswer): void {
+  if (!error) reply.resolve(answer);
+  // A node of another version may know another error.
+  else if (Object.hasOwn(ERRORS, error.code)) reply.reject(new PlatformError(error.code, error.details));
+  else reply.reject(new PlatformError('general/internal', { reference: error.code }));
+}

@@ -1,0 +1,212 @@
+/**
+ * One node of a cluster, made from ports: what gateways put records into and send commands through, the shards that it owns, its projector,
+ * and what it tells and is told by other nodes. The server's composition supplies the adapters and uses the parts.
+ */
+import type { UsageCount } from '../actors/actor-system.ts';
+import { DataDeletion } from '../actors/data-deletion.ts';
+import { parseProgress, PROGRESS_KEY } from '../actors/projector-memory.ts';
+import type { JournalCommand } from '../ingest/command-record.ts';
+import { SHARD_COUNT, shardOf } from '../ingest/command-record.ts';
+import type { HistoryWriter } from '../ingest/history-writer.ts';
+import type { HistoryQuery } from '../ingest/projector.ts';
+import type { Quarantine } from '../ingest/quarantine.ts';
+import type { DataDelete, LiveBus, RecordChange } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import type { Refusals } from '../model/refusals.ts';
+import { ClusterProjector } from './cluster-projector.ts';
+import { CommandGateway } from './command-gateway.ts';
+import { GatewayJournal } from './gateway-journal.ts';
+import type { NodeMessages } from './node-messages.ts';
+import { OutcomeSender } from './outcome-sender.ts';
+import type { Change } from './outcome-sender.ts';
+import type { BlockIntent } from './projector-track.ts';
+import type { BlockStore, ClusterDocuments } from './shard-documents.ts';
+import type { ShardJournal } from './shard-journal.ts';
+import type { ShardLeases } from './shard-leases.ts';
+import { ShardOwner } from './shard-owner.ts';
+import { Visibility } from './visibility.ts';
+
+const TRIM_MS = 1_000;
+const SAVE_MS = 1_000;
+const SWEEP_MS = 60_000;
+/** Caches forget what is older than twice this time. */
+const AGE_MS = 30_000;
+/** A DELETE waits so long for the other shards before it tries again. */
+const DELETION_VISIBLE_MS = 30_000;
+
+/** Caches of this node. */
+export interface NodeCaches {
+  /** By whichever node; told of changes by this node's owners at once. */
+  readonly onChanged: (changes: readonly Change[]) => void;
+  /** Records changed by this node's owners, at once; those of other nodes come by `onChanged`. */
+  readonly onRecordsChanged: (tenant: number, changes: readonly RecordChange[]) => void;
+  /** Changes may have been missed: everything is forgotten. */
+  readonly forgetAll: () => void;
+  /** Called every 30 s: what is older than 60 s is forgotten, in case a change got lost. */
+  readonly age: () => void;
+}
+
+export interface ClusterNodeOptions {
+  readonly messages: NodeMessages;
+  readonly leases: ShardLeases;
+  readonly journal: ShardJournal;
+  readonly documents: ClusterDocuments;
+  readonly blocks: BlockStore;
+  readonly history: HistoryWriter;
+  /** This node's: what the history store refuses, and commands whose handling failed. */
+  readonly quarantine: Quarantine;
+  /** From the actors of this node's shards, to the subscribers of all nodes. */
+  readonly bus: LiveBus;
+  readonly caches: NodeCaches;
+  readonly log: Log;
+  readonly refusals: Refusals;
+  readonly journalBytesMax: number;
+  readonly answerTimeoutMs: number;
+  readonly projectorRowsMax: number;
+  readonly projectorIntervalMs: number;
+  /** See HistoryInsertOptions. */
+  readonly uncertainTries?: number;
+  readonly usage?: UsageCount;
+  readonly onInserted?: (table: string, rows: number) => void;
+  readonly onCommitted?: (recordCount: number, durationMs: number) => void;
+}
+
+export class ClusterNode {
+  /** For measurements: MeasurementPublisher, JsonMeasurementIntake, DeviceApplication. */
+  readonly intake: GatewayJournal;
+  /** For commands: the API, DeviceApplication, SessionDocuments. */
+  readonly commands: CommandGateway;
+  readonly projector: ClusterProjector;
+  readonly outcomes: OutcomeSender;
+  readonly visibility: Visibility;
+  readonly owners: readonly ShardOwner[];
+  readonly #options: ClusterNodeOptions;
+  readonly #deletion: DataDeletion;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #isStopped = false;
+
+  constructor(options: ClusterNodeOptions) {
+    this.#options = options;
+    const { messages, leases, journal, documents, blocks, history, caches, log, refusals } = options;
+    this.intake = new GatewayJournal({
+      journal, nodeId: messages.nodeId, journalBytesMax: options.journalBytesMax,
+      ...(options.onCommitted ? { onCommitted: options.onCommitted } : {}),
+      onError: (error) => log.warn({ error: error.message }, 'a group could not be stored in the journal; its senders are told'),
+    });
+    this.commands = new CommandGateway({ intake: this.intake, refusals, answerTimeoutMs: options.answerTimeoutMs });
+    this.outcomes = new OutcomeSender({
+      messages, take: (shard, answers) => this.commands.take(shard, answers), onChanged: (changes) => caches.onChanged(changes),
+      onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes),
+    });
+    this.#deletion = new DataDeletion({ history, commands: this.commands, isBounded: true });
+    this.projector = new ClusterProjector({
+      journal, blocks, history, quarantine: options.quarantine, rowsMax: options.projectorRowsMax, intervalMs: options.projectorIntervalMs, log,
+      runDeletion: (command) => this.#delete(command),
+      blockOf: async (shard) => parseProgress<BlockIntent>(await documents.reader.inShard(shard).get('meta', 0, PROGRESS_KEY)).intent?.token,
+      onInserted: (table, rows) => options.onInserted?.(table, rows),
+      ...(options.uncertainTries === undefined ? {} : { uncertainTries: options.uncertainTries }),
+    });
+    this.owners = Array.from({ length: SHARD_COUNT }, (_, shard) => new ShardOwner({
+      shard, documents, journal, projector: this.projector, outcomes: this.outcomes, bus: options.bus, log, quarantine: options.quarantine,
+      ...(options.usage ? { usage: options.usage } : {}),
+      deliver: (command, pendingId) => this.commands.deliver(command, pendingId),
+    }));
+    this.visibility = new Visibility({
+      messages, leases, journal, acknowledgedSeq: (shard) => this.intake.acknowledgedSeq(shard),
+      visibleHere: (shard, seq, timeoutMs, query) => this.projector.visible(shard, seq, timeoutMs, query),
+    });
+    messages.onReconnected(() => caches.forgetAll());
+  }
+
+  /** Joins the cluster; shards come in the background. */
+  async start(): Promise<void> {
+    const { leases, caches } = this.#options;
+    await leases.join({
+      onAcquired: (shard, epoch) => this.owners[shard].acquire(epoch),
+      onRelease: (shard) => this.owners[shard].release(),
+      onLost: (shard) => this.owners[shard].lose(),
+      onChanged: () => this.visibility.membersChanged(),
+    });
+    this.visibility.membersChanged();
+    this.#every(TRIM_MS, () => this.trim());
+    this.#every(SAVE_MS, async () => { for (const owner of this.owners) owner.savePassed(); });
+    this.#every(SWEEP_MS, async () => { for (const owner of this.owners) await owner.sweep(); });
+    this.#every(AGE_MS, async () => caches.age());
+  }
+
+  /** Shards whose lease this node has, and those of them that it serves. */
+  get ownedCount(): number { return this.#options.leases.owned.size; }
+  get inServiceCount(): number { return this.owners.filter(({ isInService }) => isInService).length; }
+  /** Commands that this node's actors have handled since its start, and those of them whose handler failed: they are set aside. */
+  get commandsCount(): number { return sum(this.owners, (owner) => owner.commandsCount); }
+  get commandsSetAsideCount(): number { return sum(this.owners, (owner) => owner.setAsideCount); }
+  /** Follow-ups on their way from this node's shards. */
+  get followUpsCount(): number { return sum(this.owners, (owner) => owner.pendingCount); }
+  get groupsUnderWayCount(): number { return sum(this.owners, (owner) => owner.underWayCount); }
+
+  /** Resolves when everything that any node acknowledged before the call can be queried: for ClickHouseHistoryReader. */
+  visible(timeoutMs: number, query?: HistoryQuery): Promise<void> {
+    return this.visibility.visible(timeoutMs, query);
+  }
+
+  /** Forgets what nobody needs of the journal of this node's shards. */
+  async trim(): Promise<void> {
+    const bounds = await this.projector.trimBounds(performance.now());
+    for (const [shard, bound] of bounds) {
+      const durable = await this.owners[shard].durablePosition();
+      const position = Math.min(bound, durable);
+      if (position > 0) await this.#options.journal.trim(shard, position);
+    }
+  }
+
+  /** Hands the shards over, then ends. Nothing may be put in any more. */
+  async stop(): Promise<void> {
+    await this.intake.drained();
+    await this.#options.leases.leave();
+    await this.projector.stop();
+    this.#end();
+  }
+
+  /** As when the process is killed: callbacks do nothing more. What was begun on stores is theirs. */
+  abandon(): void {
+    this.projector.abandon();
+    this.#end();
+  }
+
+  #end(): void {
+    this.#isStopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const owner of this.owners) owner.lose();
+    this.visibility.stop();
+    this.commands.stop();
+  }
+
+  /** One run at a time; what fails is tried the next time. */
+  #every(intervalMs: number, run: () => Promise<void>): void {
+    let isRunning = false;
+    const timer = setInterval(() => {
+      if (isRunning || this.#isStopped) return;
+      isRunning = true;
+      run().catch((error: Error) => this.#options.log.warn({ error: error.message }, 'work of the cluster failed; it is tried again'))
+        .finally(() => { isRunning = false; });
+    }, intervalMs);
+    timer.unref();
+    this.#timers.push(timer);
+  }
+
+  /**
+   * A DELETE by filters. Sequences are over all shards, so that what was acknowledged before the command has a smaller one, and what came
+   * after its answer a larger one (docs/cluster.md). The first must be in the history before it is deleted there.
+   */
+  async #delete(command: JournalCommand): Promise<void> {
+    const { table, filter } = command.body as DataDelete;
+    const source = Number(filter.source ?? filter.deviceId);
+    const shards = Number.isSafeInteger(source) && source > 0 ? [shardOf(command.tenant, source)]
+      : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+    await this.visibility.visibleBefore(command.seq, shards, DELETION_VISIBLE_MS);
+    if (table === 'measurements') await this.#options.history.deleteMeasurements(command.tenant, filter, command.seq);
+    else await this.#deletion.run(command);
+  }
+}
+
+const sum = (owners: readonly ShardOwner[], of: (owner: ShardOwner) => number): number => owners.reduce((total, owner) => total + of(owner), 0);

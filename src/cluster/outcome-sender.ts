@@ -1,0 +1,121 @@
+/**
+ * What an owner tells other nodes after a commit: first what changed (`changed`, to all of them), then the answers, to the gateways that
+ * wait for them. Gathered over a turn of the event loop.
+ */
+import type { RecordChange } from '../model/command.ts';
+import type { PlatformError } from '../model/errors.ts';
+import type { CommandAnswer } from './command-gateway.ts';
+import type { NodeMessages } from './node-messages.ts';
+
+const ANSWERS = 'answers';
+const CHANGED = 'changed';
+/** A message of NATS has 1 MiB. */
+const MESSAGE_CHARACTERS_MAX = 256 * 1024;
+/** UTF-8 has at most three bytes for a character of a string. */
+const ANSWER_CHARACTERS_MAX = 300 * 1024;
+
+/** What caches forget. Of records `id` is a JSON list of `[collection, id]`: other nodes read them again. */
+export interface Change {
+  readonly kind: 'user' | 'object' | 'records';
+  readonly tenant: number;
+  /** User name, id of the object, or the records. */
+  readonly id: string;
+}
+
+interface AnswersMessage { readonly shard: number; readonly answers: readonly CommandAnswer[] }
+interface Gathered { readonly gateway: string; readonly shard: number; readonly answers: CommandAnswer[] }
+
+export interface OutcomeSenderOptions {
+  readonly messages: NodeMessages;
+  /** Answers for this node's own gateway, and those that come from others. */
+  readonly take: (shard: number, answers: readonly CommandAnswer[]) => void;
+  /** Changes by this node, at once, and by others. */
+  readonly onChanged: (changes: readonly Change[]) => void;
+  /** Records that this node has changed, at once. */
+  readonly onRecordsChanged: (tenant: number, changes: readonly RecordChange[]) => void;
+}
+
+export class OutcomeSender {
+  readonly #options: OutcomeSenderOptions;
+  #changes: Change[] = [];
+  readonly #answers = new Map<string, Gathered>();
+  #isScheduled = false;
+  readonly #flushNow = (): void => { this.#flush(); };
+
+  constructor(options: OutcomeSenderOptions) {
+    this.#options = options;
+    const { messages } = options;
+    messages.listen(ANSWERS, (payload) => {
+      const { shard, answers } = JSON.parse(Buffer.from(payload).toString()) as AnswersMessage;
+      options.take(shard, answers);
+    });
+    messages.listen(CHANGED, (payload, from) => {
+      if (from !== messages.nodeId) options.onChanged(JSON.parse(Buffer.from(payload).toString()) as Change[]);
+    });
+  }
+
+  changed(change: Change): void {
+    this.#options.onChanged([change]);
+    this.#changes.push(change);
+    this.#schedule();
+  }
+
+  recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
+    this.#options.onRecordsChanged(tenant, changes);
+    this.#changes.push({ kind: 'records', tenant, id: JSON.stringify(changes.map(({ collection, id }) => [collection, id])) });
+    this.#schedule();
+  }
+
+  answer(gateway: string, shard: number, seq: number, answer: unknown, error: PlatformError | undefined): void {
+    const key = `${shard}/${gateway}`;
+    let gathered = this.#answers.get(key);
+    if (!gathered) this.#answers.set(key, gathered = { gateway, shard, answers: [] });
+    const sent: CommandAnswer = error ? { seq, error: { code: error.code, details: error.details } } : { seq, answer };
+    gathered.answers.push(sent);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(this.#flushNow);
+  }
+
+  #flush(): void {
+    this.#isScheduled = false;
+    const { messages, take } = this.#options;
+    const changes = this.#changes;
+    this.#changes = [];
+    for (let at = 0; at < changes.length; at += 1_000) messages.broadcast(CHANGED, Buffer.from(JSON.stringify(changes.slice(at, at + 1_000))));
+    const all = [...this.#answers.values()];
+    this.#answers.clear();
+    for (const { gateway, shard, answers } of all) {
+      if (gateway === messages.nodeId) take(shard, answers);
+      else for (const text of messagesOf(shard, answers)) messages.send(gateway, ANSWERS, Buffer.from(text));
+    }
+  }
+}
+
+/** One message, or several where one would be too large. */
+function messagesOf(shard: number, answers: readonly CommandAnswer[]): string[] {
+  const texts = answers.map((answer) => {
+    const text = JSON.stringify(answer);
+    if (text.length <= ANSWER_CHARACTERS_MAX || Buffer.byteLength(text) <= ANSWER_CHARACTERS_MAX * 3) return text;
+    return JSON.stringify({ seq: answer.seq, error: { code: 'general/payload-too-large', details: { limit: ANSWER_CHARACTERS_MAX * 3 } } });
+  });
+  const messages: string[] = [];
+  let gathered: string[] = [];
+  let characters = 0;
+  const close = (): void => { if (gathered.length > 0) messages.push(`{"shard":${shard},"answers":[${gathered.join(',')}]}`); };
+  for (const text of texts) {
+    if (characters + text.length > MESSAGE_CHARACTERS_MAX) {
+      close();
+      gathered = [];
+      characters = 0;
+    }
+    gathered.push(text);
+    characters += text.length;
+  }
+  close();
+  return messages;
+}

@@ -1,0 +1,87 @@
+/** A block of the cluster's projector: rows of several shards, with the range of each. */
+import type { HistoryRow } from '../ingest/history-writer.ts';
+import { MeasurementColumns } from '../ingest/measurement-columns.ts';
+import type { HistoryQuery } from '../ingest/projector.ts';
+import { COMMAND } from '../model/command.ts';
+import { isStored } from '../model/processing-mode.ts';
+import type { ProcessingMode } from '../model/processing-mode.ts';
+import { decodeCommand } from '../ingest/command-record.ts';
+import type { JournalCommand } from '../ingest/command-record.ts';
+import type { BlockRange } from './shard-documents.ts';
+
+/** Rows of mutable tables in one block; more make the block full. */
+const MUTABLE_ROWS_MAX = 20_000;
+
+/** How far a group went into a block. */
+export interface Consumed {
+  /** Last record that is in the block or needs no row. */
+  readonly lastSeq: number;
+  /** A DELETE, which stands behind it. */
+  readonly deletion: JournalCommand | undefined;
+}
+
+export class Block {
+  readonly columns: MeasurementColumns;
+  rows: HistoryRow[] = [];
+  /** shard -> first and last sequence */
+  readonly ranges = new Map<number, { firstSeq: number; lastSeq: number }>();
+  /** Tables whose rows are inserted. */
+  readonly done = new Set<string>();
+
+  constructor(rowsMax: number) {
+    this.columns = new MeasurementColumns(rowsMax);
+  }
+
+  get isFull(): boolean { return this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX; }
+  get isEmpty(): boolean { return this.ranges.size === 0; }
+  get rangeList(): BlockRange[] { return [...this.ranges].map(([shard, range]) => ({ shard, ...range })); }
+
+  /**
+   * Adds records of a shard behind `afterSeq` and up to `throughSeq`, until the block is full or a DELETE comes.
+   * @returns undefined when the group has none of them.
+   */
+  consume(shard: number, firstSeq: number, records: Buffer, afterSeq: number, throughSeq = Number.POSITIVE_INFINITY): Consumed | undefined {
+    const view = new DataView(records.buffer, records.byteOffset, records.length);
+    let seq = firstSeq;
+    let lastSeq: number | undefined;
+    let deletion: JournalCommand | undefined;
+    for (let at = 0; at < records.length && seq <= throughSeq; seq += 1) {
+      if (seq > afterSeq) {
+        if (this.isFull) break;
+        const kind = records[at + 5];
+        if (kind === COMMAND.DATA_DELETE) {
+          deletion = decodeCommand(records, at, seq);
+          break;
+        }
+        if (kind === COMMAND.MEASUREMENT && isStored(records[at + 6] as ProcessingMode)) this.columns.add(records, view, at, seq);
+        lastSeq = seq;
+        const range = this.ranges.get(shard);
+        if (range) range.lastSeq = seq;
+        else this.ranges.set(shard, { firstSeq: seq, lastSeq: seq });
+      }
+      at += view.getUint32(at, true);
+    }
+    return lastSeq === undefined && deletion === undefined ? undefined : { lastSeq: lastSeq ?? afterSeq, deletion };
+  }
+
+  /** Whether it has rows that the query reads and that are not inserted yet. */
+  holds(query: HistoryQuery): boolean {
+    return query.tables.some((table) => !this.done.has(table)
+      && (table === 'measurements' ? this.#holdsMeasurements(query.source) : this.rows.some((row) => row.table === table)));
+  }
+
+  #holdsMeasurements(source: number | undefined): boolean {
+    const { columns } = this;
+    if (source === undefined) return columns.rowCount > 0;
+    const index = columns.source.indexOf(source);
+    // Rows behind the count are of an earlier block.
+    return index >= 0 && index < columns.rowCount;
+  }
+
+  clear(): void {
+    this.columns.clear();
+    this.rows = [];
+    this.ranges.clear();
+    this.done.clear();
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The measurements of a decided block, by whichever node inserts them: as a whole with the block's token, or in parts once somebody has
+ * found that they are refused. The block's store is asked before each insert, so that all of them take the same parts.
+ */
+import { columnsOf, findMeasurements } from '../ingest/measurement-range.ts';
+import type { FoundMeasurement } from '../ingest/measurement-range.ts';
+import { GivenUp } from '../ingest/history-insert.ts';
+import type { HistoryInsert, InsertScope } from '../ingest/history-insert.ts';
+import type { HistoryWriter } from '../ingest/history-writer.ts';
+import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
+import type { Log } from '../model/log.ts';
+import type { BlockStore, StoredBlock } from './shard-documents.ts';
+import type { ShardJournal } from './shard-journal.ts';
+
+export interface BlockMeasurementsOptions {
+  readonly blocks: BlockStore;
+  readonly journal: ShardJournal;
+  readonly history: HistoryWriter;
+  readonly insert: HistoryInsert;
+  readonly rowsMax: number;
+  readonly log: Log;
+}
+
+/**
+ * Inserts the measurements of all ranges. The set of rows is that of the block; their order is not, and is nothing that the store's
+ * deduplication looks at.
+ * @param filled the rows, where this node has just filled and decided the block; otherwise they are read from the journal.
+ * @returns how many were not set aside. Rejects with GivenUp when the block is gone too: all of it is somebody else's.
+ */
+export async function insertMeasurementsOf(stored: StoredBlock, filled: MeasurementColumns | undefined, options: BlockMeasurementsOptions, scope: InsertScope):
+  Promise<number> {
+  const { blocks, journal, history, insert, rowsMax, log } = options;
+  const { token } = stored;
+  let found: Promise<readonly FoundMeasurement[]> | undefined;
+  const read = (): Promise<readonly FoundMeasurement[]> => {
+    found ??= readBlock(stored, journal);
+    found.catch(() => { found = undefined; });
+    return found;
+  };
+  const partsNow = async (): Promise<readonly number[] | undefined> => {
+    const block = await blocks.decide(token, 'insert');
+    if (!block) throw new GivenUp();
+    return block.parts;
+  };
+  const columns = filled ?? columnsOf(await insert.untilDone(read, scope), rowsMax);
+  if (columns.rowCount === 0) return 0;
+  let isFresh = filled !== undefined;
+  let isInParts = false;
+  const refusal = await insert.attempt(async () => {
+    isInParts = !isFresh && await partsNow() !== undefined;
+    isFresh = false;
+    if (!isInParts) await history.insertMeasurements(columns, token);
+  }, scope);
+  if (refusal === undefined && !isInParts) return columns.rowCount;
+  const first = Math.min(...stored.ranges.map(({ firstSeq }) => firstSeq));
+  if (refusal !== undefined) {
+    log.warn({ error: refusal.message, token }, 'projector: a block of measurements is refused; it is inserted in parts');
+    // From here on nobody inserts the whole block under its own token: parts of it will be there.
+    const last = Math.max(...stored.ranges.map(({ lastSeq }) => lastSeq));
+    await insert.untilDone(() => split(blocks, token, last), scope);
+  }
+  const rowsAside = await insert.parts({
+    token, after: first - 1,
+    endOf: (after) => insert.untilDone(async () => (await partsNow())?.find((end) => end > after), scope),
+    split: (_after, through) => split(blocks, token, through),
+    read: async (from, through) => (await insert.untilDone(read, scope)).filter(({ seq }) => seq >= from && seq <= through),
+  }, scope);
+  return columns.rowCount - rowsAside;
+}
+
+async function split(blocks: BlockStore, token: string, through: number): Promise<void> {
+  if (!await blocks.split(token, through)) throw new GivenUp();
+}
+
+/** By sequence, which is over all shards. @throws when the journal has not all of it. */
+async function readBlock(block: StoredBlock, journal: ShardJournal): Promise<FoundMeasurement[]> {
+  const found: FoundMeasurement[] = [];
+  for (const { shard, firstSeq, lastSeq } of block.ranges) {
+    for (let seq = firstSeq; seq <= lastSeq;) {
+      const group = await journal.read(shard, seq);
+      if (!group || (seq === firstSeq && group.firstSeq > firstSeq)) {
+        throw new Error(`the journal of shard ${shard} has no ${seq}, which the block ${block.token} needs`);
+      }
+      seq = findMeasurements(group, firstSeq, lastSeq, found);
+    }
+  }
+  return found.sort((a, b) => a.seq - b.seq);
+}

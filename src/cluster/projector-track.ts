@@ -1,0 +1,31 @@
+/** What the cluster's projector knows of one shard. */
+import type { JournalCommand } from '../ingest/command-record.ts';
+import type { ProjectorProgress } from '../ingest/projector-progress.ts';
+
+/** Names the block in the progress of a shard. */
+export interface BlockIntent { readonly token: string }
+
+/** One shard. A former owner's object lives on where it is still named, and changes nothing. */
+export class Track {
+  readonly shard: number;
+  readonly progress: ProjectorProgress<BlockIntent>;
+  /** Everything up to here is in the history store. */
+  position = 0;
+  consumedSeq = 0;
+  /** What the actors have decided: nothing behind it is read. */
+  offeredSeq: number;
+  isLagging = true;
+  /** The block of a former owner is being settled. */
+  isRepeating = false;
+  deletion: JournalCommand | undefined;
+  isDeleting = false;
+  isLost = false;
+
+  constructor(shard: number, progress: ProjectorProgress<BlockIntent>, offeredSeq: number) {
+    this.shard = shard;
+    this.progress = progress;
+    this.offeredSeq = offeredSeq;
+  }
+
+  get isHeld(): boolean { return this.deletion !== undefined || this.isRepeating; }
+}

@@ -1,0 +1,233 @@
+/**
+ * One shard in service on this node: takes it over, follows its journal through an actor system of its own, sends its outcomes, and lets go
+ * of it, in order or at once. Nothing here ends the process: what is away is waited for.
+ */
+import { ActorSystem } from '../actors/actor-system.ts';
+import type { DecidedGroup, UsageCount } from '../actors/actor-system.ts';
+import { ProjectorMemory } from '../actors/projector-memory.ts';
+import { entryOfCommand } from '../ingest/quarantine.ts';
+import type { Quarantine } from '../ingest/quarantine.ts';
+import type { Command, LiveBus } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import type { ClusterProjector } from './cluster-projector.ts';
+import { sweepMarkers } from './marker-sweep.ts';
+import type { OutcomeSender } from './outcome-sender.ts';
+import type { BlockIntent } from './projector-track.ts';
+import { Fenced, StateLost } from './shard-documents.ts';
+import type { ClusterDocuments, ShardDocuments } from './shard-documents.ts';
+import type { ShardFollower, ShardGroup, ShardJournal } from './shard-journal.ts';
+import { isOfShard, RoutedDocuments } from './shard-reader.ts';
+
+/** Groups on their way through the actors: more wait in the journal. */
+const UNDER_WAY_MAX = 16;
+const UNDER_WAY_LOW = 8;
+/** A planned hand-over waits so long for follow-ups whose answers somebody waits for, and for the projector. */
+const RELEASE_MS = 2_000;
+/** After an error that is none of the known ones. */
+const RESTART_MS = 1_000;
+
+export interface ShardOwnerOptions {
+  readonly shard: number;
+  readonly documents: ClusterDocuments;
+  readonly journal: ShardJournal;
+  readonly projector: ClusterProjector;
+  readonly outcomes: OutcomeSender;
+  readonly bus: LiveBus;
+  /** Counts what was stored, for the statistics of tenants. */
+  readonly usage?: UsageCount;
+  /** Of this node: takes commands whose handling failed. */
+  readonly quarantine: Quarantine;
+  readonly log: Log;
+  /** Appends a follow-up and resolves when it has been handled. */
+  readonly deliver: (command: Command, pendingId: string) => Promise<void>;
+}
+
+/** One service of a shard, from a take-over to its end. */
+interface Service {
+  readonly epoch: number;
+  readonly documents: ShardDocuments;
+  /** The same with what other shards have, and a failure of any commit is told. */
+  readonly routed: RoutedDocuments;
+  readonly actors: ActorSystem;
+  follower: ShardFollower | undefined;
+  /** Last sequences of the group that was given to the actors last, and of the one that was decided last. */
+  givenSeq: number;
+  decidedSeq: number;
+  isEnded: boolean;
+}
+
+export class ShardOwner {
+  readonly shard: number;
+  readonly #options: ShardOwnerOptions;
+  #service: Service | undefined;
+  /** Taking over and restarting go one after the other. */
+  #generation = 0;
+  /** Subscribers were told of the measurements up to here by this node. */
+  #toldSeq = 0;
+  /** Of services that have ended. */
+  #commandsBefore = 0;
+  #setAsideBefore = 0;
+
+  constructor(options: ShardOwnerOptions) {
+    this.shard = options.shard;
+    this.#options = options;
+  }
+
+  get isInService(): boolean { return this.#service !== undefined; }
+  /** Groups that are not committed yet. */
+  get underWayCount(): number { return this.#service?.actors.underWayCount ?? 0; }
+  get pendingCount(): number { return this.#service?.actors.pendingCount ?? 0; }
+  /** Commands handled since the start of the node; one that is handled again after a take-over counts again. */
+  get commandsCount(): number { return this.#commandsBefore + (this.#service?.actors.commandsCount ?? 0); }
+  /** Commands that were set aside since the start of the node, because their handler failed. */
+  get setAsideCount(): number { return this.#setAsideBefore + (this.#service?.actors.setAsideCount ?? 0); }
+  get committedSeq(): number { return this.#service?.actors.committedSeq ?? 0; }
+  /** The journal of the shard behind it is needed. */
+  async durablePosition(): Promise<number> { return await this.#service?.documents.durablePosition() ?? 0; }
+
+  /** The shard is ours: resolves when it is in service. @throws Fenced when a later owner has it already. */
+  async acquire(epoch: number): Promise<void> {
+    this.lose();
+    const generation = this.#generation;
+    const isCurrent = (): boolean => generation === this.#generation;
+    const { shard, documents: stores, journal, projector, log } = this.#options;
+    const documents: ShardDocuments = stores.open(shard, () => { if (isCurrent()) this.#restart(epoch, 0); });
+    const position = await documents.takeOver(epoch);
+    if (!isCurrent()) {
+      documents.stop();
+      throw new Fenced(`shard ${shard} was lost while it was taken over`);
+    }
+    const service = this.#makeService(epoch, documents, position);
+    this.#service = service;
+    const progress = new ProjectorMemory<BlockIntent>(service.routed, service.actors);
+    await projector.attach(shard, progress, position, () => !service.isEnded);
+    if (service.isEnded) throw new Fenced(`shard ${shard} was lost while it was taken over`);
+    // What a former owner left between two shards is sent again; what handles it knows whether it is new.
+    service.actors.resumeFollowUps().catch((error: Error) => this.#failed(service, error));
+    service.follower = journal.follow(shard, position, (group) => this.#take(service, group), (error) => this.#failed(service, error));
+    log.debug({ shard, epoch, position }, 'shard in service');
+  }
+
+  #makeService(epoch: number, documents: ShardDocuments, position: number): Service {
+    const { shard, documents: stores, outcomes, bus, log, deliver, projector, usage, quarantine } = this.#options;
+    const routed = new RoutedDocuments(shard, documents, stores.reader, (error) => this.#failed(service, error));
+    const actors = new ActorSystem({
+      documents: routed, bus, log, append: deliver,
+      onCommitFailed: () => { /* The documents tell of it, whoever has committed. */ },
+      onUserChanged: (tenant, userName) => outcomes.changed({ kind: 'user', tenant, id: userName }),
+      onObjectChanged: (id) => outcomes.changed({ kind: 'object', tenant: 0, id: String(id) }),
+      onRecordsChanged: (tenant, changes) => outcomes.recordsChanged(tenant, changes),
+      ...(usage ? { usage } : {}),
+      onSetAside: (command, error) => {
+        if (service.isEnded) return;
+        quarantine.add(entryOfCommand(command, error, actors.committedSeq)).catch((failure: Error) => {
+          log.error({ shard, seq: command.seq, error: failure.message }, 'a command that was set aside could not be written into the quarantine');
+        });
+      },
+      onDecided: (group: DecidedGroup) => {
+        const { firstSeq, lastSeq, records, rows } = group;
+        projector.offer(shard, { firstSeq, lastSeq, records, rows, afterSeq: service.decidedSeq });
+        service.decidedSeq = lastSeq;
+      },
+      shard: {
+        shard,
+        isOwn: (collection, tenant, id) => isOfShard(shard, collection, tenant, id),
+        pendingOf: (other, pendingId) => stores.reader.inShard(other).get('pending', 0, pendingId),
+        onOutcome: (gateway, seq, answer, error) => outcomes.answer(gateway, shard, seq, answer, error),
+      },
+    });
+    actors.committedSeq = position;
+    actors.toldSeq = this.#toldSeq;
+    const service: Service = { epoch, documents, routed, actors, follower: undefined, givenSeq: position, decidedSeq: position, isEnded: false };
+    return service;
+  }
+
+  #take(service: Service, group: ShardGroup): void | Promise<void> {
+    if (service.isEnded) return undefined;
+    service.actors.handleGroup(group.firstSeq, group.records, undefined, group.gateway);
+    service.givenSeq = group.lastSeq;
+    return service.actors.underWayCount > UNDER_WAY_MAX ? service.actors.whenBelow(UNDER_WAY_LOW) : undefined;
+  }
+
+  /** A planned hand-over: resolves when everything that was followed is committed, and nothing more will be. */
+  async release(): Promise<void> {
+    const service = this.#service;
+    if (!service) return;
+    await service.follower?.stop();
+    await service.actors.whenBelow(0);
+    await this.#waitForFollowUps(service);
+    service.actors.savePassed();
+    if (!service.isEnded) await service.documents.commit([], service.givenSeq).catch((error: Error) => this.#failed(service, error));
+    await this.#options.projector.release(this.shard, RELEASE_MS);
+    this.lose();
+  }
+
+  async #waitForFollowUps({ actors }: Service): Promise<void> {
+    for (const deadline = performance.now() + RELEASE_MS; actors.pendingCount > 0 && performance.now() < deadline;) {
+      await new Promise((resolve) => { setTimeout(resolve, 5); });
+    }
+  }
+
+  /** The lease is gone: everything ends at once, nothing more is written or answered. */
+  lose(): void {
+    this.#generation += 1;
+    const service = this.#service;
+    if (!service) return;
+    this.#service = undefined;
+    service.isEnded = true;
+    this.#toldSeq = Math.max(this.#toldSeq, service.givenSeq);
+    this.#commandsBefore += service.actors.commandsCount;
+    this.#setAsideBefore += service.actors.setAsideCount;
+    service.actors.stop();
+    service.documents.stop();
+    void service.follower?.stop();
+    this.#options.projector.lose(this.shard);
+  }
+
+  /** Saves how far groups without commands have come: a take-over handles, counts and tells nothing of them again. */
+  savePassed(): void {
+    this.#service?.actors.savePassed();
+  }
+
+  /** Forgets markers of follow-ups that their senders have forgotten. */
+  async sweep(): Promise<number> {
+    const service = this.#service;
+    if (!service) return 0;
+    const { actors, documents } = service;
+    return sweepMarkers({
+      documents, reader: this.#options.documents.reader,
+      handled: async () => {
+        const { givenSeq } = service;
+        while (!service.isEnded && actors.underWayCount > 0 && actors.committedSeq < givenSeq) await actors.whenBelow(actors.underWayCount - 1);
+        return !service.isEnded;
+      },
+    });
+  }
+
+  #failed(service: Service, error: Error): void {
+    if (service.isEnded || this.#service !== service) return;
+    const { shard, log } = this.#options;
+    if (error instanceof Fenced) {
+      log.warn({ shard, epoch: service.epoch }, 'the shard has another owner');
+      this.lose();
+    } else {
+      log.error({ err: error, shard }, 'a shard could not go on; it is loaded anew');
+      this.#restart(service.epoch, error instanceof StateLost ? 0 : RESTART_MS);
+    }
+  }
+
+  /** Loads the shard anew under the same epoch, for as long as it is ours. */
+  #restart(epoch: number, delayMs: number): void {
+    this.lose();
+    const generation = this.#generation;
+    setTimeout(() => {
+      if (generation !== this.#generation) return;
+      this.acquire(epoch).catch((error: Error) => {
+        if (error instanceof Fenced) return;
+        this.#options.log.error({ err: error, shard: this.shard }, 'a shard could not be loaded anew; trying again');
+        // `acquire` has begun a generation of its own: nothing else has happened since.
+        if (generation + 1 === this.#generation) this.#restart(epoch, RESTART_MS);
+      });
+    }, delayMs).unref();
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * Inserts into the history store, past what it refuses: a refused batch is halved until the measurement, row or DELETE that is at fault
+ * stands alone, which goes into the quarantine. What fails for another reason is repeated until it succeeds. The policy is the same in one
+ * process (block-insert.ts) and in a cluster (cluster/cluster-projector.ts); where a part of a refused block begins and ends is written
+ * down by whoever calls.
+ */
+import type { DataDelete } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import type { JournalCommand } from './command-record.ts';
+import { HistoryRefusal } from './history-writer.ts';
+import type { HistoryRow, HistoryWriter } from './history-writer.ts';
+import { decodeMeasurement } from './measurement-record.ts';
+import { columnsOf } from './measurement-range.ts';
+import type { FoundMeasurement } from './measurement-range.ts';
+import { QuarantineFullError } from './quarantine.ts';
+import type { Quarantine, QuarantineEntry, QuarantineKey } from './quarantine.ts';
+
+/** Wait before what failed is tried again: doubles from first to last. */
+const RETRY_FIRST_MS = 50;
+const RETRY_LAST_MS = 2_000;
+/** An uncertain refusal is taken for the data's when it was given so many times in a row: about half a minute. */
+const UNCERTAIN_TRIES = 20;
+
+/** Whoever inserts must not go on: what is left is somebody else's, or of the next start. */
+export class GivenUp extends Error {}
+
+/** For whom something is inserted. */
+export interface InsertScope {
+  /** Nothing more of it is tried again. */
+  readonly isOver: () => boolean;
+  /** Of the projector in the shard of an entry, which tells where it was found. */
+  readonly positionOf: (shard: number) => number;
+}
+
+/** A block of measurements that was refused as a whole. */
+export interface RefusedBlock {
+  /** Of the whole block; parts have `<token>/<after + 1>-<through>`. */
+  readonly token: string;
+  /** Before its first measurement, or behind the last part that is done. */
+  readonly after: number;
+  /** End of the part that begins behind `after`, as it is written down; undefined behind the last. */
+  readonly endOf: (after: number) => number | undefined | Promise<number | undefined>;
+  /** Writes down that the part behind `after` ends at `through` already. */
+  readonly split: (after: number, through: number) => Promise<unknown>;
+  /** Its measurements from `from` to `through`, by sequence. */
+  readonly read: (from: number, through: number) => readonly FoundMeasurement[] | Promise<readonly FoundMeasurement[]>;
+}
+
+export interface HistoryInsertOptions {
+  readonly history: HistoryWriter;
+  readonly quarantine: Quarantine;
+  readonly log: Log;
+  /** Default UNCERTAIN_TRIES. */
+  readonly uncertainTries?: number;
+}
+
+/** Every method rejects with GivenUp when its scope is over. */
+export class HistoryInsert {
+  insertErrorsCount = 0;
+  lastError: string | undefined;
+  /** What was set aside since the start. */
+  setAsideCount = 0;
+  readonly #options: HistoryInsertOptions;
+  readonly #uncertainTries: number;
+
+  constructor(options: HistoryInsertOptions) {
+    this.#options = options;
+    this.#uncertainTries = options.uncertainTries ?? UNCERTAIN_TRIES;
+  }
+
+  /** Inserts a refused block in parts, each with a token of its own. @returns the rows that were set aside. */
+  async parts(block: RefusedBlock, scope: InsertScope): Promise<number> {
+    const { history, quarantine } = this.#options;
+    let { after } = block;
+    let rowsAside = 0;
+    let code: number | undefined;
+    for (;;) {
+      if (scope.isOver()) throw new GivenUp();
+      const through = await block.endOf(after);
+      if (through === undefined) return rowsAside;
+      const found = await block.read(after + 1, through);
+      const [first, last] = [found.at(0), found.at(-1)];
+      if (first !== undefined && last !== undefined) {
+        const columns = columnsOf(found);
+        const isAlone = found.length === 1;
+        const entry = entryOf(last);
+        let isAside = isAlone && quarantine.has(entry);
+        if (!isAside) {
+          const token = `${block.token}/${after + 1}-${through}`;
+          const refusal = await this.attempt(() => history.insertMeasurements(columns, token), scope, code);
+          code = refusal?.code ?? code;
+          if (refusal !== undefined && !isAlone) {
+            const [from, middle] = [after, Math.floor((first.seq + last.seq) / 2)];
+            await this.untilDone(() => block.split(from, middle), scope);
+            continue;
+          }
+          isAside = refusal !== undefined;
+          const position = scope.positionOf(entry.shard);
+          if (refusal !== undefined) await this.#setAside({ ...entry, position, code: refusal.code, error: refusal.message }, scope);
+        }
+        if (isAside) rowsAside += columns.rowCount;
+      }
+      after = through;
+    }
+  }
+
+  /** Inserts rows of a mutable table, at least once. @returns how many were not set aside. */
+  async rows(table: string, rows: readonly HistoryRow[], scope: InsertScope, code?: number): Promise<number> {
+    const refusal = await this.attempt(() => this.#options.history.insertRows(table, rows.map((row) => row.text)), scope, code);
+    if (refusal === undefined) return rows.length;
+    if (scope.isOver()) throw new GivenUp();
+    if (rows.length === 1) {
+      const [{ seq, text }] = rows;
+      const { id, shard } = JSON.parse(text) as { id: number; shard: number };
+      const position = scope.positionOf(shard);
+      await this.#setAside({ kind: 'row', table, seq, shard, id, position, code: refusal.code, error: refusal.message, row: text }, scope);
+      return 0;
+    }
+    const middle = rows.length >> 1;
+    const inserted = await this.rows(table, rows.slice(0, middle), scope, refusal.code);
+    return inserted + await this.rows(table, rows.slice(middle), scope, refusal.code);
+  }
+
+  /** @param run carries it out; repeatable. */
+  async deletion(command: JournalCommand, run: () => Promise<void>, scope: InsertScope): Promise<void> {
+    const refusal = await this.attempt(run, scope);
+    if (refusal === undefined) return;
+    const { table } = command.body as DataDelete;
+    const { seq, shard, tenant, body } = command;
+    const where = { kind: 'deletion' as const, table, seq, shard, id: 0, position: scope.positionOf(shard) };
+    await this.#setAside({ ...where, code: refusal.code, error: refusal.message, row: { tenant, ...body } }, scope);
+  }
+
+  /** On disk before anything moves on. */
+  async #setAside(entry: QuarantineEntry, scope: InsertScope): Promise<void> {
+    const { quarantine, log } = this.#options;
+    const isKnown = quarantine.has(entry);
+    await this.untilDone(() => quarantine.add(entry), scope);
+    if (isKnown) return;
+    this.setAsideCount += 1;
+    const { row, ...where } = entry;
+    log.error(where, `projector: the history store refuses ${nameOf(entry)}; it is set aside in the quarantine`);
+  }
+
+  /** Repeats until it succeeds. */
+  async untilDone<Value>(action: () => Value | Promise<Value>, scope: Pick<InsertScope, 'isOver'>): Promise<Value> {
+    let value: Value | undefined;
+    const refusal = await this.attempt(async () => { value = await action(); }, scope, undefined, Number.POSITIVE_INFINITY);
+    if (refusal !== undefined) throw new Error(`refused by what does not refuse: ${refusal.message}`);
+    return value as Value;
+  }
+
+  /**
+   * Repeats until it succeeds or the data are refused.
+   * @param knownCode an uncertain refusal with this code has been waited for already.
+   * @returns the refusal.
+   */
+  async attempt(action: () => Promise<void>, scope: Pick<InsertScope, 'isOver'>, knownCode?: number, uncertainTries = this.#uncertainTries):
+    Promise<HistoryRefusal | undefined> {
+    let uncertain = 0;
+    for (let waitMs = RETRY_FIRST_MS; ; waitMs = Math.min(waitMs * 2, RETRY_LAST_MS)) {
+      try {
+        if (waitMs > RETRY_FIRST_MS && scope.isOver()) throw new GivenUp();
+        await action();
+        this.lastError = undefined;
+        return undefined;
+      } catch (error) {
+        if (error instanceof GivenUp) throw error;
+        uncertain = error instanceof HistoryRefusal ? uncertain + 1 : 0;
+        if (error instanceof HistoryRefusal && (error.isCertain || error.code === knownCode || uncertain >= uncertainTries)) {
+          this.insertErrorsCount += 1;
+          this.lastError = undefined;
+          return error;
+        }
+        this.failed(error as Error, waitMs);
+        if (scope.isOver()) throw new GivenUp();
+        await new Promise((resolve) => { setTimeout(resolve, waitMs); });
+      }
+    }
+  }
+
+  /** What failed is tried again. */
+  failed(error: Error, retryMs: number): void {
+    this.insertErrorsCount += 1;
+    this.lastError = error.message;
+    const level = error instanceof QuarantineFullError ? 'error' : 'warn';
+    this.#options.log[level]({ error: this.lastError, retryMs }, 'projector: a store refused; trying again');
+  }
+}
+
+type UnplacedEntry = Omit<QuarantineEntry, 'position' | 'code' | 'error'>;
+
+function entryOf({ records, at, seq }: FoundMeasurement): UnplacedEntry {
+  const row = decodeMeasurement(records, at);
+  return { kind: 'measurement', table: 'measurements', seq, shard: records[at + 4], id: row.id, row };
+}
+
+const nameOf = ({ kind, table, seq }: QuarantineKey): string => (kind === 'measurement' ? `measurement ${seq}` : `a ${kind} of ${table}, sequence ${seq}`);
+
+/** Rows by table, for one insert each. */
+export function groupByTable(rows: readonly HistoryRow[]): Map<string, HistoryRow[]> {
+  const tables = new Map<string, HistoryRow[]>();
+  for (const row of rows) {
+    const list = tables.get(row.table);
+    if (list) list.push(row);
+    else tables.set(row.table, [row]);
+  }
+  return tables;
+}

@@ -1,0 +1,44 @@
+/** Port of the quarantine: what the history store refuses for what it is, and commands whose handling failed. Implemented in src/store/quarantine-file.ts. */
+import type { JournalCommand } from './command-record.ts';
+
+/** One measurement, one row of a mutable table, one DELETE, or one command. */
+export interface QuarantineEntry {
+  readonly kind: 'measurement' | 'row' | 'deletion' | 'command';
+  /** `commands` for a command. */
+  readonly table: string;
+  /** Of its command in the journal. */
+  readonly seq: number;
+  readonly shard: number;
+  /** Of the entity; 0 for a DELETE and a command. With table and sequence it is the entry's name. */
+  readonly id: number;
+  /** Of the projector when it was set aside: everything up to it was in the history store; of a command, that of its actors. */
+  readonly position: number;
+  /** Number of the store's exception, 0 when it has none. */
+  readonly code: number;
+  readonly error: string;
+  /** The measurement, the row as JSONEachRow takes it, or the command's body. */
+  readonly row: unknown;
+}
+
+export type QuarantineKey = Pick<QuarantineEntry, 'kind' | 'table' | 'seq' | 'id'>;
+
+/** No room: the projector stays where it is, and the journal keeps everything behind it. */
+export class QuarantineFullError extends Error {}
+
+export interface Quarantine {
+  /** Entries that are kept. */
+  readonly count: number;
+  readonly sizeBytes: number;
+  /** Whether the last entry found no room. */
+  readonly isFull: boolean;
+  has(key: QuarantineKey): boolean;
+  /** Resolves when the entry is on disk; one that is there already is not written again. Rejects with QuarantineFullError at the bound. */
+  add(entry: QuarantineEntry): Promise<void>;
+}
+
+/** A command whose handler failed; see ActorSystemOptions.onSetAside. */
+export function entryOfCommand(command: JournalCommand, error: Error, position: number): QuarantineEntry {
+  const { seq, shard, kind, tenant, key, mode, receivedAt, pendingId, body } = command;
+  const row = { kind, tenant, key, mode, receivedAt, ...(pendingId === undefined ? {} : { pendingId }), body };
+  return { kind: 'command', table: 'commands', seq, shard, id: 0, position, code: 0, error: error.message, row };
+}

@@ -1,0 +1,65 @@
+/**
+ * Requests of new devices for credentials (document 4 section 4.2). A device knows no tenant: an id is unique over all of them, and the
+ * requests of all tenants are records of the server (tenant 0).
+ */
+
+/** Number under which records of the whole server are kept. */
+export const REQUESTS_TENANT = 0;
+export const REQUESTS = 'deviceRequest';
+
+export const DEVICE_REQUEST_STATUSES = ['WAITING_FOR_CONNECTION', 'PENDING_ACCEPTANCE', 'ACCEPTED'] as const;
+export type DeviceRequestStatus = (typeof DEVICE_REQUEST_STATUSES)[number];
+
+/** What becomes of security tokens that devices show (section 4.2). */
+export const TOKEN_POLICIES = ['IGNORED', 'OPTIONAL', 'REQUIRED'] as const;
+export type TokenPolicy = (typeof TOKEN_POLICIES)[number];
+
+/** As stored under `requestKey`. */
+export interface StoredDeviceRequest {
+  readonly id: string;
+  /** Number of the tenant that expects the device. */
+  readonly tenant: number;
+  readonly status: DeviceRequestStatus;
+  readonly owner: string;
+  /** ms since 1970. */
+  readonly createdAt: number;
+  readonly groupId?: string;
+  readonly type?: string;
+  /** JSON text of an object. */
+  readonly customProperties?: string;
+  /** The one that the device has shown last. */
+  readonly securityToken?: string;
+}
+
+export const DEVICE_USER_PREFIX = 'device_';
+export const deviceUserOf = (id: string): string => `${DEVICE_USER_PREFIX}${id}`;
+
+export const requestKey = (id: string): string => `d\n${id}`;
+/** The requests of a tenant begin with it; what follows is the id. */
+export const tenantPrefix = (tenant: number): string => `t\n${tenant}\n`;
+export const tenantKey = (tenant: number, id: string): string => `${tenantPrefix(tenant)}${id}`;
+/** The group that the first object of a new device user joins. */
+export const joinKey = (tenant: number, userName: string): string => `g\n${tenant}\n${userName}`;
+
+export const DEVICE_ID_LENGTH_MAX = 1000;
+/** Ids are parts of keys, which have a limit. */
+const DEVICE_ID_BYTES_MAX = 1400;
+export const DEVICE_ID_RULE = `1 to ${DEVICE_ID_LENGTH_MAX} characters (${DEVICE_ID_BYTES_MAX} bytes) without blanks, control characters and / + $ :`;
+
+/** An id has to make a user name (section 3.1). */
+export function isDeviceId(id: string): boolean {
+  // eslint-disable-next-line no-control-regex
+  return id.length > 0 && id.length <= DEVICE_ID_LENGTH_MAX && !/[\s/+$:\u0000-\u001f\u007f\p{Surrogate}]/u.test(id)
+    && Buffer.byteLength(id) <= DEVICE_ID_BYTES_MAX;
+}
+
+export const SECURITY_TOKEN_LENGTH_MAX = 1000;
+
+/** What a device gets, once. */
+export interface DeviceCredentials {
+  readonly id: string;
+  /** Tenant id. */
+  readonly tenantId: string;
+  readonly userName: string;
+  readonly password: string;
+}

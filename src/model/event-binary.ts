@@ -1,0 +1,43 @@
+/** The binary of an event (document 1, Events and binaries; document 4 section 5.6) as it is stored beside the event. */
+
+export interface EventBinary {
+  /** Content type. */
+  readonly type: string;
+  /** As the client called it. */
+  readonly name?: string;
+  readonly bytes: number;
+  /** Contents in order: one, or one for each chunk. */
+  readonly parts: readonly { readonly key: string; readonly bytes: number }[];
+  /** False while chunks are missing. */
+  readonly isComplete: boolean;
+}
+
+export const EVENT_BINARY_BYTES_MAX = 50 * 1024 * 1024;
+export const EVENT_CHUNK_BYTES_MAX = 5 * 1024 * 1024;
+/** Chunks of one binary: each is a content of its own. */
+export const EVENT_CHUNKS_MAX = 2_000;
+
+/** Keys of the contents that a stored text names. */
+export const eventBinaryKeys = (text: string): string[] => (JSON.parse(text) as EventBinary).parts.map(({ key }) => key);
+
+/** A chunk as named by `Content-Range`; both ends inclusive. */
+export interface ChunkRange {
+  readonly start: number;
+  readonly stop: number;
+  /** Of the whole binary; undefined while nobody knows. */
+  readonly length: number | undefined;
+  /** As it is shown. */
+  readonly text: string;
+}
+
+/** `<start>-<stop>/<length>`, with `*` for an unknown length and with or without the unit. @returns undefined for anything else. */
+export function parseChunkRange(header: string): ChunkRange | undefined {
+  const match = /^\s*(?:bytes[\s=]+)?(\d{1,15})\s*-\s*(\d{1,15})\s*\/\s*(\d{1,15}|\*)\s*$/i.exec(header);
+  if (match === null) return undefined;
+  const [start, stop] = [Number(match[1]), Number(match[2])];
+  const length = match[3] === '*' ? undefined : Number(match[3]);
+  if (stop < start || (length !== undefined && length <= stop)) return undefined;
+  return { start, stop, length, text: `${start}-${stop}/${match[3]}` };
+}
+
+export const isLastChunk = ({ stop, length }: ChunkRange): boolean => length !== undefined && stop + 1 === length;

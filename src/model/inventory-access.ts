@@ -1,0 +1,99 @@
+/**
+ * Rights over parts of the inventory (document 4 sections 3.1 `devicePermissions` and 3.5): a grant on a managed object holds for it and for
+ * everything below it. The owner rule of document 1 (Authentication 6) is here too, so that all front ends decide alike.
+ */
+import type { DocumentReader } from './command.ts';
+import { splitMembers, stringMember } from './json-document.ts';
+import type { Members } from './json-document.ts';
+import type { Principal } from './principal.ts';
+
+export const GRANT_SCOPES = ['ALARM', 'AUDIT', 'EVENT', 'MANAGED_OBJECT', 'MEASUREMENT', 'OPERATION', '*'] as const;
+export const GRANT_PERMISSIONS = ['ADMIN', 'READ', '*'] as const;
+export type GrantScope = (typeof GRANT_SCOPES)[number];
+export type GrantPermission = (typeof GRANT_PERMISSIONS)[number];
+export const ANY = '*';
+
+/** Grants of one user that count; further ones are left out, and counted as `accounts/inventory-grants`. */
+export const GRANTS_MAX = 1_000;
+/** Ancestors of one object that are looked at. */
+const ANCESTORS_MAX = 1_000;
+
+export interface InventoryGrant {
+  /** Id of the managed object that it begins at. */
+  readonly root: number;
+  readonly scope: GrantScope;
+  readonly permission: GrantPermission;
+  /** `*`, or the type or a fragment that the entity must have. */
+  readonly type: string;
+}
+
+/** What somebody wants to do. ADMIN does not imply READ. */
+export interface WantedAccess {
+  readonly scope: Exclude<GrantScope, '*'>;
+  readonly permission: Exclude<GrantPermission, '*'>;
+}
+
+/** Text form of older clients: `<scope>:<type>:<permission>`. @returns undefined for anything else. */
+export function parseDevicePermission(text: string): Omit<InventoryGrant, 'root'> | undefined {
+  const [scope, type, permission, ...more] = text.split(':');
+  if (more.length > 0 || !type || !isOneOf(GRANT_SCOPES, scope) || !isOneOf(GRANT_PERMISSIONS, permission)) return undefined;
+  return { scope, type, permission };
+}
+
+function isOneOf<Value extends string>(values: readonly Value[], text: string | undefined): text is Value {
+  return (values as readonly (string | undefined)[]).includes(text);
+}
+
+/** What the way up to a grant is read from. */
+type ListedDocuments = Pick<DocumentReader, 'list'>;
+
+/** The grants that allow `wanted` for some objects or types. */
+export function grantsFor(principal: Principal, wanted: WantedAccess): readonly InventoryGrant[] {
+  return (principal.grants ?? []).filter(({ scope, permission }) =>
+    (scope === ANY || scope === wanted.scope) && (permission === ANY || permission === wanted.permission));
+}
+
+/** Whether a grant's type fits an entity. */
+export function fitsType(type: string, entity: Members | undefined): boolean {
+  if (type === ANY) return true;
+  return entity !== undefined && (stringMember(entity, 'type') === type || entity.has(type));
+}
+
+/**
+ * Whether the user owns the object, or has a grant at it or above it.
+ * @param doc of the managed object.
+ * @param entity what is read or written: the event, the alarm and so on; the managed object itself for its own scope.
+ */
+export function mayAccess(documents: ListedDocuments, principal: Principal, object: { readonly id: string; readonly doc: string }, wanted: WantedAccess,
+  entity?: Members): boolean | Promise<boolean> {
+  const members = splitMembers(object.doc);
+  if (stringMember(members, 'owner') === principal.userName) return true;
+  if (principal.grants === undefined) return false;
+  const typed = wanted.scope === 'MANAGED_OBJECT' ? members : entity;
+  const roots = new Set(grantsFor(principal, wanted).filter(({ type }) => fitsType(type, typed)).map(({ root }) => String(root)));
+  return roots.size > 0 && isBelow(documents, principal.tenantNumber, [object.id], 0, roots);
+}
+
+/** Climbs the links of all kinds. @param found the object and what was found above it; those before `next` have been looked at. */
+function isBelow(documents: ListedDocuments, tenant: number, found: string[], next: number, roots: ReadonlySet<string>): boolean | Promise<boolean> {
+  for (let index = next; index < found.length && found.length <= ANCESTORS_MAX; index += 1) {
+    if (roots.has(found[index])) return true;
+    const rows = documents.list('parents', tenant, `${found[index]}\n`, { limit: ANCESTORS_MAX });
+    if (rows instanceof Promise) {
+      return rows.then((answered) => {
+        addParents(found, answered);
+        return isBelow(documents, tenant, found, index + 1, roots);
+      });
+    }
+    addParents(found, rows);
+  }
+  return false;
+}
+
+/** @param rows keys `<child>\n<kind>\n<parent>`. */
+function addParents(found: string[], rows: readonly { readonly id: string }[]): void {
+  for (const { id } of rows) {
+    const parent = id.slice(id.lastIndexOf('\n') + 1);
+    if (!found.includes(parent)) found.push(parent);
+  }
+}

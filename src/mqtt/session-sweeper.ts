@@ -1,0 +1,113 @@
+/**
+ * Ends stored sessions whose time is over while nobody holds them in memory, page by page: the session's actor decides and removes.
+ * It also notes when the sessions that were connected at a crash lost their connection, so that their time runs.
+ */
+import type { SessionState } from '../actors/session.ts';
+import { COMMAND } from '../model/command.ts';
+import type { CommandPort, DocumentReader, SessionExpire } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { isSessionOver, SESSION_EXPIRY_NEVER } from '../model/session-expiry.ts';
+
+/** Sessions looked at in one step. Each is some 200 bytes, a few kilobytes with many subscriptions. */
+const STEP_SESSIONS = 100;
+/** Between two steps: 100,000 sessions take 25 s. */
+const STEP_PAUSE_MS = 25;
+/** Between two passes over everything. */
+const PASS_PAUSE_MS = 60_000;
+
+export interface SessionSweeperOptions {
+  readonly commands: CommandPort;
+  readonly documents: DocumentReader;
+  /** Numbers of the tenants. */
+  readonly tenants: () => Iterable<number>;
+  /** Sessions in memory, of any node, expire there; a change of them may be on its way to the store. */
+  readonly isInMemory: (tenantNumber: number, key: string) => boolean | Promise<boolean>;
+  /** Whether the session's actor is of this process; the others have sweepers of their own. All of them by default. */
+  readonly isMine?: (tenantNumber: number, key: string) => boolean;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log: Log;
+  readonly stepSessions?: number;
+}
+
+export class SessionSweeper {
+  /** Sessions that were removed. */
+  expiredCount = 0;
+  readonly #options: SessionSweeperOptions;
+  readonly #stepSessions: number;
+  #isStopped = false;
+  #running: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: SessionSweeperOptions) {
+    this.#options = options;
+    this.#stepSessions = options.stepSessions ?? STEP_SESSIONS;
+  }
+
+  /** Begins with a pass at once. */
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#wake?.();
+    await this.#running;
+  }
+
+  /** One pass over all sessions. Rejects when the store or the journal refuses; what is left is for the next pass. */
+  async sweep(): Promise<void> {
+    const { documents, tenants, now } = this.#options;
+    // Whoever is stored as connected and has no connection has lost it before now.
+    const lostAt = now();
+    for (const tenant of tenants()) {
+      for (let after: string | undefined; !this.#isStopped;) {
+        const limit = this.#stepSessions;
+        const page = await documents.list('session', tenant, '', after === undefined ? { limit } : { after, limit });
+        await Promise.all(page.map(async ({ id, value }) => { if (await this.#isDue(tenant, id, value)) await this.#expire(tenant, id, lostAt); }));
+        if (page.length < limit) break;
+        after = page[page.length - 1].id;
+        await this.#pause(STEP_PAUSE_MS);
+      }
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        await this.sweep();
+      } catch (error) {
+        this.#options.log.warn({ error: (error as Error).message, retryMs: PASS_PAUSE_MS }, 'expired sessions could not be removed');
+      }
+      await this.#pause(PASS_PAUSE_MS, { isIdle: true });
+    }
+  }
+
+  async #isDue(tenant: number, key: string, text: string): Promise<boolean> {
+    const { isMine, isInMemory, now } = this.#options;
+    if (isMine?.(tenant, key) === false) return false;
+    const state = JSON.parse(text) as SessionState;
+    if (state.expirySeconds === SESSION_EXPIRY_NEVER || !(state.disconnectedAt === 0 || isSessionOver(state, now()))) return false;
+    return !await isInMemory(tenant, key);
+  }
+
+  /** In order with what a connection that opens the session now sends: whichever comes first, the session is whole. */
+  async #expire(tenant: number, session: string, lostAt: number): Promise<void> {
+    const body: SessionExpire = { session, lostAt };
+    const { isRemoved } = await this.#options.commands.request<{ isRemoved: boolean }>({
+      kind: COMMAND.SESSION_EXPIRE, tenant, key: `s:${session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body });
+    if (isRemoved) this.expiredCount += 1;
+  }
+
+  /** @param options.isIdle the process need not stay for what comes then. */
+  #pause(durationMs: number, options: { isIdle?: boolean } = {}): Promise<void> {
+    if (this.#isStopped) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, durationMs);
+      if (options.isIdle) timer.unref();
+      this.#wake = () => { clearTimeout(timer); resolve(); };
+    });
+  }
+}

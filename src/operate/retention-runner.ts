@@ -1,0 +1,268 @@
+/**
+ * Carries out retention runs: each night, when somebody asks for one, and early when the disk fills up. A run is a record of the tenant with its
+ * plan; each part of it is counted and written down, removed, and ticked off, so that a crash neither forgets nor counts anything twice.
+ */
+import { COMMAND } from '../model/command.ts';
+import type { AuditEntry, CommandPort, DocumentReader, IdSource, RecordChange } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { Log } from '../model/log.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { Refusals } from '../model/refusals.ts';
+import {
+  RETENTION_RULES, RULES_MAX, RULE_PREFIX, RUNS_KEPT, RUN_PREFIX, STATE_KEY, describeRun, lastNight, mayOverlap, plannedItems, rulesOf, runKey,
+} from '../model/retention.ts';
+import type { RetentionItem, RetentionRun, RetentionState, RetentionStore, RunTrigger } from '../model/retention.ts';
+
+const TENANT_KEY = 't';
+/** Between two steps while a run is under way. */
+const PAUSE_MS = 10;
+/** Until the schedule is looked at again. */
+const IDLE_MS = 30_000;
+/** After a step that failed, and how often one part is tried before the run fails. */
+const RETRY_MS = 1_000;
+const TRIES_MAX = 30;
+/** Between two early runs of a tenant. */
+const EARLY_EVERY_MS = 3_600_000;
+/** Targets whose data a dry run leaves out; with more it counts what they share with others twice. */
+const OTHERS_MAX = 20;
+/** Of the message of a failure that is kept. */
+const FAILURE_LENGTH_MAX = 500;
+export const LOW_DISK_LIMIT = 'retention/disk-free';
+
+export interface RetentionRunnerOptions {
+  readonly commands: CommandPort;
+  readonly documents: DocumentReader;
+  readonly store: RetentionStore;
+  readonly ids: IdSource;
+  /** Numbers of the tenants. */
+  readonly tenants: () => Iterable<number>;
+  /** Whether this process owns the records of the tenant. */
+  readonly isMine: (tenant: number) => boolean;
+  /** O'clock, UTC. */
+  readonly hour: number;
+  /** Days of the rule that a tenant begins with; 0 for none. */
+  readonly defaultDays: number;
+  /** Below `warnBytes` there is a warning, and a run of all tenants when `isEarly`. */
+  readonly disk: { readonly freeBytes: () => number; readonly warnBytes: number; readonly isEarly: boolean };
+  readonly refusals: Refusals;
+  readonly log: Log;
+  /** ms since 1970. */
+  readonly now: () => number;
+}
+
+interface Stored<Value> { readonly text: string; readonly value: Value }
+
+export class RetentionRunner {
+  /** Entities and records that were removed. */
+  removedCount = 0;
+  isDiskLow = false;
+  readonly #options: RetentionRunnerOptions;
+  /** Tenant -> attempts of the part under way that failed. */
+  readonly #failures = new Map<number, number>();
+  readonly #earlyAt = new Map<number, number>();
+  #isStopped = false;
+  #isWanted = false;
+  #running: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: RetentionRunnerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#wake?.();
+    await this.#running;
+  }
+
+  /** To be told of all changed records. */
+  recordsChanged(changes: readonly RecordChange[]): void {
+    if (!changes.some(({ collection, id }) => collection === RETENTION_RULES && id === STATE_KEY)) return;
+    this.#isWanted = true;
+    this.#wake?.();
+  }
+
+  /** Begins what is due and does one part of each run under way. @returns whether there is more to do at once. */
+  async step(): Promise<boolean> {
+    const { tenants, isMine } = this.#options;
+    this.#lookAtDisk();
+    let isMore = false;
+    for (const tenant of tenants()) {
+      if (this.#isStopped) return false;
+      if (!isMine(tenant)) continue;
+      try {
+        if (await this.#tenant(tenant)) isMore = true;
+        this.#failures.delete(tenant);
+      } catch (error) {
+        // Somebody changed it meanwhile: the next step reads it again.
+        if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') isMore = true;
+        else await this.#failed(tenant, error as Error);
+      }
+    }
+    return isMore;
+  }
+
+  /** Plans a run. @throws PlatformError `retention/running` when there is one already, `general/changed-meanwhile`. @returns its id. */
+  async begin(tenant: number, trigger: RunTrigger, options: { isDryRun: boolean; user?: string }): Promise<string> {
+    const state = await this.#state(tenant);
+    const now = this.#options.now();
+    return this.#begin(tenant, state, { trigger, ...options }, state?.value.doneFor ?? lastNight(now, this.#options.hour));
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      let isMore = false;
+      this.#isWanted = false;
+      try {
+        isMore = await this.step();
+      } catch (error) {
+        this.#options.log.warn({ err: error, retryMs: RETRY_MS }, 'retention could not be looked at');
+      }
+      const waitMs = this.#failures.size > 0 ? RETRY_MS : isMore ? PAUSE_MS : IDLE_MS;
+      if (!this.#isStopped && !this.#isWanted) await this.#pause(waitMs);
+    }
+  }
+
+  #pause(durationMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, durationMs);
+      timer.unref();
+      this.#wake = () => { clearTimeout(timer); resolve(); };
+    });
+  }
+
+  #lookAtDisk(): void {
+    const { disk, log, refusals } = this.#options;
+    const freeBytes = disk.freeBytes();
+    const isLow = freeBytes < disk.warnBytes;
+    if (isLow && !this.isDiskLow) {
+      refusals.count(LOW_DISK_LIMIT);
+      const what = disk.isEarly ? 'the disk fills up: retention runs early' : 'the disk fills up: shorten the retention rules, or set retention-early';
+      log.warn({ freeBytes, warnBytes: disk.warnBytes }, what);
+    }
+    this.isDiskLow = isLow;
+  }
+
+  /** @returns whether a run is under way. */
+  async #tenant(tenant: number): Promise<boolean> {
+    const { hour, now, disk } = this.#options;
+    const state = await this.#state(tenant);
+    const night = lastNight(now(), hour);
+    if (state === undefined) {
+      // A new tenant, or a new server: it begins with the next night.
+      await this.#change(tenant, [{ collection: RETENTION_RULES, id: STATE_KEY, expected: undefined, value: JSON.stringify({ doneFor: night }) }]);
+      return false;
+    }
+    if (state.value.active !== undefined) return this.#advance(tenant, state, state.value.active);
+    if (night > state.value.doneFor) {
+      await this.#begin(tenant, state, { trigger: 'SCHEDULE', isDryRun: false }, night);
+      return true;
+    }
+    if (!this.isDiskLow || !disk.isEarly || now() - (this.#earlyAt.get(tenant) ?? -Infinity) < EARLY_EVERY_MS) return false;
+    this.#earlyAt.set(tenant, now());
+    await this.#begin(tenant, state, { trigger: 'DISK', isDryRun: false }, state.value.doneFor);
+    return true;
+  }
+
+  async #begin(tenant: number, state: Stored<RetentionState> | undefined, run: { trigger: RunTrigger; isDryRun: boolean; user?: string },
+    doneFor: number): Promise<string> {
+    const { documents, defaultDays, now } = this.#options;
+    if (state?.value.active !== undefined) throw new PlatformError('retention/running', { id: state.value.active });
+    const rules = rulesOf(await documents.list(RETENTION_RULES, tenant, RULE_PREFIX, { limit: RULES_MAX + 1 }), defaultDays);
+    const id = String(this.#options.ids.next());
+    const startedAt = now();
+    const planned: RetentionRun = { ...run, status: 'RUNNING', startedAt, items: plannedItems(rules, startedAt) };
+    const next: RetentionState = { doneFor, active: id };
+    const runs = await documents.list(RETENTION_RULES, tenant, RUN_PREFIX, { limit: RUNS_KEPT * 2 });
+    const old = runs.slice(0, Math.max(0, runs.length + 1 - RUNS_KEPT))
+      .map(({ id: key, value }) => ({ collection: RETENTION_RULES, id: key, expected: value, value: undefined } as const));
+    await this.#change(tenant, [
+      { collection: RETENTION_RULES, id: STATE_KEY, expected: state?.text, value: JSON.stringify(next) },
+      { collection: RETENTION_RULES, id: runKey(id), expected: undefined, value: JSON.stringify(planned) }, ...old,
+    ]);
+    return id;
+  }
+
+  /** Does the next part of a run. @returns whether more is to do. */
+  async #advance(tenant: number, state: Stored<RetentionState>, id: string): Promise<boolean> {
+    const text = await this.#options.documents.get(RETENTION_RULES, tenant, runKey(id));
+    const run = text === undefined ? undefined : JSON.parse(text) as RetentionRun;
+    if (text === undefined || run?.status !== 'RUNNING') {
+      const { active: _, ...others } = state.value;
+      await this.#change(tenant, [{ collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) }]);
+      return false;
+    }
+    const index = run.items.findIndex(({ isDone }) => !isDone);
+    if (index < 0) {
+      await this.#end(tenant, state, { id, text, run }, { status: 'COMPLETED' });
+      return false;
+    }
+    const item = await this.#part(tenant, run, index);
+    if (item === undefined) return false;
+    await this.#change(tenant, [{ collection: RETENTION_RULES, id: runKey(id), expected: text,
+      value: JSON.stringify({ ...run, items: run.items.with(index, item) }) }]);
+    return true;
+  }
+
+  /** Plans a part, or removes the one that is planned. @returns the item as it is then; undefined when the process stops. */
+  async #part(tenant: number, run: RetentionRun, index: number): Promise<RetentionItem | undefined> {
+    const { store } = this.#options;
+    const { pending, ...item } = run.items[index];
+    if (pending === undefined) {
+      const others = run.isDryRun ? run.items.slice(0, index).filter((other) => mayOverlap(other, item)).slice(0, OTHERS_MAX) : [];
+      const chunk = await store.next(tenant, item, item.after, others);
+      if (chunk === undefined) return { ...item, isDone: true };
+      return run.isDryRun ? { ...item, after: chunk.through, count: item.count + chunk.count } : { ...item, pending: chunk };
+    }
+    const isRemoved = await store.remove(tenant, item, item.after, pending.through, () => !this.#isStopped);
+    if (!isRemoved) return undefined;
+    this.removedCount += pending.count;
+    return { ...item, after: pending.through, count: item.count + pending.count };
+  }
+
+  async #end(tenant: number, state: Stored<RetentionState>, { id, text, run }: { id: string; text: string; run: RetentionRun },
+    result: Pick<RetentionRun, 'status' | 'failure'>): Promise<void> {
+    const ended: RetentionRun = { ...run, ...result, endedAt: this.#options.now() };
+    const { active: _, ...others } = state.value;
+    const audit: AuditEntry = {
+      type: 'SYSTEM', activity: 'Retention run', text: describeRun(ended), source: id, ...(run.user === undefined ? {} : { user: run.user }),
+      ...(result.status === 'FAILED' ? { severity: 'MAJOR' } : {}),
+    };
+    await this.#change(tenant, [
+      { collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) },
+      { collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(ended) },
+    ], run.isDryRun ? [] : [audit]);
+  }
+
+  /** One tenant does not hold up the others, one part not all nights. */
+  async #failed(tenant: number, error: Error): Promise<void> {
+    const tries = (this.#failures.get(tenant) ?? 0) + 1;
+    this.#failures.set(tenant, tries);
+    this.#options.log.warn({ err: error, tenant, tries, retryMs: RETRY_MS }, 'a retention run could not go on');
+    if (tries < TRIES_MAX) return;
+    this.#failures.delete(tenant);
+    const state = await this.#state(tenant);
+    const id = state?.value.active;
+    const text = id === undefined ? undefined : await this.#options.documents.get(RETENTION_RULES, tenant, runKey(id));
+    if (state === undefined || id === undefined || text === undefined) return;
+    const failure = error.message.slice(0, FAILURE_LENGTH_MAX);
+    await this.#end(tenant, state, { id, text, run: JSON.parse(text) as RetentionRun }, { status: 'FAILED', failure });
+  }
+
+  async #state(tenant: number): Promise<Stored<RetentionState> | undefined> {
+    const text = await this.#options.documents.get(RETENTION_RULES, tenant, STATE_KEY);
+    return text === undefined ? undefined : { text, value: JSON.parse(text) as RetentionState };
+  }
+
+  async #change(tenant: number, changes: readonly RecordChange[], audits: readonly AuditEntry[] = []): Promise<void> {
+    await this.#options.commands.request({
+      kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(),
+      body: { changes, ...(audits.length > 0 ? { audits } : {}) },
+    });
+  }
+}

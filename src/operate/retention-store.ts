@@ -1,0 +1,116 @@
+/** What retention removes, by kind: rows of the history, entities through commands to their actors, records of the tenant. */
+import { BULK_OPERATIONS, BULK_PREFIX, bulkIdOfKey } from '../model/bulk-operation.ts';
+import type { StoredBulkOperation } from '../model/bulk-operation.ts';
+import { COMMAND } from '../model/command.ts';
+import type { CommandPort, DocumentReader } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { splitMembers } from '../model/json-document.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { ANY } from '../model/retention.ts';
+import type { RetentionChunk, RetentionStore, RetentionTarget } from '../model/retention.ts';
+import type { ClickHouseRetention, EntityKind } from '../store/clickhouse-retention.ts';
+
+/** Entities of one part: the history is asked once for as many. */
+export const PART_ENTITIES = 20_000;
+/** Commands under way at once; between two lots it may stop. */
+const LOT = 64;
+/** Bulk operations of one part, removed by one command. */
+const PART_RECORDS = 200;
+const DELETE = { EVENT: COMMAND.EVENT_DELETE, ALARM: COMMAND.ALARM_DELETE, OPERATION: COMMAND.OPERATION_DELETE } as const;
+
+export interface RetentionRemovalOptions {
+  readonly history: ClickHouseRetention;
+  /** Resolves when what was acknowledged can be queried. */
+  readonly visible: () => Promise<void>;
+  readonly commands: CommandPort;
+  readonly documents: DocumentReader;
+  /** ms since 1970. */
+  readonly now: () => number;
+}
+
+export class RetentionRemoval implements RetentionStore {
+  readonly #options: RetentionRemovalOptions;
+
+  constructor(options: RetentionRemovalOptions) {
+    this.#options = options;
+  }
+
+  async next(tenant: number, target: RetentionTarget, after: string, others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined> {
+    const { dataType } = target;
+    if (dataType === 'BULK_OPERATION') return this.#nextRecords(tenant, target, after, others);
+    await this.#options.visible();
+    if (dataType === 'MEASUREMENT' || dataType === 'AUDIT') return this.#options.history.nextMonth(dataType, tenant, target, after, others);
+    // A dry run counts all at once.
+    if (after === 'all') return undefined;
+    if (others.length > 0) return { through: 'all', count: await this.#options.history.countEntities(dataType, tenant, target, others) };
+    const found = await this.#options.history.entities(dataType, tenant, target, { after: after === '' ? '0' : after, limit: PART_ENTITIES });
+    return found.length === 0 ? undefined : { through: String(found[found.length - 1].id), count: found.length };
+  }
+
+  async remove(tenant: number, target: RetentionTarget, after: string, through: string, isWanted: () => boolean): Promise<boolean> {
+    const { dataType } = target;
+    if (dataType === 'BULK_OPERATION') await this.#removeRecords(tenant, target, after, through);
+    else if (dataType === 'MEASUREMENT' || dataType === 'AUDIT') await this.#options.history.removeMonth(dataType, tenant, target, through);
+    else return this.#removeEntities(dataType, tenant, target, { after: after === '' ? '0' : after, through }, isWanted);
+    return true;
+  }
+
+  async #removeEntities(kind: EntityKind, tenant: number, target: RetentionTarget, range: { after: string; through: string },
+    isWanted: () => boolean): Promise<boolean> {
+    await this.#options.visible();
+    const found = await this.#options.history.entities(kind, tenant, target, { ...range, limit: PART_ENTITIES });
+    for (let start = 0; start < found.length; start += LOT) {
+      if (!isWanted()) return false;
+      await Promise.all(found.slice(start, start + LOT).map(({ id, source }) => this.#removeEntity(kind, tenant, id, source)));
+    }
+    return true;
+  }
+
+  async #removeEntity(kind: EntityKind, tenant: number, id: number, source: number): Promise<void> {
+    try {
+      await this.#options.commands.request({
+        kind: DELETE[kind], tenant, key: source, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(),
+        body: { id: String(id), onlyWhenOver: true },
+      });
+    } catch (error) {
+      // It is gone already.
+      if (!(error instanceof PlatformError) || error.status !== 404) throw error;
+    }
+  }
+
+  async #records(tenant: number, target: RetentionTarget, range: { after: string; through?: string }): Promise<{ id: string; value: string }[]> {
+    const { documents, history } = this.#options;
+    const page = await documents.list(BULK_OPERATIONS, tenant, BULK_PREFIX, { ...(range.after === '' ? {} : { after: range.after }), limit: PART_RECORDS });
+    const found = page.filter(({ id, value }) => (range.through === undefined || id <= range.through)
+      && isSelected(JSON.parse(value) as StoredBulkOperation, target));
+    if (found.length === 0) return [];
+    await this.#options.visible();
+    const underWay = await history.bulkOperationsUnderWay(tenant, found.map(({ id }) => bulkIdOfKey(id)));
+    return found.filter(({ id }) => !underWay.has(bulkIdOfKey(id)));
+  }
+
+  async #nextRecords(tenant: number, target: RetentionTarget, after: string, others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined> {
+    const found = await this.#records(tenant, target, { after });
+    const options = { ...(after === '' ? {} : { after }), limit: PART_RECORDS };
+    const page = await this.#options.documents.list(BULK_OPERATIONS, tenant, BULK_PREFIX, options);
+    if (page.length === 0) return undefined;
+    const count = found.filter(({ value }) => !others.some((other) => isSelected(JSON.parse(value) as StoredBulkOperation, other))).length;
+    return { through: page[page.length - 1].id, count };
+  }
+
+  async #removeRecords(tenant: number, target: RetentionTarget, after: string, through: string): Promise<void> {
+    const found = await this.#records(tenant, target, { after, through });
+    if (found.length === 0) return;
+    const changes = found.map(({ id, value }) => ({ collection: BULK_OPERATIONS, id, expected: value, value: undefined } as const));
+    await this.#options.commands.request({
+      kind: COMMAND.RECORDS_CHANGE, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body: { changes },
+    });
+  }
+}
+
+/** Bulk operations have no type; their source is the group, their fragments are those of the prototype. */
+function isSelected(stored: StoredBulkOperation, { before, type, source, fragmentType }: RetentionTarget): boolean {
+  if (stored.status === 'ACTIVE' || stored.startsAt >= before || type !== ANY) return false;
+  if (source !== ANY && stored.groupId !== source) return false;
+  return fragmentType === ANY || splitMembers(stored.prototype).has(fragmentType);
+}

@@ -1,0 +1,378 @@
+/** A node of a cluster: NATS, Redis and ClickHouse behind the ports of src/cluster (docs/cluster.md). */
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { CachingAuthenticator } from '../accounts/authenticator.ts';
+import { createFirstAccounts } from '../accounts/first-start.ts';
+import type { FirstAccounts } from '../accounts/first-start.ts';
+import { MANAGEMENT_TENANT, Tenants } from '../accounts/tenants.ts';
+import type { Tokens } from '../accounts/tokens.ts';
+import type { HealthReport } from '../api/platform.ts';
+import { ClusterNode } from '../cluster/node.ts';
+import type { Change } from '../cluster/outcome-sender.ts';
+import { SessionTakeover } from '../cluster/session-takeover.ts';
+import type { Member } from '../cluster/shard-leases.ts';
+import type { Config } from '../config.ts';
+import { shardOf } from '../ingest/command-record.ts';
+import { Sources } from '../ingest/sources.ts';
+import { COMMAND } from '../model/command.ts';
+import type { ActorKey, RecordChange, RecordCollection, RecordsChange } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { BlobReferences } from '../operate/blob-sweeper.ts';
+import { DataLock } from '../operate/data-lock.ts';
+import { DiskGuard } from '../operate/disk-guard.ts';
+import { Metrics } from '../operate/metrics.ts';
+import { SecretsFile } from '../operate/secrets-file.ts';
+import { ClickHouse } from '../store/clickhouse.ts';
+import { ClickHouseHistoryReader, ClickHouseHistoryWriter } from '../store/clickhouse-history.ts';
+import { NatsBlobs } from '../store/nats-blobs.ts';
+import { NatsConnection } from '../store/nats-connection.ts';
+import { NatsJournal } from '../store/nats-journal.ts';
+import { NatsLeases } from '../store/nats-leases.ts';
+import { NatsLiveBus } from '../store/nats-live-bus.ts';
+import { NatsNodeMessages } from '../store/nats-node-messages.ts';
+import { QuarantineFile } from '../store/quarantine-file.ts';
+import { RedisBlocks } from '../store/redis-blocks.ts';
+import { RedisClusterDocuments } from '../store/redis-cluster-documents.ts';
+import { RedisConnection } from '../store/redis-connection.ts';
+import { RedisConnectionRegistry } from '../store/redis-connection-registry.ts';
+import { RedisDurability } from '../store/redis-durability.ts';
+import { firstStart } from '../store/redis-first-start.ts';
+import type { ChangeOfExisting } from '../store/redis-first-start.ts';
+import { RedisIds } from '../store/redis-ids.ts';
+import { readRedisTarget } from '../store/redis-settings.ts';
+import { SCHEMA_VERSION } from '../store/schema.ts';
+import { CoreEvents, loginParts, recordsChanged } from './core.ts';
+import type { ClusterSessions, ServerCore } from './core.ts';
+
+const QUARANTINE_FILE = 'quarantine.jsonl';
+/** The three servers have so long to answer at the start. */
+const START_TIMEOUT_MS = 30_000;
+/** Reads and claims of gateways fail after this time: the client is told to come again. */
+const GATEWAY_TIMEOUT_MS = 2_000;
+/** Accounts and tenants are made by one node; the others wait. */
+const FIRST_START_TIMEOUT_MS = 60_000;
+/** Entries of caches are as old as this at most: what other nodes tell may get lost. */
+const CACHE_AGE_MAX_MS = 60_000;
+/** What caches of records keep: read again when changes may have been missed. */
+const WATCHED: readonly RecordCollection[] = ['option', 'certificate'];
+const LIST_MAX = 100_000;
+
+type ClusterConfig = Config & { readonly nats: string; readonly redis: string; readonly clickhouse: string };
+
+/** What has been opened, to be closed again in the other order. */
+class Opened {
+  readonly #closers: (() => unknown)[] = [];
+
+  add<Part>(part: Part, close: (part: Part) => unknown): Part {
+    this.#closers.push(() => close(part));
+    return part;
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close();
+  }
+}
+
+interface Adapters {
+  readonly nats: NatsConnection;
+  readonly owners: RedisConnection;
+  readonly gateways: RedisConnection;
+  readonly journal: NatsJournal;
+  readonly leases: NatsLeases;
+  readonly messages: NatsNodeMessages;
+  readonly durability: RedisDurability;
+  readonly clickHouse: ClickHouse;
+  readonly ids: RedisIds;
+  readonly blobs: NatsBlobs;
+  readonly quarantine: QuarantineFile;
+  readonly opened: Opened;
+}
+
+export class ClusterCore implements ServerCore {
+  readonly config: ClusterConfig;
+  readonly log: Log;
+  readonly data: string;
+  readonly metrics: Metrics;
+  readonly events = new CoreEvents();
+  readonly secrets: SecretsFile;
+  accounts!: FirstAccounts;
+  readonly tenants: Tenants;
+  readonly authenticator: CachingAuthenticator;
+  readonly tokens: Tokens;
+  readonly sources: Sources;
+  readonly documents;
+  readonly ids: RedisIds;
+  readonly bus: NatsLiveBus;
+  readonly historyReader: ClickHouseHistoryReader;
+  readonly historyAsIs: ClickHouseHistoryReader;
+  readonly clickHouse: ClickHouse;
+  readonly blobs: NatsBlobs;
+  readonly blobReferences: BlobReferences[] = [];
+  readonly sessions: ClusterSessions;
+  /** Copies of a cluster are made of its servers (docs/cluster.md). */
+  readonly backup = undefined;
+  readonly node: ClusterNode;
+  readonly #adapters: Adapters;
+  readonly #disk: DiskGuard;
+  readonly #writer: ClickHouseHistoryWriter;
+
+  private constructor(config: ClusterConfig, log: Log, data: string, adapters: Adapters, metrics: Metrics) {
+    this.config = config;
+    this.log = log;
+    this.data = data;
+    this.metrics = metrics;
+    this.#adapters = adapters;
+    const { nats, owners, gateways, journal, leases, messages, durability, clickHouse, opened } = adapters;
+    const prefix = config.clusterPrefix;
+    this.secrets = new SecretsFile(join(data, 'secrets.json'));
+    this.clickHouse = clickHouse;
+    this.ids = adapters.ids;
+    this.blobs = adapters.blobs;
+    this.#disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
+    this.#writer = new ClickHouseHistoryWriter(clickHouse);
+    const documents = new RedisClusterDocuments({ owners, gateways, prefix, owner: messages.nodeId, durability, log });
+    this.documents = documents.reader;
+    this.bus = opened.add(new NatsLiveBus({ connection: nats, messages, prefix, log, refusals: this.metrics }), (bus) => bus.close());
+    this.tenants = new Tenants(config.tenant);
+    this.sources = new Sources(this.documents);
+    this.node = new ClusterNode({
+      messages, leases, journal, documents, blocks: new RedisBlocks(owners, prefix), history: this.#writer, bus: this.bus, log, refusals: this.metrics,
+      quarantine: adapters.quarantine,
+      caches: {
+        onChanged: (changes) => { for (const change of changes) this.#changed(change); },
+        onRecordsChanged: (tenant, changes) => recordsChanged(this, tenant, changes),
+        forgetAll: () => { void this.#forgetAll(); },
+        age: () => this.sources.age(),
+      },
+      usage: {
+        count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification),
+      },
+      journalBytesMax: config.journalMaxBytes, answerTimeoutMs: config.answerTimeoutMs,
+      projectorRowsMax: config.projectorBatchRows, projectorIntervalMs: config.projectorIntervalMs,
+      onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
+      onCommitted: (recordCount, durationMs) => this.metrics.commitLatency.observe(durationMs / 1_000, recordCount),
+    });
+    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) => this.node.visible(timeoutMs, query));
+    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve());
+    const { authenticator, tokens } = loginParts(this, CACHE_AGE_MAX_MS);
+    this.authenticator = authenticator;
+    this.tokens = tokens;
+    const registry = new RedisConnectionRegistry(gateways, prefix);
+    this.sessions = opened.add(new SessionTakeover({
+      registry, messages, log, isMember: (nodeId) => leases.members.some((member) => member.nodeId === nodeId),
+    }), (sessions) => sessions.stop());
+  }
+
+  get commands() { return this.node.commands; }
+  get intake() { return this.node.intake; }
+  get cluster(): Pick<Adapters, 'messages' | 'leases'> { return this.#adapters; }
+  get nodeId(): string { return this.#adapters.messages.nodeId; }
+  get freeBytes(): number { return this.#disk.freeBytes; }
+
+  /** Connects to the three servers and joins. Rejects with what is wrong, and where, when one of them does not answer. */
+  static async open(config: ClusterConfig, log: Log): Promise<ClusterCore> {
+    const data = resolve(config.data);
+    await mkdir(data, { recursive: true });
+    const opened = new Opened();
+    try {
+      opened.add(await DataLock.take(data), (lock) => lock.release());
+      const metrics = opened.add(new Metrics(log), (all) => all.stop());
+      const adapters = await openAdapters(config, data, log, opened);
+      const core = new ClusterCore(config, log, data, adapters, metrics);
+      await core.#start();
+      return core;
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { config, log } = this;
+    const { gateways, messages, opened } = this.#adapters;
+    await this.#disk.start();
+    opened.add(this.#disk, (disk) => disk.stop());
+    await this.#writer.createTables();
+    const admins = new Map([[config.tenant, config.adminUser], [MANAGEMENT_TENANT, config.managementUser]]);
+    const toChange = await firstStart({
+      connection: gateways, reader: this.documents, prefix: config.clusterPrefix, nodeId: messages.nodeId, timeoutMs: FIRST_START_TIMEOUT_MS,
+    }, async (documents) => {
+      const version = Number(await documents.get('meta', 0, 'schema') ?? SCHEMA_VERSION);
+      if (version > SCHEMA_VERSION) throw new Error(`the cluster has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
+      await documents.commit([{ collection: 'meta', tenant: 0, id: 'schema', value: String(SCHEMA_VERSION) }], undefined);
+      await this.tenants.open(documents, admins);
+      this.accounts = await createFirstAccounts(documents, this.tenants, config, (generated) => this.secrets.add(generated));
+    });
+    await this.node.start();
+    log.info({ node: this.nodeId, roles: config.roles }, 'joined the cluster');
+    await this.#changeExisting(toChange);
+  }
+
+  /** What the configuration wants otherwise than it is stored, decided by its actors; who has changed it meanwhile was faster. */
+  async #changeExisting(toChange: readonly ChangeOfExisting[]): Promise<void> {
+    for (const { change, expected } of toChange) {
+      if (change.collection !== 'user') continue;
+      const body: RecordsChange = { changes: [{ collection: 'user', id: change.id, expected, value: change.value }] };
+      await this.commands.request({
+        kind: COMMAND.RECORDS_CHANGE, tenant: change.tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: Date.now(), body,
+      }).catch((error: Error) => {
+        this.log.warn({ user: change.id, error: error.message }, 'the configured password could not be set; the stored one counts');
+      });
+    }
+  }
+
+  isMine(tenant: number, key: ActorKey): boolean {
+    return this.#adapters.leases.owned.has(shardOf(tenant, key));
+  }
+
+  get tenantRows(): ServerCore['tenantRows'] {
+    return { has: (tenant) => this.historyReader.hasTenant(tenant), remove: (tenant) => this.#writer.deleteTenant(tenant) };
+  }
+
+  insertUsage(table: string, texts: readonly string[]): Promise<void> {
+    return this.#writer.insertRows(table, texts);
+  }
+
+  visible(timeoutMs: number): Promise<void> {
+    return this.node.visible(timeoutMs);
+  }
+
+  health(): HealthReport {
+    const { nats, owners, journal, leases } = this.#adapters;
+    const { projector, intake } = this.node;
+    const part = (problem: string | undefined, details: object = {}): { ready: boolean } =>
+      ({ ready: problem === undefined, ...(problem === undefined ? {} : { problem }), ...details });
+    const members: readonly Member[] = leases.members;
+    const report = {
+      journal: part(intake.refusal ?? journal.unavailable, { sizeBytes: journal.sizeBytes }),
+      documents: part(owners.unavailable),
+      // Behind, and not wrong: the journal has what is not there yet.
+      clickhouse: { ready: true, ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }), pendingRows: projector.pendingRows },
+      quarantine: { ready: !this.#adapters.quarantine.isFull, count: this.#adapters.quarantine.count, sizeBytes: this.#adapters.quarantine.sizeBytes },
+      cluster: part(nats.unavailable, { node: this.nodeId, shards: leases.owned.size, nodes: members.map(({ nodeId }) => nodeId) }),
+    };
+    return { ready: Object.values(report).every(({ ready }) => ready), parts: report };
+  }
+
+  registerMetrics(): void {
+    const { metrics } = this;
+    const { journal, leases, quarantine } = this.#adapters;
+    const { projector, intake, commands, owners } = this.node;
+    metrics.gauges('millrace_queue_size', 'What waits, by queue', 'queue', () => [
+      ['group-open-bytes', intake.openBytes], ['projector-rows', projector.pendingRows], ['commands-under-way', commands.underWayCount],
+      ['groups-under-way', owners.reduce((sum, owner) => sum + owner.underWayCount, 0)],
+      ['follow-ups', owners.reduce((sum, owner) => sum + owner.pendingCount, 0)]]);
+    metrics.gauge('millrace_journal_size_bytes', 'Bytes of the journal', () => journal.sizeBytes);
+    metrics.total('millrace_projector_insert_errors_total', 'Inserts that failed and were tried again', () => projector.insertErrorsCount);
+    metrics.total('millrace_projector_set_aside_total', 'Measurements, rows and DELETEs that the history refused', () => projector.setAsideCount);
+    metrics.gauge('millrace_quarantine_entries', 'Lines of the quarantine file', () => quarantine.count);
+    metrics.gauge('millrace_quarantine_size_bytes', 'Bytes of the quarantine file', () => quarantine.sizeBytes);
+    metrics.total('millrace_group_commits_total', 'Group commits', () => intake.groupsCount);
+    metrics.total('millrace_records_total', 'Records committed', () => intake.recordsCount);
+    metrics.gauge('millrace_cluster_shards', 'Shards that this node owns', () => leases.owned.size);
+    metrics.gauge('millrace_cluster_nodes', 'Nodes of the cluster as this one sees it', () => leases.members.length);
+    metrics.gauge('millrace_disk_free_bytes', 'Free space of the data directory', () => this.#disk.freeBytes);
+  }
+
+  /** By an owner of this node or another one. */
+  #changed(change: Change): void {
+    if (change.kind === 'user') {
+      this.authenticator.forget(change.tenant, change.id);
+      this.events.onUserChanged?.(change.tenant, change.id);
+    } else if (change.kind === 'object') {
+      this.sources.forget(Number(change.id));
+      this.events.onObjectChanged?.(Number(change.id));
+    } else {
+      void this.#readRecords(change.tenant, JSON.parse(change.id) as [RecordCollection, string][]);
+    }
+  }
+
+  /** Records that another node has changed are read as they are now. */
+  async #readRecords(tenant: number, records: readonly (readonly [RecordCollection, string])[]): Promise<void> {
+    try {
+      const changes = await Promise.all(records.map(async ([collection, id]): Promise<RecordChange> =>
+        ({ collection, id, expected: undefined, value: await this.documents.get(collection, tenant, id) })));
+      recordsChanged(this, tenant, changes);
+    } catch (error) {
+      this.log.warn({ tenant, error: (error as Error).message }, 'changed records could not be read; everything that is remembered is read again');
+      setTimeout(() => { void this.#forgetAll(); }, GATEWAY_TIMEOUT_MS).unref();
+    }
+  }
+
+  /** Messages of other nodes may have been missed. */
+  async #forgetAll(): Promise<void> {
+    this.authenticator.forgetAll();
+    this.sources.forgetAll();
+    try {
+      await this.#readAgain(0, 'tenant', Array.from(this.tenants.all, ({ id }) => id));
+      for (const { number } of [...this.tenants.all]) for (const collection of WATCHED) await this.#readAgain(number, collection, []);
+    } catch (error) {
+      this.log.warn({ error: (error as Error).message, retryMs: GATEWAY_TIMEOUT_MS }, 'what is remembered could not be read again; trying again');
+      setTimeout(() => { void this.#forgetAll(); }, GATEWAY_TIMEOUT_MS).unref();
+    }
+  }
+
+  /** @param known ids that may have been deleted. */
+  async #readAgain(tenant: number, collection: RecordCollection, known: readonly string[]): Promise<void> {
+    const stored = new Map((await this.documents.list(collection, tenant, '', { limit: LIST_MAX })).map(({ id, value }) => [id, value]));
+    const ids = new Set([...stored.keys(), ...known]);
+    if (ids.size > 0) recordsChanged(this, tenant, Array.from(ids, (id) => ({ collection, id, expected: undefined, value: stored.get(id) })));
+  }
+
+  async close(): Promise<void> {
+    await this.node.stop();
+    await this.#adapters.opened.close();
+  }
+}
+
+async function openAdapters(config: ClusterConfig, data: string, log: Log, opened: Opened): Promise<Adapters> {
+  const prefix = config.clusterPrefix;
+  const name = (config.nodeName ?? hostname()).replaceAll(/[^A-Za-z0-9_-]/g, '-').slice(0, 63);
+  // Unique for each start: what an earlier process of this node still had under way is somebody else's.
+  const nodeId = `${name}-${randomBytes(4).toString('hex')}`;
+  const replicas = config.natsReplicas;
+  const roles = config.roles.split(',') as Member['roles'][number][];
+  const nats = opened.add(await NatsConnection.open({
+    servers: config.nats, name: nodeId, ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }),
+    ...(config.caCertificate === undefined ? {} : { caFile: config.caCertificate }),
+  }, { log, timeoutMs: START_TIMEOUT_MS }), (connection) => connection.close());
+  const target = readRedisTarget(config.redis);
+  const owners = opened.add(new RedisConnection({ target, log, name: `${nodeId}-owners` }), (connection) => connection.close());
+  const gateways = opened.add(new RedisConnection({
+    target, log, name: `${nodeId}-gateways`, autoPipelining: true, commandTimeoutMs: GATEWAY_TIMEOUT_MS,
+  }), (connection) => connection.close());
+  await Promise.all([owners.ready(START_TIMEOUT_MS), gateways.ready(START_TIMEOUT_MS)]);
+  const clickHouse = opened.add(await openClickHouse(config, log), (client) => client.close());
+  const messages = opened.add(new NatsNodeMessages({ connection: nats, prefix, nodeId, log }), (all) => all.close());
+  const journal = opened.add(await NatsJournal.open({ connection: nats, prefix, nodeId, replicas, maxBytes: config.journalMaxBytes, log }),
+    (all) => all.close());
+  const leases = await NatsLeases.open({ connection: nats, prefix, nodeId, roles, replicas, log, leaseMs: config.leaseTimeMs });
+  const durability = opened.add(new RedisDurability(owners, log), (all) => all.stop());
+  const ids = opened.add(await RedisIds.open({ connection: gateways, prefix, log }), (all) => all.stop());
+  const blobs = await NatsBlobs.open({ connection: nats, prefix, replicas });
+  const quarantine = await QuarantineFile.open(join(data, QUARANTINE_FILE));
+  return { nats, owners, gateways, journal, leases, messages, durability, clickHouse, ids, blobs, quarantine, opened };
+}
+
+/** Makes the database when it is missing. */
+async function openClickHouse(config: ClusterConfig, log: Log): Promise<ClickHouse> {
+  const database = config.clickhouseDatabase;
+  const first = new ClickHouse({ url: config.clickhouse, log });
+  try {
+    for (const end = performance.now() + START_TIMEOUT_MS; ;) {
+      try {
+        await first.command(`CREATE DATABASE IF NOT EXISTS ${database}`);
+        break;
+      } catch (error) {
+        if (performance.now() > end) throw new Error(`ClickHouse (--clickhouse) does not answer: ${(error as Error).message}`);
+        await new Promise((resolveWait) => { setTimeout(resolveWait, 500); });
+      }
+    }
+  } finally {
+    await first.close();
+  }
+  return new ClickHouse({ url: config.clickhouse, log, database });
+}

@@ -1,0 +1,125 @@
+/** What the listeners of a server need of what keeps its state, whether it is one node with embedded engines or a node of a cluster. */
+import type { FirstAccounts } from '../accounts/first-start.ts';
+import { CachingAuthenticator } from '../accounts/authenticator.ts';
+import { LoginAudit } from '../accounts/login-audit.ts';
+import { LoginGuard } from '../accounts/login-guard.ts';
+import { SigningKey } from '../accounts/signing-key.ts';
+import type { Tenant, Tenants } from '../accounts/tenants.ts';
+import { Tokens } from '../accounts/tokens.ts';
+import type { Usage } from '../accounts/usage.ts';
+import type { HealthReport } from '../api/platform.ts';
+import type { Config } from '../config.ts';
+import type { DeviceCommands } from '../ingest/command-bus.ts';
+import type { RecordIntake } from '../ingest/record-intake.ts';
+import type { Sources } from '../ingest/sources.ts';
+import type { Blobs } from '../model/blobs.ts';
+import type { ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange } from '../model/command.ts';
+import type { Log } from '../model/log.ts';
+import type { SessionsElsewhere } from '../mqtt/session-registry.ts';
+import type { BlobReferences } from '../operate/blob-sweeper.ts';
+import type { Metrics } from '../operate/metrics.ts';
+import type { SecretsFile } from '../operate/secrets-file.ts';
+import type { NodeMessages } from '../cluster/node-messages.ts';
+import type { LocalSessions } from '../cluster/session-takeover.ts';
+import type { ShardLeases } from '../cluster/shard-leases.ts';
+import type { ClickHouse } from '../store/clickhouse.ts';
+
+export type RecordListener = (tenant: number, changes: readonly RecordChange[]) => void;
+
+/** What the listeners are told. Set before the listeners open. */
+export class CoreEvents {
+  /** Ends what listeners hold for a user. */
+  onUserChanged: ((tenant: number, userName: string) => void) | undefined;
+  onObjectChanged: ((id: number) => void) | undefined;
+  /** Ends what is connected for tenants that were suspended or deleted. */
+  onTenantsEnded: ((ended: readonly Tenant[]) => void) | undefined;
+  /** Told of changed records after their commit, before the answer: caches. */
+  readonly recordListeners: RecordListener[] = [];
+  /** Counts what tenants use, as soon as the listeners are there. */
+  usage: Usage | undefined;
+}
+
+/** The sessions of other nodes, and the answer to what they ask for. */
+export interface ClusterSessions extends SessionsElsewhere {
+  start(local: LocalSessions): void;
+  isInMemory(tenantNumber: number, key: string): Promise<boolean>;
+}
+
+export interface ServerCore {
+  readonly config: Config;
+  readonly log: Log;
+  /** Absolute path of the data directory. */
+  readonly data: string;
+  readonly metrics: Metrics;
+  readonly events: CoreEvents;
+  readonly secrets: SecretsFile;
+  readonly accounts: FirstAccounts;
+  readonly tenants: Tenants;
+  readonly authenticator: CachingAuthenticator;
+  readonly tokens: Tokens;
+  readonly sources: Sources;
+  readonly commands: DeviceCommands & {
+    /** As `request`; not refused while the journal is at its bound: for what frees it. */
+    requestBeyondBound<Answer>(command: Command): Promise<Answer>;
+  };
+  readonly intake: RecordIntake;
+  readonly documents: DocumentReader;
+  readonly ids: IdSource;
+  readonly bus: LiveBus;
+  readonly historyReader: HistoryReader;
+  readonly historyAsIs: HistoryReader;
+  readonly clickHouse: ClickHouse;
+  readonly tenantRows: { has(tenant: number): Promise<boolean>; remove(tenant: number): Promise<void> };
+  readonly blobs: Blobs;
+  /** Where keys of content are kept: what none of them names is removed. Whoever stores content adds one. */
+  readonly blobReferences: BlobReferences[];
+  /** Undefined on a single node. */
+  readonly sessions: ClusterSessions | undefined;
+  /** What the parts of a cluster's nodes tell each other, and who owns what; undefined on a single node. */
+  readonly cluster: { readonly messages: NodeMessages; readonly leases: ShardLeases } | undefined;
+  /** What a running server can be asked for over its control socket. */
+  readonly backup: ((to: string) => Promise<object>) | undefined;
+  /** On the data disk; Infinity while it is not known. */
+  readonly freeBytes: number;
+  /** Whether the actor of `key` is of this process: schedules and sweeps for it run here. */
+  isMine(tenant: number, key: ActorKey): boolean;
+  insertUsage(table: string, texts: readonly string[]): Promise<void>;
+  /** Resolves when everything that was acknowledged before the call can be queried. */
+  visible(timeoutMs: number): Promise<void>;
+  health(): HealthReport;
+  registerMetrics(): void;
+  /** Ends everything, in order; what was acknowledged is kept. */
+  close(): Promise<void>;
+}
+
+/** Wrong passwords that are longer ago do not count. */
+const LOGIN_FAILURES_WINDOW_MS = 300_000;
+
+/** Who checks passwords and tokens, the same for every kind of core. @param ageMaxMs see CachingAuthenticator. */
+export function loginParts(core: Pick<ServerCore, 'config' | 'log' | 'metrics' | 'tenants' | 'documents' | 'commands'>,
+  ageMaxMs?: number): { authenticator: CachingAuthenticator; tokens: Tokens } {
+  const { config, log, metrics, tenants, documents, commands } = core;
+  const now = Date.now;
+  const guard = new LoginGuard({
+    failuresMax: config.loginFailuresMax, windowMs: LOGIN_FAILURES_WINDOW_MS, lockMs: config.loginLockMs, log, refusals: metrics, now,
+  });
+  const loginAudit = new LoginAudit({ commands, refusals: metrics, log, now });
+  const authenticator = new CachingAuthenticator({
+    documents, tenants, refusals: metrics, now, guard, onChecked: (tenant, userName, isRight) => loginAudit.attempted(tenant, userName, isRight),
+    ...(ageMaxMs === undefined ? {} : { ageMaxMs }),
+  });
+  const tokens = new Tokens({
+    documents, commands, tenants, refusals: metrics, now, key: new SigningKey({ documents, commands, now, secretKey: config.secretKey }),
+  });
+  return { authenticator, tokens };
+}
+
+/** The tenants hear of changed records first: the other listeners ask them. */
+export function recordsChanged(core: Pick<ServerCore, 'tenants' | 'authenticator' | 'events'>, tenant: number, changes: readonly RecordChange[]): void {
+  const ended = core.tenants.recordsChanged(tenant, changes);
+  if (ended.length > 0) {
+    core.authenticator.recordsChanged(tenant, changes);
+    core.events.onTenantsEnded?.(ended);
+  }
+  for (const listener of core.events.recordListeners) listener(tenant, changes);
+}

@@ -1,0 +1,219 @@
+/** What the outside reaches, and what runs by the clock, over a core of any kind. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LogMailer } from '../accounts/mailer.ts';
+import { RightsWatch } from '../accounts/rights-watch.ts';
+import { DeviceRegistration } from '../accounts/device-registration.ts';
+import { ApiServer } from '../api/api-server.ts';
+import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
+import { BulkAlarmChanges } from '../api/bulk-alarm-changes.ts';
+import { apiRoutes } from '../api/routes.ts';
+import { AvailabilityRelay } from '../cluster/availability-relay.ts';
+import { AvailabilityMonitor } from '../inventory/availability-monitor.ts';
+import { JsonMeasurementIntake } from '../ingest/measurement-intake.ts';
+import type { BinaryRecord, Command } from '../model/command.ts';
+import { DeviceApplication } from '../mqtt/device-application.ts';
+import { MqttServer } from '../mqtt/server.ts';
+import { SessionDocuments } from '../mqtt/session-documents.ts';
+import { SessionSweeper } from '../mqtt/session-sweeper.ts';
+import { mqttWebSocketHandlers } from '../mqtt/web-socket-transport.ts';
+import { applicationBlobs } from '../model/application.ts';
+import { eventBinaryKeys } from '../model/event-binary.ts';
+import { BlobSweeper, documentReferences } from '../operate/blob-sweeper.ts';
+import { BulkOperationScheduler } from '../operate/bulk-operation-scheduler.ts';
+import { ControlSocket } from '../operate/control-socket.ts';
+import { RetentionRemoval } from '../operate/retention-store.ts';
+import { RetentionRunner } from '../operate/retention-runner.ts';
+import { registerServerMetrics } from '../operate/server-metrics.ts';
+import { TenantServices, endConnections } from '../operate/tenant-services.ts';
+import { BAYEUX_URLS } from '../realtime/bayeux-channel.ts';
+import { BayeuxServer } from '../realtime/bayeux-server.ts';
+import { DocumentHierarchy, OwnerAccess } from '../realtime/document-hierarchy.ts';
+import { ClickHouseRetention } from '../store/clickhouse-retention.ts';
+import { COLLECTIONS } from '../store/lmdb-documents.ts';
+import { VERSION } from '../version.ts';
+import type { ServerCore } from './core.ts';
+
+/** Time for answers under way and for connections to read their last packets. */
+const DRAIN_MS = 500;
+/** Retention waits this long for what was acknowledged before. */
+const RETENTION_VISIBLE_MS = 60_000;
+/** Key of a tenant's actor, and the tenant number of what belongs to the whole server. */
+const TENANT_KEY = 't';
+const SERVER_WIDE = 0;
+
+export interface RunningServer {
+  readonly httpPort: number;
+  readonly mqttPort: number;
+  readonly mqttTlsPort?: number;
+  /** True when the accounts were created now. */
+  readonly firstStart: boolean;
+  /** The administrator's password when it was generated now. */
+  readonly generatedPassword?: string;
+  stop(): Promise<void>;
+}
+
+/** Opens what the outside reaches: MQTT, HTTP, WebSocket, control socket; and what runs by the clock. */
+export async function startListeners(core: ServerCore): Promise<RunningServer> {
+  const { config, log, metrics } = core;
+  const { commands, intake: group, documents, ids, bus, authenticator, events } = core;
+  const numbers = (): number[] => Array.from(core.tenants.all, ({ number }) => number);
+  /** What runs by the clock runs on one node for each tenant. */
+  const isMine = (tenant: number): boolean => core.isMine(tenant, TENANT_KEY);
+  const isServersMine = (): boolean => isMine(SERVER_WIDE);
+  const tenantServices = await TenantServices.open({
+    tenants: core.tenants, documents, commands, secrets: core.secrets, secretKey: config.secretKey, collections: COLLECTIONS, rows: core.tenantRows,
+    tenantRate: config.httpTenantRateMax, userRate: config.httpUserRateMax, history: core.historyReader,
+    insertUsage: (table, texts) => core.insertUsage(table, texts), refusals: metrics, isMine: isServersMine, log, now: Date.now,
+  });
+  events.usage = tenantServices.usage;
+  events.recordListeners.push((tenant, changes) => tenantServices.recordsChanged(tenant, changes));
+  tenantServices.registerMetrics(metrics);
+  const registration = new DeviceRegistration({ commands, documents, tenants: core.tenants, now: Date.now });
+  const device = new DeviceApplication({
+    authenticator, certificateLogins: tenantServices.certificateLogins, registration, commands, group, documents, ids, bus, refusals: metrics, log,
+    now: Date.now,
+  });
+  const messages = metrics.counter('millrace_messages_total', 'Messages by protocol and result', ['protocol', 'result']);
+  const mqtt = new MqttServer({
+    application: device, store: new SessionDocuments({ commands, documents, now: Date.now }), log,
+    rateOf: (tenant) => tenantServices.streamRate(tenant), ...(core.sessions === undefined ? {} : { elsewhere: core.sessions }),
+    metrics: {
+      count: (limit) => metrics.count(limit),
+      // Read from the server when somebody asks.
+      connections: () => undefined,
+      received: (tenant, count) => {
+        tenantServices.usage.count(tenant, 'requests', count);
+        tenantServices.usage.count(tenant, 'device_requests', count);
+      },
+      acknowledged: (durationMs, count) => metrics.mqttLatency.observe(durationMs / 1_000, count),
+      messages: (direction, qos, count) => messages.inc({ protocol: `mqtt-qos${qos}`, result: direction === 'in' ? 'received' : 'sent' }, count),
+    },
+    limits: {
+      connections: config.mqttConnectionsMax, payloadBytes: config.mqttPayloadMaxBytes, packetBytes: config.mqttPayloadMaxBytes + 200,
+      rateMessagesPerSecond: config.mqttRateMax, rateQueueMessages: config.mqttRateQueueMax,
+    },
+  });
+  core.sessions?.start(mqtt.sessions);
+  const bayeux = new BayeuxServer({
+    bus, hierarchy: new DocumentHierarchy(documents), access: new OwnerAccess(documents), authenticator, log, refusals: metrics,
+    tokenAuthenticator: { authenticateToken: (token) => core.tokens.authenticate(token) },
+  });
+  events.onTenantsEnded = (ended) => {
+    for (const { number } of ended) if (core.tenants.byNumber(number) === undefined) tenantServices.certificates.forgetTenant(number);
+    endConnections({ mqtt, bayeux }, ended);
+  };
+  tenantServices.onCertificateEnded = (tenant, fingerprint) => mqtt.disconnectCertificate(tenant, fingerprint);
+  const tenantId = (tenant: number): string => core.tenants.byNumber(tenant)?.id ?? '';
+  const rights = new RightsWatch({
+    authenticator, documents, log, endUser: (tenant, userName) => events.onUserChanged?.(tenant, userName),
+    endTokenSessions: (tenant, userName) => bayeux.endTokenSessions(tenantId(tenant), userName),
+  });
+  events.recordListeners.push((tenant, changes) => rights.recordsChanged(tenant, changes));
+  const mails = metrics.counter('millrace_mails_total', 'Mails that went to the log because no mail server is connected', []);
+  const sweeper = new SessionSweeper({
+    commands, documents, log, now: Date.now, isMine: (tenant, key) => core.isMine(tenant, `s:${key}`),
+    isInMemory: (tenant, key) => core.sessions?.isInMemory(tenant, key) ?? mqtt.sessions.isInMemory(tenant, key),
+    tenants: numbers,
+  });
+  core.blobReferences.push(documentReferences(documents, numbers, 'binary',
+    (value) => [(JSON.parse(value) as BinaryRecord).key]));
+  core.blobReferences.push(documentReferences(documents, numbers, 'eventBinary', eventBinaryKeys));
+  core.blobReferences.push(documentReferences(documents, () => [0], 'application', applicationBlobs));
+  const alarmChanges = new BulkAlarmChanges({
+    documents, history: core.historyReader, commands, log, now: Date.now, isMine,
+    tenants: numbers,
+  });
+  events.recordListeners.push((_tenant, changes) => { if (changes.some(({ collection }) => collection === 'job')) alarmChanges.wake(); });
+  const isConnectedHere = (tenant: number, source: number): boolean => device.isPushed(tenant, source);
+  // Whoever holds a device's connection tells the node that watches the tenant.
+  const relay = core.cluster === undefined ? undefined
+    : new AvailabilityRelay({ ...core.cluster, isConnectedHere, refusals: metrics, log, now: Date.now });
+  const availability = new AvailabilityMonitor({
+    commands, documents, ids, tenants: numbers, refusals: metrics, log, now: Date.now,
+    ...(relay === undefined ? { isMine, isConnected: isConnectedHere }
+      : { isMine: relay.isMine, isConnected: relay.isConnected, ownedSince: relay.ownedSince }),
+  });
+  relay?.start(availability);
+  device.onHeard = relay?.heard ?? availability.heard;
+  device.onPushChanged = relay?.pushChanged ?? ((tenant, source) => availability.lookAt(tenant, source));
+  const blobSweeper = new BlobSweeper({ blobs: core.blobs, references: core.blobReferences, isMine: isServersMine, log, now: Date.now });
+  const bulkOperations = new BulkOperationScheduler({
+    commands, documents, ids, history: core.historyReader, refusals: metrics, log, now: Date.now, isMine,
+    tenants: numbers,
+  });
+  events.recordListeners.push((tenant, changes) => bulkOperations.recordsChanged(tenant, changes));
+  // Not refused while the journal is at its bound or the disk is nearly full: retention is what frees it.
+  const removing = { request: <Answer>(command: Command): Promise<Answer> => commands.requestBeyondBound<Answer>(command) };
+  const retention = new RetentionRunner({
+    commands: removing, documents, ids, refusals: metrics, log, now: Date.now, isMine, hour: config.retentionHour,
+    defaultDays: config.retentionDefaultDays, tenants: numbers,
+    disk: { freeBytes: () => core.freeBytes, warnBytes: config.diskFreeWarnBytes, isEarly: config.retentionEarly === 'yes' },
+    store: new RetentionRemoval({
+      history: new ClickHouseRetention(core.clickHouse), commands: removing, documents, now: Date.now,
+      visible: () => core.visible(RETENTION_VISIBLE_MS),
+    }),
+  });
+  events.recordListeners.push((_tenant, changes) => retention.recordsChanged(changes));
+  events.onObjectChanged = (id) => device.objectDeleted(id);
+  events.onUserChanged = (tenant, userName) => {
+    mqtt.disconnectUser(tenant, userName);
+    bayeux.endUser(tenantId(tenant), userName);
+  };
+  device.onResult = (result) => { messages.inc({ protocol: 'mqtt', result }); };
+  const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
+  const api = new ApiServer({
+    commands, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
+    accounts: { tokens: core.tokens, mailer: new LogMailer(log, () => mails.inc()) }, blobs: core.blobs,
+    ...tenantServices.platform, availability: relay ?? availability,
+    retention: { defaultDays: config.retentionDefaultDays, begin: retention.begin.bind(retention) },
+    measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
+    config: {
+      ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), trustsProxy: config.trustProxy === 'yes',
+      jsonBodyMaxBytes: config.jsonBodyMaxBytes,
+      bodyMaxBytes: config.bodySizeMaxBytes, fileMaxBytes: config.fileMaxBytes, version: VERSION,
+    },
+    now: Date.now, health: () => core.health(), metricsText: () => metrics.text(),
+    onAnswered: (method, status, durationMs) => {
+      messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });
+      if (durationMs !== undefined && method !== 'GET' && status < 300) metrics.httpLatency.observe(durationMs / 1_000, 1);
+    },
+  }, apiRoutes(realtimeRoutes(realtime)));
+  registerRealtimeSockets(api, realtime);
+  api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt));
+  metrics.total('millrace_retention_removed_total', 'Measurements, entities and records that retention removed', () => retention.removedCount);
+  core.registerMetrics();
+  registerServerMetrics(metrics, { mqtt, api, bayeux, sweeper });
+  const httpPort = await api.listen({ host: config.host, port: config.httpPort });
+  const mqttPort = (await mqtt.listen({ host: config.host, port: config.mqttPort })).port;
+  const tls = config.tlsKey === undefined || config.tlsCertificate === undefined ? undefined
+    : { key: await readFile(config.tlsKey), cert: await readFile(config.tlsCertificate) };
+  const tlsPort = tls ? (await mqtt.listen({ host: config.host, port: config.mqttTlsPort, tls })).port : undefined;
+  const { backup } = core;
+  const control = new ControlSocket(join(core.data, 'control.sock'), new Map(backup === undefined ? [] : [
+    ['backup', (request) => backup(String(request.to))],
+  ]), log);
+  await control.listen();
+  // Also one that was generated by a start that could not show it, for instance because a port was taken.
+  const generatedPassword = await core.secrets.take(`${config.tenant}/${config.adminUser}`);
+  sweeper.start();
+  blobSweeper.start();
+  bulkOperations.start();
+  availability.start();
+  alarmChanges.start();
+  retention.start();
+  tenantServices.start();
+  return {
+    httpPort, mqttPort, ...(tlsPort === undefined ? {} : { mqttTlsPort: tlsPort }), firstStart: core.accounts.isFirstStart,
+    ...(generatedPassword === undefined ? {} : { generatedPassword }),
+    async stop() {
+      api.stopListening();
+      bayeux.close();
+      await Promise.all([mqtt.close(DRAIN_MS), api.close(DRAIN_MS), tenantServices.stop(), sweeper.stop(), blobSweeper.stop(),
+        availability.stop(), relay?.stop(), alarmChanges.stop(), bulkOperations.stop(), retention.stop()]);
+      await control.close();
+      await core.close();
+    },
+  };
+}
+

@@ -1,0 +1,273 @@
+/** One node with embedded engines: LMDB, the in-process bus, ClickHouse's engine in a child process. */
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { CachingAuthenticator } from '../accounts/authenticator.ts';
+import { Tokens } from '../accounts/tokens.ts';
+import { createFirstAccounts } from '../accounts/first-start.ts';
+import { MANAGEMENT_TENANT, Tenants } from '../accounts/tenants.ts';
+import { ActorSystem } from '../actors/actor-system.ts';
+import { DataDeletion } from '../actors/data-deletion.ts';
+import { ProjectorMemory } from '../actors/projector-memory.ts';
+import type { Config } from '../config.ts';
+import { CommandBus } from '../ingest/command-bus.ts';
+import { GroupCommit } from '../ingest/group-commit.ts';
+import { entryOfCommand } from '../ingest/quarantine.ts';
+import { Projector } from '../ingest/projector.ts';
+import { Sources } from '../ingest/sources.ts';
+import type { Log } from '../model/log.ts';
+import { BLOBS_DIRECTORY, backupRunning, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY } from '../operate/backup-running.ts';
+import type { BlobReferences } from '../operate/blob-sweeper.ts';
+import { DataLock } from '../operate/data-lock.ts';
+import { DiskGuard } from '../operate/disk-guard.ts';
+import { WatchedDocuments } from '../operate/documents-watch.ts';
+import { reportHealth } from '../operate/health.ts';
+import { Metrics } from '../operate/metrics.ts';
+import { SecretsFile } from '../operate/secrets-file.ts';
+import { InProcessLiveBus } from '../realtime/live-bus.ts';
+import { ClickHouse } from '../store/clickhouse.ts';
+import { ClickHouseHistoryReader, ClickHouseHistoryWriter } from '../store/clickhouse-history.ts';
+import { EmbeddedClickHouse } from '../store/embedded-clickhouse/supervisor.ts';
+import { FileBlobs } from '../store/file-blobs.ts';
+import { IdBlocks } from '../store/id-blocks.ts';
+import { LmdbDocuments } from '../store/lmdb-documents.ts';
+import { openLmdb } from '../store/lmdb-environment.ts';
+import { LmdbJournal } from '../store/lmdb-journal.ts';
+import { QuarantineFile } from '../store/quarantine-file.ts';
+import { SCHEMA_VERSION } from '../store/schema.ts';
+import type { HealthReport } from '../api/platform.ts';
+import type { HealthParts } from '../operate/health.ts';
+import { registerNodeMetrics } from '../operate/server-metrics.ts';
+import { VERSION } from '../version.ts';
+import { CoreEvents, loginParts, recordsChanged } from './core.ts';
+import type { ServerCore } from './core.ts';
+
+/** What the history store refuses, in the data directory. */
+const QUARANTINE_FILE = 'quarantine.jsonl';
+/** Time for the last rows to reach the history; the journal keeps what does not. */
+const FLUSH_MS = 2_000;
+
+export class SingleNode implements ServerCore {
+  readonly config: Config;
+  readonly log: Log;
+  readonly data: string;
+  readonly metrics: Metrics;
+  readonly environment;
+  readonly journal;
+  readonly documents;
+  readonly watchedDocuments;
+  readonly engine;
+  readonly clickHouse;
+  readonly bus;
+  readonly tenants;
+  readonly disk;
+  readonly actors: ActorSystem;
+  readonly intake: GroupCommit;
+  readonly commands: CommandBus;
+  readonly projector: Projector;
+  readonly quarantine: QuarantineFile;
+  readonly historyReader: ClickHouseHistoryReader;
+  readonly historyAsIs: ClickHouseHistoryReader;
+  readonly authenticator: CachingAuthenticator;
+  readonly tokens: Tokens;
+  readonly sources: Sources;
+  ids!: IdBlocks;
+  blobs!: FileBlobs;
+  /** Where keys of content are kept: what none of them names is removed. Whoever stores content adds one. */
+  readonly blobReferences: BlobReferences[] = [];
+  readonly events = new CoreEvents();
+  readonly sessions = undefined;
+  readonly cluster = undefined;
+  readonly secrets: SecretsFile;
+  accounts!: Awaited<ReturnType<typeof createFirstAccounts>>;
+  /** Sequence that has been handled by the actors: what is acknowledged. */
+  handledSeq = 0;
+  readonly #writer: ClickHouseHistoryWriter;
+  readonly #lock: DataLock;
+
+  private constructor(config: Config, log: Log, data: string, engine: EmbeddedClickHouse, clickHouse: ClickHouse, lock: DataLock,
+    quarantine: QuarantineFile) {
+    this.quarantine = quarantine;
+    this.#lock = lock;
+    this.config = config;
+    this.log = log;
+    this.metrics = new Metrics(log);
+    this.data = data;
+    this.secrets = new SecretsFile(join(data, 'secrets.json'));
+    this.engine = engine;
+    this.clickHouse = clickHouse;
+    this.environment = openLmdb(join(data, DOCUMENTS_DIRECTORY), { mapSizeBytes: config.documentsMapSizeBytes });
+    this.journal = new LmdbJournal(this.environment);
+    this.documents = new LmdbDocuments(this.environment);
+    this.watchedDocuments = new WatchedDocuments(this.documents);
+    this.bus = new InProcessLiveBus({ log });
+    this.tenants = new Tenants(config.tenant);
+    this.disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
+    this.#writer = new ClickHouseHistoryWriter(clickHouse);
+    const fatal = (error: Error): void => {
+      log.error({ err: error, freeBytes: this.disk.freeBytes },
+        `the documents could not be committed (${error.message}); ending: the journal has what was acknowledged`);
+      throw error;
+    };
+    this.actors = new ActorSystem({
+      documents: this.watchedDocuments, bus: this.bus, log, onCommitFailed: fatal,
+      append: (command, pendingId) => this.commands.appendFollowUp(command, pendingId),
+      usage: { count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification) },
+      onUserChanged: (tenant, userName) => this.#userChanged(tenant, userName), onObjectChanged: (id) => this.#objectChanged(id),
+      onRecordsChanged: (tenant, changes) => recordsChanged(this, tenant, changes),
+      onSetAside: (command, error) => {
+        this.quarantine.add(entryOfCommand(command, error, this.actors.committedSeq)).catch((failure: Error) => {
+          log.error({ seq: command.seq, error: failure.message }, 'a command that failed could not be written into the quarantine; the log has it');
+        });
+      },
+      onDecided: ({ firstSeq, lastSeq, records, rows, isReplay }) => {
+        if (!isReplay) this.projector.offer(firstSeq, lastSeq, records, rows);
+      },
+    });
+    this.intake = new GroupCommit({
+      journal: this.journal, journalBytesMax: config.journalMaxBytes, refusal: () => this.disk.refusal,
+      onDurable: (firstSeq, records) => this.#handle(firstSeq, records),
+      onCommitted: (recordCount, durationMs) => this.metrics.commitLatency.observe(durationMs / 1_000, recordCount),
+      onError: (error) => log.error({ err: error }, `the journal could not be written: ${error.message}`),
+    });
+    this.commands = new CommandBus({ group: this.intake, replies: this.actors, refusals: this.metrics });
+    const deletion = new DataDeletion({ history: this.#writer, commands: this.commands });
+    this.projector = new Projector({
+      journal: this.journal, history: this.#writer, progress: new ProjectorMemory(this.documents, this.actors), log,
+      quarantine: this.quarantine,
+      rowsMax: config.projectorBatchRows, intervalMs: config.projectorIntervalMs,
+      deleteMutable: (command) => deletion.run(command),
+      onPosition: (position) => this.journal.trim(Math.min(position, this.actors.committedSeq)),
+      onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
+    });
+    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) =>
+      this.projector.visible(this.handledSeq, timeoutMs, query));
+    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve());
+    const { authenticator, tokens } = loginParts(this);
+    this.authenticator = authenticator;
+    this.tokens = tokens;
+    this.sources = new Sources(this.documents);
+  }
+
+  /** Ready for requests when it resolves. Rejects when something cannot be opened; then nothing stays open. */
+  static async open(config: Config, log: Log): Promise<SingleNode> {
+    const data = resolve(config.data);
+    await mkdir(data, { recursive: true });
+    const lock = await DataLock.take(data);
+    const engine = new EmbeddedClickHouse({ directory: join(data, CLICKHOUSE_DIRECTORY), log, memoryBytesMax: config.clickhouseMemoryMaxBytes });
+    try {
+      const url = await engine.start();
+      const quarantine = await QuarantineFile.open(join(data, QUARANTINE_FILE));
+      const core = new SingleNode(config, log, data, engine, new ClickHouse({ url, log }), lock, quarantine);
+      await core.#start();
+      return core;
+    } catch (error) {
+      await engine.stop();
+      await lock.release();
+      throw error;
+    }
+  }
+
+  async #start(): Promise<void> {
+    await this.#checkSchema();
+    await this.disk.start();
+    this.blobs = await FileBlobs.open(join(this.data, BLOBS_DIRECTORY), { refusal: () => this.disk.refusal });
+    const { tenant, adminUser, managementUser } = this.config;
+    await this.tenants.open(this.documents, new Map([[tenant, adminUser], [MANAGEMENT_TENANT, managementUser]]));
+    this.ids = await IdBlocks.open(this.documents, (error) => { throw error; });
+    await this.#accounts();
+    await this.#replay();
+    await this.#writer.createTables();
+    await this.projector.start();
+    await this.actors.resumeFollowUps();
+  }
+
+  /** A data directory of a newer version is not touched. */
+  async #checkSchema(): Promise<void> {
+    const version = Number(await this.documents.get('meta', 0, 'schema') ?? SCHEMA_VERSION);
+    if (version > SCHEMA_VERSION) throw new Error(`the data directory has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
+    await this.documents.commit([{ collection: 'meta', tenant: 0, id: 'schema', value: String(SCHEMA_VERSION) }], undefined);
+  }
+
+  /** Recovery: what the journal has beyond the committed state is handled again (design 6). */
+  async #replay(): Promise<void> {
+    const from = await this.documents.position();
+    this.actors.committedSeq = from;
+    for (let seq = from + 1; seq <= this.journal.lastSeq;) {
+      const batch = this.journal.read(seq);
+      if (!batch) break;
+      const lastSeq = this.actors.handleGroup(batch.firstSeq, batch.records, from);
+      await this.actors.settled();
+      seq = lastSeq + 1;
+    }
+    this.handledSeq = this.journal.lastSeq;
+    if (this.journal.lastSeq > from) this.log.info({ from, through: this.journal.lastSeq }, 'journal replayed');
+  }
+
+  async #accounts(): Promise<void> {
+    this.accounts = await createFirstAccounts(this.documents, this.tenants, this.config, (generated) => this.secrets.add(generated));
+  }
+
+  #handle(firstSeq: number, records: Buffer): void {
+    this.handledSeq = this.actors.handleGroup(firstSeq, records);
+  }
+
+  #userChanged(tenant: number, userName: string): void {
+    this.authenticator.forget(tenant, userName);
+    this.events.onUserChanged?.(tenant, userName);
+  }
+
+  insertUsage(table: string, texts: readonly string[]): Promise<void> {
+    return this.#writer.insertRows(table, texts);
+  }
+
+  get tenantRows(): { has(tenant: number): Promise<boolean>; remove(tenant: number): Promise<void> } {
+    return { has: (tenant) => this.historyReader.hasTenant(tenant), remove: (tenant) => this.#writer.deleteTenant(tenant) };
+  }
+
+  #objectChanged(id: number): void {
+    this.sources.forget(id);
+    this.events.onObjectChanged?.(id);
+  }
+
+  isMine(): boolean { return true; }
+  get freeBytes(): number { return this.disk.freeBytes; }
+
+  visible(timeoutMs: number): Promise<void> {
+    return this.projector.visible(this.handledSeq, timeoutMs);
+  }
+
+  health(): HealthReport {
+    return reportHealth({ ...this.#parts });
+  }
+
+  registerMetrics(): void {
+    registerNodeMetrics(this.metrics, this.#parts);
+  }
+
+  get #parts(): HealthParts & { readonly commands: CommandBus } {
+    const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, handledSeq, commands } = this;
+    return { journal, group: intake, actors, projector, quarantine, watchedDocuments, disk, engine, handledSeq, commands };
+  }
+
+  get backup(): (to: string) => Promise<object> {
+    return (to) => backupRunning({ data: this.data, to, version: VERSION, environment: this.environment, engine: this.engine });
+  }
+
+  async close(): Promise<void> {
+    await this.intake.drained();
+    await this.actors.settled();
+    await this.projector.visible(this.handledSeq, FLUSH_MS).catch(async (error: Error) => {
+      this.log.warn({ error: error.message }, 'not everything is in the history yet; the journal keeps it for the next start');
+      // Breaks off an insert under way, for which the projector would wait: it is repeated at the next start.
+      await this.clickHouse.close();
+    });
+    await this.projector.stop();
+    await this.clickHouse.close();
+    await this.engine.stop();
+    this.disk.stop();
+    this.metrics.stop();
+    await this.environment.close();
+    await this.#lock.release();
+  }
+}
+

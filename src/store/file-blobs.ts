@@ -1,0 +1,134 @@
+/**
+ * Large binary content as files of the data directory: `<two digits>/<key>`. Content is written beside, synced and renamed, so that a file with a
+ * key is whole; what a crash left half-written is removed at the next start.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BlobTooLarge } from '../model/blobs.ts';
+import type { Blobs } from '../model/blobs.ts';
+import { refusedBy } from '../model/errors.ts';
+
+const KEY = /^[0-9a-f]{32}$/;
+const KEY_BYTES = 16;
+/** Directory of what is being written. */
+const UNFINISHED = 'unfinished';
+const READ_BYTES = 262_144;
+
+export class FileBlobs implements Blobs {
+  readonly #directory: string;
+  readonly #refusal: () => string | undefined;
+
+  private constructor(directory: string, refusal: () => string | undefined) {
+    this.#directory = directory;
+    this.#refusal = refusal;
+  }
+
+  /** @param options.refusal name of the limit while nothing may be written (disk full), undefined otherwise. */
+  static async open(directory: string, options: { readonly refusal?: () => string | undefined } = {}): Promise<FileBlobs> {
+    await rm(join(directory, UNFINISHED), { recursive: true, force: true });
+    await mkdir(join(directory, UNFINISHED), { recursive: true });
+    return new FileBlobs(directory, options.refusal ?? (() => undefined));
+  }
+
+  /** @throws PlatformError while writes are refused; whatever `content` throws. */
+  async put(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number): Promise<{ key: string; bytes: number }> {
+    const key = randomBytes(KEY_BYTES).toString('hex');
+    const unfinished = join(this.#directory, UNFINISHED, key);
+    try {
+      const bytes = await this.#write(unfinished, content, limitBytes);
+      const directory = join(this.#directory, key.slice(0, 2));
+      if (await mkdir(directory, { recursive: true }) !== undefined) await synchronise(this.#directory);
+      await rename(unfinished, join(directory, key));
+      await synchronise(directory);
+      return { key, bytes };
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  }
+
+  async #write(path: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number): Promise<number> {
+    let bytes = 0;
+    const file = await open(path, 'wx');
+    try {
+      for await (const piece of content) {
+        const refusal = this.#refusal();
+        if (refusal !== undefined) throw refusedBy(refusal);
+        bytes += piece.length;
+        if (bytes > limitBytes) throw new BlobTooLarge(`the content has more than ${limitBytes} bytes`);
+        await writeAll(file, piece);
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return bytes;
+  }
+
+  async read(key: string, range?: { readonly from: number; readonly through: number }): Promise<AsyncIterable<Uint8Array> | undefined> {
+    if (!KEY.test(key)) return undefined;
+    const path = this.#path(key);
+    if (await statOf(path) === undefined) return undefined;
+    return pieces(path, range?.from ?? 0, range?.through ?? Infinity);
+  }
+
+  async remove(key: string): Promise<void> {
+    if (KEY.test(key)) await rm(this.#path(key), { force: true });
+  }
+
+  async *keys(): AsyncIterable<{ key: string; writtenAt: number }> {
+    for (const directory of await readdir(this.#directory)) {
+      if (!/^[0-9a-f]{2}$/.test(directory)) continue;
+      for (const key of await readdir(join(this.#directory, directory))) {
+        if (!KEY.test(key)) continue;
+        const found = await statOf(this.#path(key));
+        if (found !== undefined) yield { key, writtenAt: found.mtimeMs };
+      }
+    }
+  }
+
+  #path(key: string): string {
+    return join(this.#directory, key.slice(0, 2), key);
+  }
+}
+
+async function statOf(path: string): Promise<{ mtimeMs: number } | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
+  for (let at = 0; at < piece.length;) at += (await file.write(piece, at, piece.length - at)).bytesWritten;
+}
+
+/** Opened when it is first asked for, so that nothing stays open of what nobody reads. */
+async function* pieces(path: string, from: number, through: number): AsyncIterable<Uint8Array> {
+  const file = await open(path, 'r');
+  try {
+    for (let at = from; at <= through;) {
+      // Not used again: who gets it may keep it.
+      const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, through - at + 1));
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
+      if (bytesRead === 0) return;
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function synchronise(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,124 @@
+/** What `millrace doctor` finds out about NATS: whether a cluster can run on it, and how to mend what is missing. */
+import { DiscardPolicy, StorageType } from '@nats-io/jetstream';
+import { nuid } from '@nats-io/nats-core';
+import type { Log } from '../model/log.ts';
+import { NatsConnection, serverNames } from './nats-connection.ts';
+import type { NatsSettings } from './nats-connection.ts';
+
+/** As in cli/doctor.ts. `remedy` belongs to warn and fail. */
+export interface NatsFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
+
+const VERSION_MIN = [2, 9] as const;
+const PAYLOAD_BYTES_MIN = 1024 * 1024;
+const CLOCK_DIFFERENCE_MAX_MS = 1_000;
+/** JetStream API: there are not enough servers, or not with enough storage, for the replicas. */
+const NO_SUITABLE_PEERS = new Set([10005, 10023, 10047, 10074]);
+
+interface Wanted { readonly prefix: string; readonly replicas: number; readonly journalMaxBytes: number }
+
+/** Connects, looks, makes a stream and removes it. Stops at what makes the next checks senseless. */
+export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log): Promise<NatsFinding[]> {
+  let connection: NatsConnection;
+  try {
+    connection = await NatsConnection.open(settings, { log, timeoutMs: 0 });
+  } catch (error) {
+    return [{ state: 'fail', name: 'NATS', fact: textOf(error), remedy: connectRemedy(error) }];
+  }
+  try {
+    const { version, max_payload: payload, server_name: server } = connection.core.info!;
+    const findings: NatsFinding[] = [
+      { state: 'ok', name: 'NATS', fact: `connected to ${server} of ${serverNames(settings)}` },
+      { state: isAtLeast(version) ? 'ok' : 'fail', name: 'NATS version', fact: version, remedy: `install nats-server ${VERSION_MIN.join('.')} or newer` },
+      { state: payload >= PAYLOAD_BYTES_MIN ? 'ok' : 'fail', name: 'NATS messages', fact: `${payload} bytes at most`,
+        remedy: `set max_payload: ${PAYLOAD_BYTES_MIN} in nats-server's configuration` },
+    ];
+    const jetStream = await checkJetStream(connection, wanted);
+    findings.push(...jetStream);
+    if (jetStream.every(({ state }) => state !== 'fail')) findings.push(...await checkStream(connection, wanted));
+    return findings;
+  } finally {
+    await connection.close();
+  }
+}
+
+function connectRemedy(error: unknown): string {
+  const text = textOf(error).toLowerCase();
+  if (error instanceof TypeError) return 'correct the setting nats';
+  if (/authorization|authentication|credential|nkey|jwt/.test(text)) return 'check user and password in the URL of NATS, or the file of credentials';
+  if (/certificate|tls|ssl|self.signed|altname/.test(text)) return 'check the scheme tls://, the certificate authority and the client\'s certificate';
+  return 'start nats-server (with -js), and check host, port and firewall';
+}
+
+async function checkJetStream(connection: NatsConnection, wanted: Wanted): Promise<NatsFinding[]> {
+  const name = 'JetStream';
+  try {
+    const { limits, storage, tiers } = await connection.manager.getAccountInfo();
+    const tier = Object.values(tiers ?? {})[0] as { limits?: { max_storage?: number }; storage?: number } | undefined;
+    const max = tier?.limits?.max_storage ?? limits.max_storage;
+    const used = tier?.storage ?? storage;
+    if (max === undefined || max < 0) return [{ state: 'ok', name, fact: `enabled, ${mib(used)} MiB used, no limit of the account` }];
+    const isEnough = max >= wanted.journalMaxBytes;
+    return [{ state: isEnough ? 'ok' : 'fail', name, fact: `enabled, ${mib(used)} of ${mib(max)} MiB used`,
+      remedy: `the journal may have ${mib(wanted.journalMaxBytes)} MiB (journal-max-bytes): raise the account's max_file, or lower the setting` }];
+  } catch (error) {
+    return [{ state: 'fail', name, fact: textOf(error),
+      remedy: 'start nats-server with -js or a jetstream block in its configuration, enable JetStream for the account, and allow the user $JS.API.>' }];
+  }
+}
+
+/** Makes a stream as the journal and the buckets are, writes, reads, purges and removes it. */
+async function checkStream(connection: NatsConnection, { prefix, replicas }: Wanted): Promise<NatsFinding[]> {
+  const id = nuid.next();
+  const name = `${prefix.toUpperCase()}_DOCTOR_${id}`;
+  const subject = `${prefix}.doctor.${id}`;
+  const { streams } = connection.manager;
+  let step = 'make a stream';
+  try {
+    await streams.add({ name, subjects: [subject, `$KV.${prefix}_doctor_${id}.>`, `$O.${prefix}_doctor_${id}.>`], storage: StorageType.File,
+      discard: DiscardPolicy.New, num_replicas: replicas, max_bytes: PAYLOAD_BYTES_MIN, allow_direct: true, allow_rollup_hdrs: true });
+    step = 'store a message';
+    const sentAt = Date.now();
+    const { seq } = await connection.jetstream.publish(subject, 'doctor');
+    const storedBy = Date.now();
+    step = 'read a message';
+    const message = await streams.getMessage(name, { seq });
+    step = 'purge a stream';
+    await streams.purge(name);
+    const fact = `can be made with ${replicas} replica${replicas === 1 ? '' : 's'}, written, read, purged`;
+    return [durabilityFinding(replicas), { state: 'ok', name: 'NATS streams', fact },
+      clockFinding(message!.time.getTime(), sentAt, storedBy)];
+  } catch (error) {
+    const isPlace = NO_SUITABLE_PEERS.has((error as { code?: number }).code ?? 0) || /replicas|peers|insufficient/.test(textOf(error));
+    return [{ state: 'fail', name: 'NATS streams', fact: `cannot ${step}: ${textOf(error)}`, remedy: isPlace
+      ? `${replicas} replicas need as many servers with JetStream and free storage: add servers, or lower the setting of the replicas`
+      : `allow the user to publish $JS.API.>, ${prefix}.>, $KV.${prefix}_*.>, $O.${prefix}_*.> and to subscribe _INBOX.> and ${prefix}.>` }];
+  } finally {
+    // It may not exist; one that stays is empty and says by its name whose it is.
+    await streams.delete(name).catch(() => undefined);
+  }
+}
+
+/** JetStream acknowledges what the operating system has, which a power failure forgets (nats-io/nats-server#7564). */
+function durabilityFinding(replicas: number): NatsFinding {
+  return { state: replicas >= 3 ? 'ok' : 'warn', name: 'NATS durability', fact: `${replicas} replica${replicas === 1 ? '' : 's'}`,
+    remedy: 'when the machine of NATS loses power, what was acknowledged in up to two minutes before is lost: take 3 replicas on machines '
+      + 'of their own, or with nats-server 2.10 and newer jetstream { sync_interval: always }' };
+}
+
+function clockFinding(storedAt: number, sentAt: number, storedBy: number): NatsFinding {
+  const differenceMs = storedAt < sentAt ? sentAt - storedAt : Math.max(0, storedAt - storedBy);
+  return { state: differenceMs > CLOCK_DIFFERENCE_MAX_MS ? 'warn' : 'ok', name: 'NATS clock', fact: `differs by ${differenceMs} ms`,
+    remedy: 'let NTP set the clocks of all machines: times of creation and updates come from them' };
+}
+
+function isAtLeast(version: string): boolean {
+  const [major, minor] = version.split('.').map(Number);
+  return major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1]);
+}
+
+const mib = (bytes: number): number => Math.ceil(bytes / 1024 ** 2);
+
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message === '' ? error.name : error.message;
+}

@@ -1,0 +1,34 @@
+/** The documents of all shards on Redis, for the owners of this node and for its gateways. */
+import type { ClusterDocuments, ShardDocuments } from '../cluster/shard-documents.ts';
+import type { Log } from '../model/log.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { RedisDocumentReader } from './redis-document-reader.ts';
+import { RedisDocuments } from './redis-documents.ts';
+import type { RedisDurability } from './redis-durability.ts';
+
+export interface RedisClusterDocumentsOptions {
+  /** For owners: each commit is sent at once. */
+  readonly owners: RedisConnection;
+  /** For gateways: with `autoPipelining`. */
+  readonly gateways: RedisConnection;
+  readonly prefix: string;
+  /** This process, see RedisDocumentsOptions. */
+  readonly owner: string;
+  readonly durability: RedisDurability;
+  readonly log: Log;
+}
+
+export class RedisClusterDocuments implements ClusterDocuments {
+  readonly reader: RedisDocumentReader;
+  readonly #options: RedisClusterDocumentsOptions;
+
+  constructor(options: RedisClusterDocumentsOptions) {
+    this.#options = options;
+    this.reader = new RedisDocumentReader(options.gateways, options.prefix);
+  }
+
+  open(shard: number, onLostState: () => void): ShardDocuments {
+    const { owners, prefix, owner, durability, log } = this.#options;
+    return new RedisDocuments({ connection: owners, prefix, shard, owner, durability, log, onLostState: () => onLostState() });
+  }
+}

@@ -1,0 +1,142 @@
+/** Checks of Redis for `millrace doctor`: what is found on each server, and how to mend it. */
+import type { Redis } from 'ioredis';
+import type { Log } from '../model/log.ts';
+import { RedisConnection, redisProblem } from './redis-connection.ts';
+import { CLUSTER_TAG } from './redis-keys.ts';
+import { describeRedisTarget } from './redis-settings.ts';
+import type { RedisTarget } from './redis-settings.ts';
+
+/** As the findings of src/cli/doctor.ts. */
+export interface RedisFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
+
+const VERSION_MIN = [6, 2] as const;
+const CLOCK_DIFFERENCE_MAX_MS = 5_000;
+/** A script waits for one round trip, a commit of a shard for one script. */
+const ROUND_TRIP_SLOW_MS = 20;
+const ROUND_TRIPS = 5;
+const NAME = 'redis';
+/** What is found is said, not logged. */
+const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => NO_LOG };
+
+/** Connects, looks, and disconnects. Writes and removes one key, `{<prefix>:all}:doctor`. */
+export async function checkRedis(target: RedisTarget, options: { readonly prefix: string; readonly timeoutMs?: number }): Promise<RedisFinding[]> {
+  const { prefix, timeoutMs = 5_000 } = options;
+  const connection = new RedisConnection({ target, log: NO_LOG, name: 'millrace-doctor', commandTimeoutMs: timeoutMs });
+  try {
+    await connection.ready(timeoutMs);
+  } catch (error) {
+    connection.close();
+    return [{ state: 'fail', name: NAME, fact: (error as Error).message,
+      remedy: 'start Redis, or set --redis to where it is (with user, password and rediss:// if it wants them)' }];
+  }
+  try {
+    const findings: RedisFinding[] = [{ state: 'ok', name: NAME, fact: `${describeRedisTarget(target)} answers` }];
+    for (const [node, client] of connection.masters()) findings.push(...await checkServer(node, client));
+    findings.push(await checkPermissions(connection, prefix));
+    return findings;
+  } catch (error) {
+    return [{ state: 'fail', name: NAME, fact: redisProblem(error), remedy: 'see the log of Redis' }];
+  } finally {
+    connection.close();
+  }
+}
+
+async function checkServer(node: string, client: Redis): Promise<RedisFinding[]> {
+  const info = readInfo(await client.info());
+  const times: number[] = [];
+  for (let round = 0; round < ROUND_TRIPS; round += 1) {
+    const began = performance.now();
+    await client.ping();
+    times.push(performance.now() - began);
+  }
+  const roundTripMs = Math.min(...times);
+  return [
+    checkVersion(node, info), checkEviction(node, info), checkPersistence(node, info, await setting(client, 'appendfsync'), await setting(client, 'save')),
+    checkClock(node, Number(info.get('server_time_usec')) / 1_000 - Date.now()),
+    { state: roundTripMs > ROUND_TRIP_SLOW_MS ? 'warn' : 'ok', name: NAME, fact: `${node} answers in ${roundTripMs.toFixed(1)} ms`,
+      remedy: 'run Redis nearer to the nodes: every commit of a shard waits for it' },
+  ];
+}
+
+function checkVersion(node: string, info: ReadonlyMap<string, string>): RedisFinding {
+  const version = info.get('redis_version') ?? 'unknown';
+  const parts = version.split('.').map(Number);
+  const isNew = parts[0] > VERSION_MIN[0] || (parts[0] === VERSION_MIN[0] && parts[1] >= VERSION_MIN[1]);
+  return { state: isNew ? 'ok' : 'fail', name: NAME, fact: `${node} has version ${version}`, remedy: `install Redis ${VERSION_MIN.join('.')} or newer` };
+}
+
+function checkEviction(node: string, info: ReadonlyMap<string, string>): RedisFinding {
+  const policy = info.get('maxmemory_policy');
+  const isSafe = policy === 'noeviction';
+  const limit = info.get('maxmemory') === '0' ? 'no limit of memory' : `a limit of ${info.get('maxmemory_human') ?? ''}`;
+  return { state: isSafe ? 'ok' : 'fail', name: NAME, fact: `${node} has ${limit} and maxmemory-policy ${policy ?? 'unknown'}`,
+    remedy: 'set maxmemory-policy noeviction: any other throws documents of devices away when memory is short' };
+}
+
+function checkPersistence(node: string, info: ReadonlyMap<string, string>, appendfsync: string | undefined, save: string | undefined): RedisFinding {
+  const remedy = 'set appendonly yes (and appendfsync everysec or always)';
+  if (info.get('aof_enabled') === '1') {
+    if (info.get('aof_last_write_status') !== 'ok') {
+      return { state: 'fail', name: NAME, fact: `${node} cannot write its AOF`, remedy: 'see its log and its disk: it refuses writes until it can' };
+    }
+    return appendfsync === 'no'
+      ? { state: 'warn', name: NAME, fact: `${node} has appendonly on and appendfsync no`,
+        remedy: 'set appendfsync everysec: the journal is kept a minute longer than needed' }
+      : { state: 'ok', name: NAME, fact: `${node} has appendonly on, appendfsync ${appendfsync ?? 'unknown (taken as everysec)'}` };
+  }
+  if (save === '') {
+    return { state: 'fail', name: NAME, fact: `${node} writes nothing to disk: after its restart all state is gone, and the journal is never trimmed`, remedy };
+  }
+  return { state: 'warn', name: NAME, fact: `${node} has appendonly off: after its crash everything since its last snapshot is replayed from the journal`
+    + ', which is kept that long', remedy };
+}
+
+function checkClock(node: string, differenceMs: number): RedisFinding {
+  if (Number.isNaN(differenceMs)) return { state: 'ok', name: NAME, fact: `${node} does not tell its time` };
+  const isNear = Math.abs(differenceMs) <= CLOCK_DIFFERENCE_MAX_MS;
+  return { state: isNear ? 'ok' : 'warn', name: NAME, fact: `the clock of ${node} differs by ${(differenceMs / 1_000).toFixed(1)} s`,
+    remedy: 'synchronise the clocks (NTP): times in logs do not fit together' };
+}
+
+/** Does what the server does, with a key of its own: each command that the user may not use is named. */
+async function checkPermissions(connection: RedisConnection, prefix: string): Promise<RedisFinding> {
+  const key = `{${prefix}:${CLUSTER_TAG}}:doctor`;
+  const { client } = connection;
+  const tries: [string, () => Promise<unknown>][] = [
+    ['del', () => client.del(key)], ['hset', () => client.hset(key, 'a', '1')], ['hget', () => client.hget(key, 'a')], ['hmget', () => client.hmget(key, 'a')],
+    ['hdel', () => client.hdel(key, 'a')], ['zadd', () => client.zadd(key, 0, 'a')], ['zrangebylex', () => client.zrangebylex(key, '[a', '[b')],
+    ['zrem', () => client.zrem(key, 'a')], ['set', () => client.set(key, '1')], ['get', () => client.get(key)],
+    ['eval', () => client.eval('return redis.call("INFO", "server"):len()', 1, key)], ['evalsha', () => client.evalsha('0'.repeat(40), 1, key)],
+    ['del', () => client.del(key)],
+  ];
+  const refused: string[] = [];
+  const others: string[] = [];
+  for (const [name, run] of tries) {
+    try {
+      await run();
+    } catch (error) {
+      const { message } = error as Error;
+      if (message.includes('NOPERM')) refused.push(name);
+      else if (!message.startsWith('NOSCRIPT')) others.push(`${name}: ${redisProblem(error)}`);
+    }
+  }
+  if (refused.length > 0) {
+    return { state: 'fail', name: NAME, fact: `the user ${connection.target.username ?? 'default'} may not ${refused.join(', ')} on ${key}`,
+      remedy: `ACL SETUSER <user> ~{${prefix}:* ~${prefix}:* +@read +@write +@hash +@sortedset +@string +@scripting +@connection +info +cluster` };
+  }
+  if (others.length > 0) return { state: 'fail', name: NAME, fact: `Redis refuses writes: ${others[0]}`, remedy: 'see its log, its memory and its disk' };
+  return { state: 'ok', name: NAME, fact: `the user ${connection.target.username ?? 'default'} may read and write ${prefix}` };
+}
+
+const readInfo = (text: string): Map<string, string> =>
+  new Map(text.split('\r\n').map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+
+/** Undefined where CONFIG is not permitted. */
+async function setting(client: Redis, name: string): Promise<string | undefined> {
+  try {
+    return (await client.call('CONFIG', ['GET', name]) as string[])[1];
+  } catch {
+    // Managed servers refuse it.
+    return undefined;
+  }
+}
