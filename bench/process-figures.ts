@@ -44,22 +44,32 @@ export interface Usage {
   childBytes: number;
   /** CPU time of the whole machine, whoever used it: shows what others took from a measurement. */
   machineCpuSeconds: number;
+  /** The same for each of the pids, in their order. */
+  each: { cpuSeconds: number; residentBytes: number; diskBytes: number }[];
+}
+
+/** @returns bytes that the process caused to be written to disks so far; 0 when it has ended or may not be asked. */
+function diskBytes(pid: number): number {
+  const match = /^write_bytes: (\d+)$/m.exec(readProc(`/proc/${pid}/io`));
+  return match === null ? 0 : Number(match[1]);
 }
 
 /** Reads the usage of `pids`: the first is the server, the others its children. */
 export function readUsage(pids: readonly number[]): Usage {
   const usage: Usage = {
     timeMs: performance.now(), serverCpuSeconds: 0, childCpuSeconds: 0, serverBytes: 0, childBytes: 0,
-    machineCpuSeconds: machineCpuSeconds(),
+    machineCpuSeconds: machineCpuSeconds(), each: [],
   };
   for (let index = 0; index < pids.length; index++) {
     const pid = pids[index]!;
+    const one = { cpuSeconds: cpuSeconds(pid), residentBytes: residentBytes(pid), diskBytes: diskBytes(pid) };
+    usage.each.push(one);
     if (index === 0) {
-      usage.serverCpuSeconds = cpuSeconds(pid);
-      usage.serverBytes = residentBytes(pid);
+      usage.serverCpuSeconds = one.cpuSeconds;
+      usage.serverBytes = one.residentBytes;
     } else {
-      usage.childCpuSeconds += cpuSeconds(pid);
-      usage.childBytes += residentBytes(pid);
+      usage.childCpuSeconds += one.cpuSeconds;
+      usage.childBytes += one.residentBytes;
     }
   }
   return usage;

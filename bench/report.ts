@@ -17,6 +17,11 @@ const HEADINGS: Record<string, string> = {
   surplusRows: 'surplus', failed: 'failed', p50Ms: 'p50 ms', p99Ms: 'p99 ms', maximumMs: 'max ms', lateBursts: 'late bursts',
   probes: 'probes', lost: 'lost', bytesPerConnection: 'bytes each', connections: 'connections', openAtEnd: 'open at the end',
   queries: 'queries', smallestAnswerBytes: 'smallest answer', readyMs: 'ready ms', caughtUpMs: 'caught up ms', replayed: 'replayed',
+  rateRatio: 'rate, × embedded', cpuMicros: 'CPU µs each', cpuRatio: 'CPU, × embedded', nodeMicros: 'node µs', natsMicros: 'NATS µs',
+  redisMicros: 'Redis µs', clickHouseMicros: 'ClickHouse µs', nodeDiskBytes: 'node disk B', natsDiskBytes: 'NATS disk B',
+  redisDiskBytes: 'Redis disk B', clickHouseDiskBytes: 'ClickHouse disk B', natsInBytes: 'NATS in B', natsOutBytes: 'NATS out B',
+  redisInBytes: 'Redis in B', redisOutBytes: 'Redis out B', nodeBytes: 'node RAM B', natsBytes: 'NATS RAM B', redisBytes: 'Redis RAM B',
+  clickHouseBytes: 'ClickHouse RAM B',
   acknowledged: 'acknowledged', missing: 'missing', surplus: 'surplus',
 };
 

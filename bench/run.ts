@@ -3,6 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Options } from './options.ts';
 import type { Context, Sample, Scenario } from './scenario.ts';
+import { startCluster } from './subjects/cluster.ts';
 import { Millrace } from './subjects/millrace.ts';
 import { startMosquitto, startNodePeer } from './subjects/peers.ts';
 import type { Subject, SubjectName } from './subjects/subject.ts';
@@ -58,13 +59,17 @@ export async function runScenarios(
 }
 
 function choose(names: readonly SubjectName[], options: Options): SubjectName[] {
-  if (options.noPeers) return names.filter((name) => name === 'millrace');
-  return options.peersOnly ? names.filter((name) => name !== 'millrace') : [...names];
+  if (options.noPeers) return names.filter(isOurs);
+  return options.peersOnly ? names.filter((name) => !isOurs(name)) : [...names];
 }
+
+const isOurs = (name: SubjectName): boolean => name.startsWith('millrace');
 
 function startSubject(name: SubjectName, directory: string, options: Options): Promise<Subject> {
   if (name === 'millrace') {
     return Millrace.start({ directory, engineCore: options.engineCore, entry: options.server });
   }
-  return name === 'mosquitto' ? startMosquitto(directory) : startNodePeer(name, directory);
+  if (name === 'millrace-distributed') return startCluster(name, 1, { directory, engineCore: undefined, entry: options.server });
+  if (name === 'millrace-3') return startCluster(name, 3, { directory, engineCore: undefined, entry: options.server });
+  return name.startsWith('mosquitto') ? startMosquitto(name, directory) : startNodePeer(name, directory);
 }

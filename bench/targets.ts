@@ -18,9 +18,9 @@ const millrace = { subject: 'millrace', value: 'ratePerSecond', unit: '×' } as 
 
 export const TARGETS: readonly TargetFigure[] = [
   { ...millrace, what: 'QoS 1, 100 connections, 16 in flight', scenario: 'qos1-100x16', relativeTo: 'mosquitto', atLeast: 1.5 },
-  { ...millrace, what: 'QoS 1, 100 connections, 16 in flight', scenario: 'qos1-100x16', relativeTo: 'aedes', atLeast: 2.5 },
+  { ...millrace, what: 'QoS 1, 100 connections, 16 in flight', scenario: 'qos1-100x16', relativeTo: 'aedes-relay', atLeast: 2.5 },
   { ...millrace, what: 'QoS 1, 1,000 connections, 1 in flight', scenario: 'qos1-1000x1', relativeTo: 'mosquitto', atLeast: 0.45 },
-  { ...millrace, what: 'QoS 1, 1,000 connections, 1 in flight', scenario: 'qos1-1000x1', relativeTo: 'aedes', atLeast: 1.3 },
+  { ...millrace, what: 'QoS 1, 1,000 connections, 1 in flight', scenario: 'qos1-1000x1', relativeTo: 'aedes-relay', atLeast: 1.3 },
   { ...millrace, what: 'QoS 0, 100 connections, rows visible', scenario: 'qos0-100', relativeTo: 'mosquitto', atLeast: 1.5 },
   { ...millrace, what: 'POST of one measurement, 512 connections', scenario: 'http-one', relativeTo: 'bare-uws', atLeast: 0.45 },
   { ...millrace, what: 'POST of one measurement, 512 connections', scenario: 'http-one', relativeTo: 'fastify', atLeast: 1 },

@@ -2,12 +2,13 @@
  * `npm test [-- <part of a file name> | <flag of tap>]…`: installs what is missing, builds, checks the types, runs
  * test/**\/*.test.ts with tap and ends with the line `N passed, N failed` (`, N skipped`). The build and the type check count
  * as one each, and so does a file that ended without a result. On CI a test skipped for a missing program is a failure.
+ * Afterwards the files of CLUSTER_FILES run again with a cluster of three nodes in the place of the server.
  */
 import { spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { checkNode, ensureBuilt, ensureInstalled, ensurePrograms, root, run, say } from './setup.mjs';
+import { checkNode, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, run, say } from './setup.mjs';
 import { TapCount } from './tap-count.mjs';
 
 const PROGRAMS = {
@@ -17,6 +18,12 @@ const PROGRAMS = {
 
 /** What the helpers say when they skip; see test/helpers/tools.ts. */
 const MISSING_PROGRAM = /is not installed/;
+
+/** What runs a second time against a cluster, and what that needs; see CONTRIBUTING.md. */
+const CLUSTER_FILES = ['inventory', 'mqtt-operations', 'mqtt-static-templates', 'tenants', 'users-and-groups', 'alarms']
+  .map((name) => `test/e2e/${name}.test.ts`);
+const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
+const CLUSTER_NODES = 3;
 
 /** For a whole file, in seconds; long, because files that start servers run two at a time on two cores. */
 const TIMEOUT_SECONDS = 600;
@@ -49,9 +56,9 @@ function printFailures(lines) {
 }
 
 /** Runs tap and counts; resolves to the count, with a failure for each file that tap lost. */
-async function runTap(files, flags) {
+async function runTap(files, flags, { environment = {}, jobs = 2, title = '', report: reportName = 'last-run' } = {}) {
   mkdirSync(join(root, '.tap'), { recursive: true });
-  const report = createWriteStream(join(root, '.tap', 'last-run.tap'));
+  const report = createWriteStream(join(root, '.tap', `${reportName}.tap`));
   const left = new Set(files);
   let lines = [];
   let before = { passed: 0, failed: 0, skipped: 0 };
@@ -60,13 +67,15 @@ async function runTap(files, flags) {
     left.delete(point.name);
     if (!point.ok) printFailures(lines);
     const parts = ['passed', 'failed', 'skipped'].map((key) => [count[key] - before[key], key]).filter(([number]) => number > 0);
-    console.log(`${point.ok ? 'ok    ' : 'FAILED'} ${point.name}  ${parts.map((part) => part.join(' ')).join(', ')}`);
+    console.log(`${point.ok ? 'ok    ' : 'FAILED'} ${point.name}${title}  ${parts.map((part) => part.join(' ')).join(', ')}`);
     before = { passed: count.passed, failed: count.failed, skipped: count.skipped };
     lines = [];
   });
-  const args = [join(root, 'node_modules', '.bin', 'tap'), 'run', '--disable-coverage', '--jobs=2', `--timeout=${TIMEOUT_SECONDS}`,
+  const args = [join(root, 'node_modules', '.bin', 'tap'), 'run', '--disable-coverage', `--jobs=${jobs}`, `--timeout=${TIMEOUT_SECONDS}`,
     '--reporter=tap', '--no-color', ...flags, ...files];
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, {
+    cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...environment },
+  });
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill(signal));
   const ended = new Promise((resolve) => { child.on('close', (code, signal) => resolve(signal === null ? code : signal)); });
   for await (const line of createInterface({ input: child.stdout })) {
@@ -77,11 +86,11 @@ async function runTap(files, flags) {
   const code = await ended;
   report.end();
   for (const name of left) {
-    console.log(`FAILED ${name}  ended without a result`);
+    console.log(`FAILED ${name}${title}  ended without a result`);
     count.failed += 1;
   }
   if (code !== 0 && count.failed === 0) {
-    console.log(`FAILED tap ended with ${code}; see .tap/last-run.tap`);
+    console.log(`FAILED tap ended with ${code}; see .tap/${reportName}.tap`);
     count.failed += 1;
   }
   return count;
@@ -100,8 +109,10 @@ for (const [name, isGood] of Object.entries(steps)) {
   total[isGood ? 'passed' : 'failed'] += 1;
   console.log(`${isGood ? 'ok    ' : 'FAILED'} ${name}`);
 }
-if (files.length > 0) {
-  const count = await runTap(files, given.filter((argument) => argument.startsWith('-')));
+
+/** Runs files and adds up what came of them. */
+async function runAll(names, options) {
+  const count = await runTap(names, given.filter((argument) => argument.startsWith('-')), options);
   for (const key of ['passed', 'failed', 'skipped']) total[key] += count[key];
   for (const { name, reason } of count.skips) {
     const isFailure = isCi && MISSING_PROGRAM.test(reason);
@@ -111,6 +122,19 @@ if (files.length > 0) {
     }
     console.log(`${isFailure ? 'FAILED (skipped on CI)' : 'skipped'} ${name}: ${reason === '' ? 'no reason given' : reason}`);
   }
+}
+
+if (files.length > 0) await runAll(files);
+const clusterFiles = files.filter((name) => CLUSTER_FILES.includes(name));
+const missing = CLUSTER_PROGRAMS.filter((name) => !hasProgram(name));
+if (clusterFiles.length > 0 && missing.length > 0) {
+  total[isCi ? 'failed' : 'skipped'] += clusterFiles.length;
+  for (const name of clusterFiles) console.log(`${isCi ? 'FAILED (skipped on CI)' : 'skipped'} ${name} (cluster): ${missing[0]} is not installed`);
+} else if (clusterFiles.length > 0) {
+  // One at a time: each has three nodes and their servers.
+  await runAll(clusterFiles, {
+    environment: { MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) }, jobs: 1, title: ' (cluster)', report: 'last-run-cluster',
+  });
 }
 console.log(`${total.passed} passed, ${total.failed} failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}`);
 process.exitCode = total.failed === 0 ? 0 : 1;

@@ -27,6 +27,6 @@ t.test('what fails is named with its remedy', async (t) => {
 });
 
 t.test('a remedy stands only where one is needed', async (t) => {
-  t.equal(findingLine({ state: 'ok', name: 'Node', fact: '20', remedy: 'x' }), 'ok    Node             20\n');
-  t.equal(findingLine({ state: 'fail', name: 'Node', fact: '8', remedy: 'x' }), 'fail  Node             8: x\n');
+  t.equal(findingLine({ state: 'ok', name: 'Node', fact: '20', remedy: 'x' }), 'ok    Node               20\n');
+  t.equal(findingLine({ state: 'fail', name: 'Node', fact: '8', remedy: 'x' }), 'fail  Node               8: x\n');
 });

@@ -6,7 +6,8 @@ import t from 'tap';
 import { prettyLine } from '../src/cli/log.ts';
 import { screen } from '../src/cli/serve.ts';
 import { loadConfig, SETTINGS } from '../src/config.ts';
-import { millrace, ROOT, scratchDirectory, start, until, type Running } from './helpers/setup-command.ts';
+import { DIST } from './helpers/server-process.ts';
+import { millrace, scratchDirectory, start, until, type Running } from './helpers/setup-command.ts';
 
 t.test('a wrong command line ends with 2 and names all mistakes', async (t) => {
   const data = join(scratchDirectory(t), 'data');
@@ -46,9 +47,9 @@ t.test('help is made from the schema', async (t) => {
 });
 
 /** A process that runs `serve` over a server whose stop takes `stopMs`; never resolves when negative. */
-function serveStandIn(t: Tap, stopMs: number, flags: Record<string, string> = {}): Running {
+function serveStandIn(t: Tap, stopMs: number, flags: Record<string, string> = {}, environment: Record<string, string> = {}): Running {
   const script = join(scratchDirectory(t), 'serve.mjs');
-  const module = (name: string): string => JSON.stringify(pathToFileURL(join(ROOT, 'dist', 'src', name)).href);
+  const module = (name: string): string => JSON.stringify(pathToFileURL(join(DIST, 'src', name)).href);
   writeFileSync(script, `
     import { loadConfig } from ${module('config.js')};
     import { serve } from ${module('cli/serve.js')};
@@ -61,7 +62,7 @@ function serveStandIn(t: Tap, stopMs: number, flags: Record<string, string> = {}
     };
     process.exit(await serve(loadConfig({ flags: ${JSON.stringify(flags)}, environment: process.env }), server));
   `);
-  return start(script, []);
+  return start(script, [], environment);
 }
 
 type Tap = { teardown(action: () => void): void };
@@ -73,25 +74,38 @@ t.test('SIGTERM and SIGINT stop in order and exit with 0', async (t) => {
     const running = serveStandIn(t, 100);
     await isUp(running);
     running.child.kill(signal);
-    // npm hands a Ctrl-C on that the terminal has sent already: the echo is no second signal.
-    running.child.kill(signal);
     const { code, stderr } = await running.ended;
     t.equal(code, 0, stderr);
     t.match(stderr, /"msg":"stopped"/);
   }
 });
 
-t.test('a second signal ends at once', async (t) => {
-  const running = serveStandIn(t, -1);
+t.test('a second signal ends at once, also one right behind the first', async (t) => {
+  const started = { npm_lifecycle_event: 'start' };
+  const cases = [['SIGTERM', 'SIGTERM', {}], ['SIGTERM', 'SIGTERM', started], ['SIGINT', 'SIGTERM', started], ['SIGTERM', 'SIGINT', started],
+    ['SIGINT', 'SIGINT', {}]] as const;
+  await Promise.all(cases.map(async ([first, second, environment]) => {
+    const running = serveStandIn(t, -1, {}, { npm_lifecycle_event: 'test', ...environment });
+    await isUp(running);
+    running.child.kill(first);
+    await until('the stop begins', () => running.output().stderr.includes('"msg":"stopping"'));
+    running.child.kill(second);
+    const { code, stderr } = await running.ended;
+    t.equal(code, 1, `${first} ${second} ${JSON.stringify(environment)}`);
+    t.match(stderr, /"msg":"a second signal: ending at once"/);
+  }));
+});
+
+t.test('the SIGINT that npm start repeats is no second signal, a third one is', async (t) => {
+  const running = serveStandIn(t, -1, {}, { npm_lifecycle_event: 'start' });
   await isUp(running);
-  running.child.kill('SIGTERM');
+  running.child.kill('SIGINT');
   await until('the stop begins', () => running.output().stderr.includes('"msg":"stopping"'));
-  await new Promise((done) => { setTimeout(done, 500); });
-  const startMs = Date.now();
-  running.child.kill('SIGTERM');
-  const { code } = await running.ended;
-  t.equal(code, 1);
-  t.ok(Date.now() - startMs < 1000);
+  running.child.kill('SIGINT');
+  await new Promise((done) => { setTimeout(done, 300); });
+  t.equal(running.child.exitCode, null, 'still stopping');
+  running.child.kill('SIGINT');
+  t.equal((await running.ended).code, 1);
 });
 
 t.test('a stop that hangs ends with 1 after its time', async (t) => {

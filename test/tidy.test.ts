@@ -21,12 +21,14 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   ports: ['model'],
   ingest: ['model', 'ports', 'actors'],
   actors: ['model', 'ports', 'ingest'],
+  inventory: ['model', 'ports', 'ingest', 'actors'],
   accounts: ['model', 'ports', 'ingest', 'actors'],
   smartrest: ['model', 'ports', 'ingest', 'actors'],
   realtime: ['model', 'ports', 'ingest', 'actors', 'smartrest'],
   mqtt: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime'],
-  api: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime'],
-  store: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime', 'mqtt', 'api'],
+  api: ['model', 'ports', 'ingest', 'actors', 'inventory', 'smartrest', 'accounts', 'realtime'],
+  cluster: ['model', 'ports', 'ingest', 'actors', 'accounts', 'mqtt'],
+  store: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime', 'mqtt', 'api', 'cluster'],
 };
 
 /** Network and database packages, which the inner folders do not know. */

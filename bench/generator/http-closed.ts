@@ -1,8 +1,8 @@
 /** POST in a closed loop over keep-alive connections: the answer to one request lets the next go. */
 import { connect, type Socket } from 'node:net';
-import type { HttpClosedJob, WindowResult } from './job.ts';
+import { portOf, type HttpClosedJob, type WindowResult } from './job.ts';
 import { answer } from './channel.ts';
-import { changeRequest, postRequest, type PostRequest } from './http-request.ts';
+import { changeRequest, managedObjectRequest, postRequest, type PostRequest } from './http-request.ts';
 import { ResponseReader } from './http-response.ts';
 import { measure, type Load } from './window.ts';
 
@@ -31,11 +31,12 @@ class HttpLoop implements Load {
   async open(): Promise<void> {
     const { target, sources, measurementsPerBody } = this.job;
     for (let index = 0; index < this.job.connections; index++) {
-      const request = postRequest(target, sources, measurementsPerBody === 1 ? index : 0, measurementsPerBody);
+      const request = this.job.managedObjects === true ? managedObjectRequest(target)
+        : postRequest(target, sources, measurementsPerBody === 1 ? index : 0, measurementsPerBody);
       const reader = new ResponseReader();
       await new Promise<void>((resolve, reject) => {
         const client: Client = { reader, request, socket: connect({
-          host: target.host, port: target.port, noDelay: true,
+          host: target.host, port: portOf(target, index), noDelay: true,
           onread: { buffer: readBuffer, callback: (length, bytes) => this.answered(client, bytes as Buffer, length) },
         }) };
         client.socket.once('connect', resolve).on('error', (error) => {

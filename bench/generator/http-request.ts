@@ -30,10 +30,19 @@ export function postRequest(target: Target, sources: readonly string[], first: n
   return { bytes, timesAt: places(bytes, '"time":"'), digitsAt: places(bytes, '"value":') };
 }
 
+/** Creates a device; the body is always the same. */
+export function managedObjectRequest(target: Target): PostRequest {
+  const body = '{"name":"bench object","type":"c8y_Bench","c8y_IsDevice":{},"c8y_Hardware":{"model":"M1","serialNumber":"123456"}}';
+  const head = `POST /inventory/managedObjects HTTP/1.1\r\nHost: ${target.host}:${target.port}\r\nAuthorization: ${basicAuthorization(target)}\r\n`
+    + `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  return { bytes: Buffer.from(head + body, 'latin1'), timesAt: [], digitsAt: [] };
+}
+
 /** Gives every measurement of the request this time, and new values. */
 export function changeRequest(request: PostRequest, timeMs: number, digit: number): void {
   const { bytes, timesAt, digitsAt } = request;
-  const first = timesAt[0]!;
+  const first = timesAt[0];
+  if (first === undefined) return;
   bytes.write(new Date(timeMs).toISOString(), first, 'latin1');
   for (let index = 1; index < timesAt.length; index++) bytes.copy(bytes, timesAt[index]!, first, first + TIME_BYTES);
   for (let index = 0; index < digitsAt.length; index++) bytes[digitsAt[index]! + 1] = 48 + (digit + index) % 10;

@@ -2,7 +2,17 @@
 import type { LatencySummary } from '../statistics.ts';
 import type { Usage } from '../process-figures.ts';
 
-export interface Target { host: string; port: number; userName: string; password: string }
+export interface Target {
+  host: string; port: number; userName: string; password: string;
+  /** Ports of the other nodes of a cluster: connections take all of them in turn. */
+  otherPorts?: number[];
+}
+
+/** @returns where the connection of this number goes. */
+export function portOf(target: Target, index: number): number {
+  const ports = [target.port, ...target.otherPorts ?? []];
+  return ports[index % ports.length]!;
+}
 
 interface Windowed {
   warmUpMs: number;
@@ -14,6 +24,8 @@ interface Windowed {
 /** QoS 1, closed loop: each connection keeps `inFlight` messages unacknowledged. */
 export interface MqttClosedJob extends Windowed {
   kind: 'mqtt-closed'; target: Target; connections: number; inFlight: number;
+  /** One more connection subscribes (QoS 0) to what is published and reads it. */
+  subscribe?: boolean;
   /** The server is killed during the window: closed connections are no failure. */
   serverDies?: boolean;
 }
@@ -41,6 +53,8 @@ export interface HttpClosedJob extends Windowed {
   requests?: number;
   /** Time of the first body's measurements (ms since 1970) and the step from one body to the next. */
   firstTimeMs: number; stepMs: number;
+  /** POST a managed object instead, and count these. */
+  managedObjects?: boolean;
 }
 
 /** Publishes numbered measurements of one device and waits for each at a WebSocket subscriber. */

@@ -3,6 +3,7 @@ import type { MqttClosedJob, WindowResult } from './job.ts';
 import { answer } from './channel.ts';
 import { closeConnections, openConnections, type MqttConnection } from './mqtt-connection.ts';
 import { PACKET_ID_OFFSET, PUBACK, publishRun, type PublishRun } from './mqtt-packets.ts';
+import { subscribeAll } from './mqtt-subscriber.ts';
 import { rawWriter } from './raw-write.ts';
 import { measure, type Load } from './window.ts';
 
@@ -90,10 +91,13 @@ export async function runMqttClosed(job: MqttClosedJob): Promise<WindowResult> {
   const connections = await openConnections({
     target: job.target, count: job.connections, parallel: PARALLEL_OPENS, clientPrefix: 'bench-',
   });
+  const subscriber = job.subscribe ? await subscribeAll(job.target) : undefined;
+  // What is relayed is read and forgotten: only acknowledgements are counted.
+  if (subscriber !== undefined) subscriber.onBytes = () => {};
   answer({ kind: 'connected', count: connections.length });
   const result = await measure(new ClosedLoop(connections, job.inFlight), job);
   const lost = connections.filter((connection) => connection.closed).length;
   if (lost > 0 && job.serverDies !== true) throw new Error(`${lost} connections were closed by the server during the load`);
-  await closeConnections(connections);
+  await closeConnections(subscriber === undefined ? connections : [...connections, subscriber]);
   return result;
 }

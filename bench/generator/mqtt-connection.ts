@@ -1,6 +1,6 @@
 /** Opens MQTT connections over plain sockets. All connections of a generator read into one buffer. */
 import { connect, type Socket } from 'node:net';
-import type { Target } from './job.ts';
+import { portOf, type Target } from './job.ts';
 import { CONNACK, connectPacket, DISCONNECT } from './mqtt-packets.ts';
 
 /** Bytes of the shared read buffer: one read of a fast subscriber. */
@@ -28,7 +28,7 @@ export class MqttConnection {
     this.index = index;
     let ready = false;
     this.socket = connect({
-      host: target.host, port: target.port, noDelay: true,
+      host: target.host, port: portOf(target, index), noDelay: true,
       onread: {
         buffer: readBuffer,
         callback: (length: number, bytes: Uint8Array): boolean => {

@@ -4,8 +4,9 @@
  */
 import type { MqttFloodJob, WindowResult } from './job.ts';
 import { answer } from './channel.ts';
-import { closeConnections, MqttConnection, openConnections } from './mqtt-connection.ts';
-import { PINGREQ, PINGRESP, publishRun, subscribePacket, UPSTREAM_TOPIC } from './mqtt-packets.ts';
+import { closeConnections, openConnections, type MqttConnection } from './mqtt-connection.ts';
+import { PINGREQ, PINGRESP, publishRun } from './mqtt-packets.ts';
+import { subscribeAll } from './mqtt-subscriber.ts';
 import { measure, type Load } from './window.ts';
 
 const PARALLEL_OPENS = 100;
@@ -80,23 +81,13 @@ class Flood implements Load {
   }
 }
 
-async function subscribe(job: MqttFloodJob): Promise<MqttConnection> {
-  const [subscriber] = await openConnections({ target: job.target, count: 1, parallel: 1, clientPrefix: 'bench-subscriber-' });
-  const granted = new Promise<void>((resolve) => {
-    subscriber!.onBytes = () => resolve();
-  });
-  subscriber!.socket.write(subscribePacket(1, UPSTREAM_TOPIC));
-  await granted;
-  return subscriber!;
-}
-
 export async function runMqttFlood(job: MqttFloodJob): Promise<WindowResult> {
   const connections = await openConnections({
     target: job.target, count: job.connections, parallel: PARALLEL_OPENS, clientPrefix: 'bench-',
   });
   const load = new Flood(connections, job);
   if (job.subscribe) {
-    const subscriber = await subscribe(job);
+    const subscriber = await subscribeAll(job.target);
     subscriber.onBytes = (one, bytes, length) => load.relayed(one, bytes, length);
     answer({ kind: 'connected', count: connections.length });
     const result = await measure(load, job);

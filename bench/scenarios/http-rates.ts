@@ -1,6 +1,5 @@
 /** How many measurements a second are answered and stored over HTTP. */
 import type { Scenario } from '../scenario.ts';
-import { Millrace } from '../subjects/millrace.ts';
 import type { Subject, SubjectName } from '../subjects/subject.ts';
 import { compare, LOAD_COLUMNS } from './rounds.ts';
 
@@ -34,7 +33,7 @@ function http(shape: HttpShape): Scenario {
 
 /** @returns the ids of `count` new devices, or any ids for a peer. */
 export async function makeSources(subject: Subject, count: number): Promise<string[]> {
-  if (!(subject instanceof Millrace)) return ANY_SOURCES;
+  if (subject.createDevice === undefined) return ANY_SOURCES;
   const sources: string[] = [];
   for (let index = 0; index < count; index++) sources.push(await subject.createDevice(`bench http ${index}`));
   return sources;

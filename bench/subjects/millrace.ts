@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Target } from '../generator/job.ts';
 import { descendants, isAlive } from '../process-figures.ts';
 import { endProcess, freePort, hasEnded, SERVER_CORE, startProcess } from '../processes.ts';
-import type { Subject } from './subject.ts';
+import type { ProcessKind, Subject } from './subject.ts';
 
 const DEFAULT_ENTRY = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const PASSWORD = 'bench-only-password';
@@ -22,6 +22,8 @@ export interface MillraceOptions {
   engineCore: string | undefined;
   /** Another build of the server. */
   entry: string | undefined;
+  /** A node of a cluster: where its servers are, and what all nodes have to agree on. */
+  environment?: Readonly<Record<string, string>>;
 }
 
 export class Millrace implements Subject {
@@ -63,7 +65,7 @@ export class Millrace implements Subject {
         this.options.entry ?? DEFAULT_ENTRY, 'serve', '--host', '127.0.0.1', '--http-port', String(this.http.port),
         '--mqtt-port', String(this.mqtt.port), '--data', join(this.options.directory, 'data'),
       ],
-      env: { MILLRACE_ADMIN_PASSWORD: PASSWORD, NODE_ENV: 'production' },
+      env: { MILLRACE_ADMIN_PASSWORD: PASSWORD, NODE_ENV: 'production', ...this.options.environment },
     });
     await this.untilReady(begunMs);
     this.readyAfterMs = performance.now() - begunMs;
@@ -73,6 +75,16 @@ export class Millrace implements Subject {
   pids(): number[] {
     const pid = this.child?.pid;
     return pid === undefined ? [] : [pid, ...descendants(pid)];
+  }
+
+  kinds(): ProcessKind[] {
+    return this.pids().map((_, index) => index === 0 ? 'node' : 'clickHouse');
+  }
+
+  /** @returns the value of a metric without labels. */
+  async metric(name: string): Promise<number> {
+    const text = await (await this.fetch('/metrics')).text();
+    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
   }
 
   async rows(): Promise<number> {

@@ -21,7 +21,7 @@ function targets(port: number): { mqtt: Target; http: Target } {
   return { mqtt: target, http: target };
 }
 
-export async function startMosquitto(directory: string): Promise<Subject> {
+export async function startMosquitto(name: SubjectName, directory: string): Promise<Subject> {
   const port = await freePort();
   const file = join(directory, `mosquitto-${port}.conf`);
   writeFileSync(file, [`listener ${port} 127.0.0.1`, ...MOSQUITTO_SETTINGS, ''].join('\n'));
@@ -29,13 +29,13 @@ export async function startMosquitto(directory: string): Promise<Subject> {
     command: '/usr/sbin/mosquitto', args: ['-c', file], core: SERVER_CORE, logFile: join(directory, 'mosquitto.log'),
   });
   await untilListening(port, START_LIMIT_MS, child);
-  return { name: 'mosquitto', ...targets(port), pids: () => [child.pid!], stop: () => endProcess(child) };
+  return { name, ...targets(port), pids: () => [child.pid!], stop: () => endProcess(child) };
 }
 
-/** Starts bench/peers/<name>; its default settings but for what the file says. */
+/** Starts bench/peers/<name>, without `-relay`; its default settings but for what the file says. */
 export async function startNodePeer(name: SubjectName, directory: string): Promise<Subject> {
   const port = await freePort();
-  const entry = fileURLToPath(new URL(`../peers/${name}.js`, import.meta.url));
+  const entry = fileURLToPath(new URL(`../peers/${name.replace(/-relay$/, '')}.js`, import.meta.url));
   const child = startProcess({
     command: process.execPath, args: [entry, String(port)], core: SERVER_CORE, channel: true, logFile: join(directory, `${name}.log`),
   });

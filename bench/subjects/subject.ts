@@ -12,12 +12,22 @@ export interface Subject {
   readonly http: Target;
   /** The server's process first, then its children. */
   pids(): number[];
+  /** Kind of each of the pids, in their order (node, NATS, Redis, ClickHouse); undefined where there is nothing to tell apart. */
+  kinds?(): ProcessKind[];
+  /** Bytes that other processes have sent to the servers of a cluster, and got from them. */
+  traffic?(): Promise<Record<string, number>>;
+  /** Creates a device over REST. @returns its id. Undefined for a peer. */
+  createDevice?(name: string): Promise<string>;
   /** Rows visible in the database since the start; undefined when it stores nothing. */
   rows?(): Promise<number>;
   stop(): Promise<void>;
 }
 
-export type SubjectName = 'millrace' | 'mosquitto' | 'aedes' | 'bare-mqtt-packet' | 'bare-uws' | 'fastify';
+export type ProcessKind = 'node' | 'nats' | 'redis' | 'clickHouse';
+
+/** `-relay`: the same server, with one subscriber (QoS 0) to everything that is published. */
+export type SubjectName = 'millrace' | 'millrace-distributed' | 'millrace-3' | 'mosquitto' | 'mosquitto-relay' | 'aedes' | 'aedes-relay'
+  | 'bare-mqtt-packet' | 'bare-uws' | 'fastify';
 
 /** Servers and children use less than this share of a core when they have nothing left to do. */
 const QUIET_SHARE = 0.05;

@@ -133,6 +133,11 @@ export class Platform {
       documents: this.documents, bus, log: silentLog, onCommitFailed: (error) => { throw error; },
       onUserChanged: (tenant, userName) => { this.usersChanged.push(`${tenant}/${userName}`); },
       onObjectChanged: () => undefined,
+      onRecordsChanged: () => undefined,
+      onDecided: ({ firstSeq, lastSeq, records, rows, isReplay }) => {
+        this.rows.push(...rows);
+        if (!isReplay) this.onGroup(firstSeq, lastSeq, records, rows);
+      },
       append: (command, pendingId) => (this.documents.isCrashed ? never() : this.commands.appendFollowUp(command, pendingId)),
     });
     const { journal, documents } = this;
@@ -147,16 +152,10 @@ export class Platform {
         },
       },
       journalBytesMax: 1e10, refusal: () => undefined, onError: (error) => { throw error; },
-      onDurable: (firstSeq, records) => { this.#handle(firstSeq, records); },
+      onDurable: (firstSeq, records) => { this.actors.handleGroup(firstSeq, records); },
     });
     this.commands = new CommandBus({ group: this.group, replies: this.actors, refusals: { count: () => undefined } });
     this.memory = new ProjectorMemory(this.documents, this.actors);
-  }
-
-  #handle(firstSeq: number, records: Buffer): void {
-    const { lastSeq, rows } = this.actors.handleGroup(firstSeq, records);
-    this.rows.push(...rows);
-    this.onGroup(firstSeq, lastSeq, records, rows);
   }
 
   /** Recovery, as the server does it. */
@@ -166,8 +165,7 @@ export class Platform {
     for (let seq = from + 1; ;) {
       const batch = this.journal.read(seq);
       if (!batch) break;
-      const { lastSeq, rows } = this.actors.handleGroup(batch.firstSeq, batch.records, from);
-      this.rows.push(...rows);
+      const lastSeq = this.actors.handleGroup(batch.firstSeq, batch.records, from);
       if (!await this.settled()) return this;
       seq = lastSeq + 1;
     }

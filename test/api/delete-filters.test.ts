@@ -33,7 +33,7 @@ t.test('every filter of every DELETE', async (t) => {
   await check(`/measurement/measurements?source=1&type=a&fragmentType=b&${RANGE}`);
   await check('/measurement/measurements/7', { entityId: '7', sourceId: '1', timeMs: '1714600000000', type: 'a',
     fragment: '', series: '', value: 0, unit: '', doc: '' });
-  await check(`/event/events?source=1&type=a&fragmentType=b&${RANGE}&${CREATED}`);
+  await check(`/event/events?source=1&type=a&fragmentType=b&fragmentValue=c&${RANGE}&${CREATED}&${UPDATED}`);
   await check(`/alarm/alarms?source=1&type=a&severity=MAJOR,MINOR&status=ACTIVE&${RANGE}&${CREATED}&${UPDATED}`);
   await check('/alarm/alarms?resolved=true&withSourceDevices=true&source=1');
   await check(`/devicecontrol/operations?agentId=1&deviceId=2&status=PENDING&${RANGE}`);

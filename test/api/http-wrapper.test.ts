@@ -336,6 +336,30 @@ t.test('WebSockets: protocol, copies, back-pressure, close', async (t) => {
   t.throws(() => api.server.webSocket('/x', { idleTimeoutSeconds: 5, open: () => undefined, message: () => undefined }), /8 to 960/);
 });
 
+t.test('open connections are counted, WebSockets apart', async (t) => {
+  const api = await startApi(t, { prepare: (server) => server.webSocket('/socket', { protocols: [], open: () => undefined, message: () => undefined }) });
+  const becomes = async (http: number, webSockets: number, what: string): Promise<void> => {
+    const counts = (): number[] => [api.server.connectionCount, api.server.webSocketCount];
+    for (let tries = 0; tries < 300 && `${counts()}` !== `${http},${webSockets}`; tries += 1) await pause(10);
+    t.strictSame(counts(), [http, webSockets], what);
+  };
+  await becomes(0, 0, 'at first');
+  const sockets = [createConnection(api.port, '127.0.0.1'), createConnection(api.port, '127.0.0.1')];
+  await becomes(2, 0, 'without a request');
+  sockets[0].write('GET /health HTTP/1.1\r\nHost: h\r\n\r\n');
+  await new Promise((resolve) => {
+    sockets[0].once('data', resolve);
+  });
+  await becomes(2, 0, 'kept alive behind its answer');
+  t.equal(api.server.requestCount, 0);
+  const client = new WebSocket(`ws://127.0.0.1:${api.port}/socket`);
+  await becomes(2, 1, 'a WebSocket is no HTTP connection any more');
+  client.terminate();
+  await becomes(2, 0, 'a WebSocket that ends');
+  for (const socket of sockets) socket.destroy();
+  await becomes(0, 0, 'all closed');
+});
+
 t.test('a port that is in use, and closing with an answer under way', async (t) => {
   let release: () => void = () => undefined;
   const api = await startApi(t, {

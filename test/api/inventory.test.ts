@@ -97,8 +97,10 @@ t.test('lists and counts', async (t) => {
   t.match((await ask('ids=x')).sql, 'AND 0 ');
   t.strictSame((await ask('childAssetId=5')).values[1], [8]);
   t.match((await ask('childDeviceId=5')).sql, 'AND 0 ');
-  t.ok((await ask('text=a%22b')).values.some((value) => Array.isArray(value) && value.includes(':"a\\"b')));
-  t.match(await api.call('GET', `${PATH}?query=type%20eq%20a`), { status: 422, json: { error: 'inventory/Invalid Data' } });
+  t.ok((await ask('text=a%22b')).values.includes('a\\"b'), 'as it stands in the document');
+  t.match(await ask('query=type%20eq%20a&type=b'), { values: [2, 'a', 5, 0] }, 'instead of the type');
+  t.match((await ask('q=type%20eq%20a')).values, [2, 'a', 'c8y_IsDevice']);
+  t.match(await api.call('GET', `${PATH}?query=type%20eq`), { status: 422, json: { error: 'inventory/Invalid Data' } });
   api.fake.rows = [[{ total: '12' }]];
   t.equal((await api.call('GET', `${PATH}/count?type=a`)).text, '12');
   api.fake.rows = [[{ entityId: '5', doc: '{"id":"5","name":"x"}' }]];

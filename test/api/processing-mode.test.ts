@@ -51,7 +51,7 @@ t.test('a user with more roles is not changed by one with less', async (t) => {
   user('mate', ['ROLE_ALARM_READ']);
   const headers = { authorization: basic('clerk') };
   const put = async (name: string, body: object): Promise<number> => (await api.call('PUT', `/user/t1/users/${name}`, { body, headers })).status;
-  for (const body of [{ password: 'new-password' }, { enabled: false }, { roles: [] }, { firstName: 'B', password: 'new-password' }]) {
+  for (const body of [{ password: 'new-password' }, { enabled: false }, { email: 'mine@example.com' }, { firstName: 'B', password: 'new-password' }]) {
     t.equal(await put('boss', body), 403, Object.keys(body).join());
     t.equal(await put('mate', body), 200, Object.keys(body).join());
     t.equal(await put('clerk', { firstName: 'C', password: 'new-password' }), 200, 'oneself');
@@ -73,5 +73,5 @@ t.test('the type of an alarm has a length', async (t) => {
   t.equal((await post('ä'.repeat(500))).status, 201);
   const reply = await post(`${'ä'.repeat(500)}x`);
   t.match(reply, { status: 422, json: { error: 'alarm/Invalid Data', message: /field type has the value ä+….*at most 1000 bytes/ } });
-  t.ok(reply.json.message.length < 250, 'the value is cut');
+  t.ok(reply.json.message.length < 320, 'the value is cut');
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { baseUrlOf } from '../../src/api/base-url.ts';
+import { baseUrlOf, calledAs } from '../../src/api/base-url.ts';
 import { Cors } from '../../src/api/cors.ts';
 import { isEntityId } from '../../src/api/entity-id.ts';
 import { parseBasic } from '../../src/api/authentication.ts';
@@ -66,6 +66,36 @@ t.test('start of links', async (t) => {
   check('inner', 'outer.example, inner', 'HTTPS, http', 'https://outer.example');
   check('a', '', '', 'https://x', 'https://x');
   check('a"><script>', 'b\r\nSet-Cookie: x', 'javascript', 'http://localhost');
+});
+
+t.test('what proxies tell', async (t) => {
+  /** Headers, whether a proxy is trusted, start of the links. */
+  const rows: readonly (readonly [headers: Record<string, string>, isTrusted: boolean, want: string])[] = [
+    [{ 'x-forwarded-host': 'out.example', 'x-forwarded-proto': 'https' }, true, 'https://out.example'],
+    [{ 'x-forwarded-host': 'out.example', 'x-forwarded-proto': 'https', forwarded: 'host=other' }, true, 'https://out.example'],
+    [{ 'x-forwarded-host': 'out.example', 'x-forwarded-proto': 'https' }, false, 'http://in:8080'],
+    [{ forwarded: 'host=evil.example' }, false, 'http://in:8080'],
+    [{ 'x-forwarded-proto': 'https' }, true, 'https://in:8080'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-port': '8443', 'x-forwarded-proto': 'https' }, true, 'https://out:8443'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-port': '443', 'x-forwarded-proto': 'https' }, true, 'https://out'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-port': '443' }, true, 'http://out:443'],
+    [{ 'x-forwarded-host': 'out:1', 'x-forwarded-port': '2' }, true, 'http://out:1'],
+    [{ 'x-forwarded-host': '[::1]', 'x-forwarded-port': '2' }, true, 'http://[::1]:2'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-port': '65536' }, true, 'http://out'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-port': '8443, 80' }, true, 'http://out:8443'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-prefix': '/iot/v1/' }, true, 'http://out/iot/v1'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-prefix': '/a, /b' }, true, 'http://out/a'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-prefix': '//evil' }, true, 'http://out'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-prefix': '/a/../b' }, true, 'http://out'],
+    [{ 'x-forwarded-host': 'out', 'x-forwarded-prefix': '/"><script>' }, true, 'http://out'],
+    [{ forwarded: 'for=192.0.2.60;proto=https;by=203.0.113.43;host=out.example' }, true, 'https://out.example'],
+    [{ forwarded: 'For="[2001:db8::1]:4711"; Proto=HTTPS; Host="out.example:8443", for=x;host=inner' }, true, 'https://out.example:8443'],
+    [{ forwarded: 'host="a b";proto=javascript' }, true, 'http://in:8080'],
+    [{ forwarded: ';;,=' }, true, 'http://in:8080'],
+  ];
+  for (const [headers, isTrusted, want] of rows) {
+    t.equal(baseUrlOf(undefined, calledAs((name) => ({ host: 'in:8080', ...headers })[name] ?? '', isTrusted)), want, JSON.stringify(headers));
+  }
 });
 
 t.test('credentials', async (t) => {

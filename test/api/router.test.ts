@@ -42,6 +42,20 @@ t.test('fixed paths before parameters, decoding after splitting, slashes at the 
   t.equal(allowedMethods(router.find('/a/1')?.entry as never), 'GET, PUT, HEAD, OPTIONS');
 });
 
+t.test('a last parameter that takes the rest', async (t) => {
+  const router = new Router([route('GET', '/a/{id}'), { ...route('GET', '/a/{id}/{file}'), takesRest: true }, route('GET', '/a/{id}/b'), route('GET', '/a/x/y/z')]);
+  const cases: [path: string, want: string | undefined, params?: object][] = [
+    ['/a/1', '/a/{id}', { id: '1' }], ['/a/1/', '/a/{id}', { id: '1' }], ['/a/1/b', '/a/{id}/b', { id: '1' }], ['/a/1/c', '/a/{id}/{file}', { id: '1', file: 'c' }],
+    ['/a/1/c/d%20e/f', '/a/{id}/{file}', { id: '1', file: 'c/d e/f' }], ['/a/1/b/c', '/a/{id}/{file}', { id: '1', file: 'b/c' }],
+    ['/a/x/y/z', '/a/x/y/z', {}], ['/a/x/y/q', '/a/{id}/{file}', { id: 'x', file: 'y/q' }], ['/b/1/c', undefined], ['/a//c', undefined],
+  ];
+  for (const [path, want, params] of cases) {
+    const match = router.find(path);
+    t.equal(match?.entry.path, want, path);
+    if (match !== undefined) t.strictSame({ ...match.params }, params, path);
+  }
+});
+
 t.test('the table itself', async (t) => {
   t.throws(() => new Router([route('GET', '/a'), route('GET', '/a')]), /two routes/);
   t.throws(() => new Router([route('GET', '/a/{id}'), route('GET', '/a/{name}/b')]), /is called/);

@@ -75,6 +75,41 @@ t.test('measurements with several fragments and other properties', async (t) => 
   t.ok(compact((await rest.get(`/measurement/measurements/${simple.json.id}`)).text).includes(single), 'one value');
 });
 
+t.test('measurements of one series, as clients write them: member for member, number for number, time for time', async (t) => {
+  const id = await rest.createDevice('Single');
+  const parts = (time: string, value: string): string[] => [`"c8y_Temperature": {"T": {"value": ${value}, "unit": "°C"}}`, `"time": "${time}"`, `"source": {"id": "${id}"}`, '"type": "c8y_Temperature"'];
+  const [fragment, time, source, type] = parts('2026-01-01T00:00:00.000Z', '21.5');
+  const sent = [
+    [fragment, time, source, type], [source, time, type, fragment], [time, source, type, fragment], [type, fragment, source, time],
+    parts('2026-01-01T00:00:01Z', '20.0'), parts('2026-01-01T00:00:02+01:00', '21.50'), parts('2026-01-01T00:00:03.123456Z', '-0.10'),
+    parts('2026-01-01T00:00:04.000000+00:00', '1e3'), parts('2026-01-01T00:00:05.123456789-0330', '1.0E+2'), parts('2026-01-01 00:00:06.5', '12345678901234567890'),
+    parts('2026-01-01T00:00Z', '-0'), [`"c8y_Temperature": {"T": {"unit": "°C", "value": 1.0}}`, time, type, source],
+    [`"none": null, "empty": {}, "list": []`, fragment, '"words": "\\u00e4 \\/ ä"', source, type, time],
+    ['"c8y_Temperature": {"T": {"value": 1, "min": 0.10}}', source, type, time],
+  ].map((members) => `{${members.join(', ')}}`);
+  const self = (measurement: string): string => `"self":"${server.url}/measurement/measurements/${measurement}","id":"${measurement}",`;
+  const linked = (text: string, measurement: string): string => `{${self(measurement)}${compact(text).slice(1)}`
+    .replace(`"source":{"id":"${id}"}`, `"source":{"id":"${id}","self":"${server.url}/inventory/managedObjects/${id}"}`);
+  for (const text of sent) {
+    const posted = await rest.post('/measurement/measurements', text);
+    t.equal(posted.status, 201, posted.text);
+    t.equal(posted.text, linked(text, posted.json.id), 'POST');
+    t.equal((await rest.get(`/measurement/measurements/${posted.json.id}`)).text, linked(text, posted.json.id), 'GET');
+  }
+  const bulk = await rest.post('/measurement/measurements', `{"measurements": [${sent.join(', ')}]}`);
+  t.equal(bulk.status, 201, bulk.text);
+  const list = (await rest.get(`/measurement/measurements?source=${id}&pageSize=100`)).text;
+  for (const measurement of bulk.json.measurements) {
+    t.ok(bulk.text.includes(JSON.stringify(measurement.id)));
+    t.ok(list.includes(self(measurement.id)), 'listed');
+  }
+  for (const [index, text] of sent.entries()) t.ok(list.includes(linked(text, bulk.json.measurements[index].id)), `list: ${text}`);
+  const several = `{"source": {"id": "${id}"}, "time": "2026-01-01T00:00:00Z", "type": "x", "f": {"a": {"value": 1.0}, "b": {"value": 2}}}`;
+  const posted = await rest.post('/measurement/measurements', several);
+  t.equal(posted.text, linked(several, posted.json.id), 'white space between the tokens of several series');
+  t.equal((await rest.get(`/measurement/measurements/${posted.json.id}`)).text, linked(several, posted.json.id));
+});
+
 t.test('times come back as instants, also with another offset', async (t) => {
   const id = await rest.createDevice('Timed');
   const event = await rest.create('/event/events', { source: { id }, type: 'e', text: 't', time: '2024-05-02T12:00:00.123+02:00' });
@@ -93,4 +128,10 @@ t.test('JSON over MQTT', async (t) => {
   await device.subscribe('devicecontrol/notifications');
   await rest.create('/devicecontrol/operations', `{"deviceId":"${id}",${BODY}}`);
   t.equal(lost(await device.row('devicecontrol/notifications', /deviceId/)), '', 'operation');
+  for (const [type, text] of [['m1', '"f":{"s":{"unit":"C","value":20.0}},"time":"2026-01-01T00:00:00+01:00","type":"m1"'],
+    ['m2', '"type":"m2","n":null,"time":"2026-01-01T00:00:00.123456Z","f":{"s":{"value":1e3}}']]) {
+    await device.publish('measurement/measurements/create', `{${text}}`);
+    const found = await rest.get(`/measurement/measurements?source=${id}&type=${type}`);
+    t.ok(compact(found.text).includes(text), `measurement: ${found.text}`);
+  }
 });

@@ -54,7 +54,7 @@ t.test('an error row reaches s/e of who sent the faulty one', { skip: missing('m
 
 t.test('the will is published when the client is killed', { skip }, async (t) => {
   const client = run(t, 'mosquitto_sub', '-V', 'mqttv5', '-i', 'killed', '-t', 's/e', '-d', '--will-topic', 's/us', '--will-payload', '400,my_Will,gone', '--will-qos', '1');
-  await eventually('connected', async () => /millrace_connections\{protocol="mqtt"\} 1\n/.test((await rest.request('GET', '/metrics', { headers: { accept: '*/*' } })).text));
+  await eventually('connected', async () => /millrace_connections\{protocol="mqtt"\} 1\n/.test(await server.metricsText()));
   client.child.kill('SIGKILL');
   const id = await eventually('the device of the will', () => rest.idOf('killed'));
   t.match(await eventually('the will', async () => (await rest.read(`/event/events?source=${id}`)).events[0]), { type: 'my_Will', text: 'gone' });

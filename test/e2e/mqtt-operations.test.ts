@@ -2,7 +2,7 @@
 import t from 'tap';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import type { Device } from '../helpers/running-server-mqtt.ts';
-import { eventually, startServer } from '../helpers/running-server.ts';
+import { eventually, notInCluster, startServer } from '../helpers/running-server.ts';
 import type { Teardown } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
@@ -132,7 +132,8 @@ t.test('operations of children come through the gateway, addressed by their own 
   await back.row('s/ds', '511,gw-deep,"deep, while away"');
 });
 
-t.test('a child that is connected itself gets its operations itself', async (t) => {
+const otherNode = notInCluster('a gateway does not know that the child is connected to another node (known defect)');
+t.test('a child that is connected itself gets its operations itself', { skip: otherNode }, async (t) => {
   const { device } = await createDevice(t, 'gateway-b');
   await device.publish('s/us', '101,gwb-child,Child,child_Type');
   const child = await connectDevice(t, server, 'gwb-child');

@@ -3,85 +3,12 @@ import t from 'tap';
 import { until } from '../helpers/setup-command.ts';
 import { delay, seeded, ServerProcess } from '../helpers/server-process.ts';
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
-import { account, Ledger, measurementsOf } from '../helpers/server-process-load.ts';
+import { account, measurementsOf } from '../helpers/server-process-load.ts';
+import { ExactlyOnceSender } from '../helpers/server-process-qos2.ts';
 
 t.setTimeout(120_000);
 
 const KILLS = 3;
-const PACKET_IDS = 7;
-
-/** Sends one message after the other at QoS 2 until it has PUBCOMP, over as many connections as it takes. */
-class ExactlyOnceSender {
-  readonly ledger = new Ledger();
-  readonly problems: string[] = [];
-  drops = 0;
-  isStopped = false;
-  readonly #server: ServerProcess;
-  readonly #name: string;
-  readonly #random: () => number;
-  readonly #version: 4 | 5;
-  #hadSession = false;
-
-  constructor(server: ServerProcess, name: string, random: () => number, version: 4 | 5) {
-    this.#server = server;
-    this.#name = name;
-    this.#random = random;
-    this.#version = version;
-  }
-
-  async run(): Promise<void> {
-    let client: RawMqtt | undefined;
-    while (!this.isStopped && !this.#server.isDisposed) {
-      const number = this.ledger.next();
-      const packetId = number % PACKET_IDS + 1;
-      // What a client keeps: PUBLISH until PUBREC, then PUBREL until PUBCOMP.
-      let isReceived = false;
-      let isComplete = false;
-      for (let attempt = 0; !isComplete; attempt += 1) {
-        client = client === undefined || client.isClosed ? await this.#connect() : client;
-        const step = isReceived ? 'pubrel' : 'publish';
-        const answered = this.#answer(client, packetId, step);
-        if (isReceived) client.pubrel(packetId);
-        else client.publish('s/us', `200,fault,n,${number}`, 2, packetId, attempt > 0);
-        if (this.#random() < 0.1) {
-          // Without waiting for the answer; sometimes it is on its way already.
-          this.drops += 1;
-          await delay(this.#random() * 6);
-          client.drop();
-        }
-        if (!await answered) continue;
-        if (isReceived) isComplete = true;
-        isReceived = true;
-        if (this.#random() < 0.1) { this.drops += 1; client.drop(); }
-      }
-      this.ledger.acknowledged.add(number);
-    }
-    client?.drop();
-  }
-
-  /** @returns false when the connection ended before the answer. */
-  #answer(client: RawMqtt, packetId: number, step: 'publish' | 'pubrel'): Promise<boolean> {
-    return new Promise((done) => {
-      if (client.isClosed) { done(false); return; }
-      client.onClose = () => done(false);
-      const onAnswer = (id: number): void => { if (id === packetId) done(true); };
-      client.onPubrec = step === 'publish' ? onAnswer : undefined;
-      client.onPubcomp = step === 'pubrel' ? onAnswer : undefined;
-    });
-  }
-
-  async #connect(): Promise<RawMqtt> {
-    for (;;) {
-      if (this.#server.isDisposed) throw new Error('the test is over');
-      try {
-        const client = await RawMqtt.connect(this.#server.mqttPort, { clientId: this.#name, clean: false, version: this.#version });
-        if (this.#hadSession && !client.sessionPresent) this.problems.push(`${this.#name}: the session is gone`);
-        this.#hadSession = true;
-        return client;
-      } catch { await delay(20); }
-    }
-  }
-}
 
 t.test('QoS 2 is exactly once over dropped connections and kill -9', async (t) => {
   const random = seeded(t);

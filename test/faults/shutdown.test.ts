@@ -33,8 +33,6 @@ t.test('SIGTERM under load', async (t) => {
 });
 
 t.test('a second SIGTERM ends at once', async (t) => {
-  /** A repetition within this time is the echo of npm. */
-  const ECHO_MS = 400;
   const server = await new ServerProcess(t).start();
   await server.createDevice('waits');
   await server.caughtUp();
@@ -42,7 +40,8 @@ t.test('a second SIGTERM ends at once', async (t) => {
   signal(server.clickHousePid() ?? 0, 'SIGSTOP');
   await server.createDevice('not in the history yet');
   signal(server.pid, 'SIGTERM');
-  await delay(ECHO_MS * 2);
+  await until('the stop begins', () => server.stderr.includes('stopping'));
+  await delay(50);
   t.ok(server.isAlive, 'is still stopping');
   const { code, durationMs } = await server.terminate();
   t.equal(code, 1);

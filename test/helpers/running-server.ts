@@ -1,13 +1,23 @@
-/** The whole server as a process of its own, in its own data directory, and a plain HTTP client for what tests look up. */
+/**
+ * The whole server as a process of its own, in its own data directory, and a plain HTTP client for what tests look up. With
+ * MILLRACE_TEST_CLUSTER=3 it is a cluster of three nodes instead (running-cluster.ts) behind one port, and each request meets the next node.
+ */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { RunningCluster } from './running-cluster.ts';
 import { cleanEnvironment, scratchDirectory, until } from './setup-command.ts';
 
 /** Where the build is: that of the repository, or another that a run names. */
 export const DIST = resolve(process.env['MILLRACE_TEST_DIST'] ?? join(import.meta.dirname, '../../dist'));
 const MAIN = join(DIST, 'src', 'main.js');
+
+/** Nodes of the cluster that stands for the server; 0 for a single process. */
+export const CLUSTER_NODES = Number(process.env['MILLRACE_TEST_CLUSTER'] ?? 0);
+
+/** For `{ skip: notInCluster('reads the files of the data directory') }`: what only a single process is. */
+export const notInCluster = (reason: string): string | false => (CLUSTER_NODES > 0 ? `only a single node: ${reason}` : false);
 
 export const TENANT = 't1';
 export const PASSWORD = 'mill-Race-7';
@@ -56,6 +66,8 @@ export class Rest {
     const { body } = options;
     const response = await fetch(path.startsWith('http') ? path : this.url + path, {
       method, headers: { authorization: this.#authorization, accept: 'application/json',
+        // So that the next request comes to another node.
+        ...(CLUSTER_NODES > 0 ? { connection: 'close' } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
@@ -106,45 +118,56 @@ export class RunningServer {
   readonly httpPort: number;
   readonly mqttPort: number;
   readonly mqttTlsPort: number | undefined;
-  readonly child: ChildProcess;
   readonly rest: Rest;
   readonly management: Rest;
-  readonly #ended: Promise<number | null>;
-  readonly #errors: () => string;
+  readonly #started: Started;
 
   constructor(data: string, started: Started) {
-    const ports = /URL\s+http:\/\/[^:]+:(\d+)[\s\S]*MQTT port\s+(\d+)(?:, with TLS (\d+))?/.exec(started.output());
-    if (!ports) throw new Error(`no ports in ${started.output()}`);
     this.data = data;
-    this.httpPort = Number(ports[1]);
-    this.mqttPort = Number(ports[2]);
-    this.mqttTlsPort = ports[3] === undefined ? undefined : Number(ports[3]);
+    this.httpPort = started.ports.http;
+    this.mqttPort = started.ports.mqtt;
+    this.mqttTlsPort = started.ports.mqttTls;
     this.url = `http://127.0.0.1:${this.httpPort}`;
-    this.child = started.child;
     this.rest = new Rest(this.url, `${TENANT}/admin`, PASSWORD);
     this.management = new Rest(this.url, 'management/admin', MANAGEMENT_PASSWORD);
-    this.#ended = started.ended;
-    this.#errors = started.errors;
+    this.#started = started;
   }
 
   /** Lines of the log from level `warn` on. */
   get complaints(): string[] {
-    return this.#errors().split('\n').filter((line) => line !== '' && !/"level":(10|20|30),/.test(line));
+    return this.#started.errors().split('\n').filter((line) => line !== '' && !/"level":(10|20|30),/.test(line));
+  }
+
+  /** The process runs, or all of them. */
+  get isRunning(): boolean { return this.#started.isRunning(); }
+
+  /** The metrics; those of all nodes added up. */
+  async metricsText(): Promise<string> {
+    const texts = await Promise.all(this.#started.urls().map(async (url) => (await fetch(`${url}/metrics`)).text()));
+    const sums = new Map<string, number | undefined>();
+    for (const line of texts.flatMap((text) => text.split('\n'))) {
+      const [, name, value] = /^([^#].*) (\S+)$/.exec(line) ?? [undefined, line, undefined];
+      sums.set(name, value === undefined ? undefined : (sums.get(name) ?? 0) + Number(value));
+    }
+    return Array.from(sums, ([name, value]) => (value === undefined ? name : `${name} ${value}`)).join('\n');
   }
 
   /** @returns the exit code. */
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
-    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill(signal);
-    const timer = setTimeout(() => this.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
-    const code = await this.#ended;
-    clearTimeout(timer);
-    return code;
-  }
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> { return this.#started.stop(signal); }
 }
 
-interface Started { readonly child: ChildProcess; readonly ended: Promise<number | null>; output(): string; errors(): string }
+interface Started {
+  readonly ports: { readonly http: number; readonly mqtt: number; readonly mqttTls: number | undefined };
+  errors(): string;
+  isRunning(): boolean;
+  /** Of each process. */
+  urls(): string[];
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+}
 
-function spawnServer(data: string, flags: readonly string[]): Started {
+interface Spawned { readonly child: ChildProcess; readonly ended: Promise<number | null>; output(): string; errors(): string }
+
+function spawnServer(data: string, flags: readonly string[]): Spawned {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: npm run build`);
   const child = spawn(process.execPath, [MAIN, 'serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0', '--mqtt-tls-port', '0',
     '--data', data, '--log-format', 'json', ...flags], {
@@ -158,23 +181,60 @@ function spawnServer(data: string, flags: readonly string[]): Started {
   return { child, ended, output: () => output, errors: () => errors };
 }
 
+async function startSingle(t: Teardown, data: string, flags: readonly string[]): Promise<Started> {
+  const { child, ended, output, errors } = spawnServer(data, flags);
+  const stop = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    const code = await ended;
+    clearTimeout(timer);
+    return code;
+  };
+  // Registered before anything can fail: the process never outlives the test.
+  t.teardown(() => stop('SIGTERM'));
+  await until('the server has started', () => {
+    if (child.exitCode !== null) throw new Error(`the server ended: ${errors()}`);
+    return output().includes('curl -u');
+  }, START_TIMEOUT_MS);
+  const ports = /URL\s+http:\/\/[^:]+:(\d+)[\s\S]*MQTT port\s+(\d+)(?:, with TLS (\d+))?/.exec(output());
+  if (!ports) throw new Error(`no ports in ${output()}`);
+  return { ports: { http: Number(ports[1]), mqtt: Number(ports[2]), mqttTls: ports[3] === undefined ? undefined : Number(ports[3]) }, errors, stop,
+    isRunning: () => child.exitCode === null && child.signalCode === null, urls: () => [`http://127.0.0.1:${ports[1]}`] };
+}
+
+/** By the directory that the test knows: a second start there is a start of the nodes of the first. */
+const clusters = new Map<string, RunningCluster>();
+
+async function startCluster(t: Teardown, data: string | undefined, flags: readonly string[]): Promise<{ data: string; started: Started }> {
+  let cluster = data === undefined ? undefined : clusters.get(data);
+  if (cluster === undefined) {
+    cluster = await RunningCluster.start(t, { nodes: CLUSTER_NODES, flags, passwords: { admin: PASSWORD, management: MANAGEMENT_PASSWORD } });
+    clusters.set(cluster.data, cluster);
+  } else await cluster.startNodes(flags);
+  const running = cluster;
+  return { data: running.data, started: {
+    ports: { http: running.httpPort, mqtt: running.mqttPort, mqttTls: running.mqttTlsPort },
+    errors: () => inOrder(running.nodes.flatMap(({ errors }) => errors.split('\n'))), isRunning: () => running.nodes.every(({ isAlive }) => isAlive),
+    urls: () => running.nodes.map(({ url }) => url),
+    stop: (signal) => running.stop(signal),
+  } };
+}
+
+/** Lines of the logs of several nodes by their time. */
+function inOrder(lines: readonly string[]): string {
+  const timeOf = (line: string): string => /"time":"([^"]+)"/.exec(line)?.[1] ?? '';
+  return lines.map((line) => [timeOf(line), line]).sort(([one], [other]) => (one < other ? -1 : Number(one > other))).map(([, line]) => line).join('\n');
+}
+
 /** Starts the server and ends it with the test. @param options.data an existing data directory, for a second start. */
 export async function startServer(t: Teardown, options: { readonly data?: string; readonly flags?: readonly string[] } = {}): Promise<RunningServer> {
+  const flags = options.flags ?? [];
+  if (CLUSTER_NODES > 0) {
+    const { data, started } = await startCluster(t, options.data, flags);
+    return new RunningServer(data, started);
+  }
   const data = options.data ?? scratchDirectory(t);
-  const started = spawnServer(data, options.flags ?? []);
-  // Registered before anything can fail: the process never outlives the test.
-  t.teardown(async () => {
-    if (started.child.exitCode !== null || started.child.signalCode !== null) return;
-    started.child.kill('SIGTERM');
-    const timer = setTimeout(() => started.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
-    await started.ended;
-    clearTimeout(timer);
-  });
-  await until('the server has started', () => {
-    if (started.child.exitCode !== null) throw new Error(`the server ended: ${started.errors()}`);
-    return started.output().includes('curl -u');
-  }, START_TIMEOUT_MS);
-  return new RunningServer(data, started);
+  return new RunningServer(data, await startSingle(t, data, flags));
 }
 
 /** Polls until `read` gives something. @throws after the deadline, with the last value or error. */

@@ -4,8 +4,16 @@
  */
 import type { IPublishPacket } from 'mqtt-packet';
 import { delay } from './server-process.ts';
-import type { ServerProcess } from './server-process.ts';
+import type { HttpAnswer } from './server-process.ts';
 import { RawMqtt } from './server-process-mqtt.ts';
+
+/** What load is put on: one process, or the nodes of a cluster behind one port. */
+export interface LoadTarget {
+  readonly mqttPort: number;
+  readonly isDisposed: boolean;
+  http(method: string, path: string, body?: string | object): Promise<HttpAnswer>;
+  createDevice(name: string): Promise<string>;
+}
 
 const WINDOW = 16;
 const RECONNECT_MS = 20;
@@ -55,13 +63,13 @@ export class DeviceSender implements Sender {
   readonly errors: string[] = [];
   disconnects = 0;
   lastAckMs = 0;
-  readonly #server: ServerProcess;
+  readonly #server: LoadTarget;
   readonly #isMixed: boolean;
   readonly #gapMs: number;
   #isStopped = false;
   #client: RawMqtt | undefined;
 
-  constructor(server: ServerProcess, name: string, options: { mixed?: boolean; gapMs?: number } = {}) {
+  constructor(server: LoadTarget, name: string, options: { mixed?: boolean; gapMs?: number } = {}) {
     this.#server = server;
     this.name = name;
     this.#isMixed = options.mixed ?? false;
@@ -138,11 +146,11 @@ export class HttpSender implements Sender {
   readonly otherAnswers = new Map<string, number>();
   readonly batch: number;
   device = '';
-  readonly #server: ServerProcess;
+  readonly #server: LoadTarget;
   readonly #gapMs: number;
   #isStopped = false;
 
-  constructor(server: ServerProcess, name: string, batch: number, options: { gapMs?: number } = {}) {
+  constructor(server: LoadTarget, name: string, batch: number, options: { gapMs?: number } = {}) {
     this.#server = server;
     this.name = name;
     this.batch = batch;
@@ -181,10 +189,10 @@ export class HttpSender implements Sender {
 export class NewDevicesSender implements Sender {
   readonly name: string;
   readonly ledger = new Ledger();
-  readonly #server: ServerProcess;
+  readonly #server: LoadTarget;
   #isStopped = false;
 
-  constructor(server: ServerProcess, name: string) {
+  constructor(server: LoadTarget, name: string) {
     this.#server = server;
     this.name = name;
   }
@@ -211,7 +219,7 @@ export class NewDevicesSender implements Sender {
 }
 
 /** Numbers of one device's measurements through REST, in the order of their ids. */
-export async function measurementsOf(server: ServerProcess, device: string): Promise<number[]> {
+export async function measurementsOf(server: LoadTarget, device: string): Promise<number[]> {
   const PAGE = 2_000;
   const found: { id: number; value: number }[] = [];
   for (let page = 1; ; page += 1) {

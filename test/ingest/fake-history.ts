@@ -1,5 +1,5 @@
 /** A history store in memory that behaves like ClickHouse: blocks with a known token change nothing, newer versions replace rows. */
-import type { HistoryWriter } from '../../src/ingest/history-writer.ts';
+import type { Before, HistoryWriter } from '../../src/ingest/history-writer.ts';
 import type { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
 import type { DataDelete } from '../../src/model/command.ts';
 
@@ -9,8 +9,10 @@ export class FakeHistory implements HistoryWriter {
   values: Value[] = [];
   readonly tokens = new Map<string, string>();
   /** table -> id -> the row of the newest version */
-  readonly tables = new Map<string, Map<number, { id: number; version: number; deleted: number; source?: number }>>();
+  readonly tables = new Map<string, Map<number, { id: number; version: number; deleted: number; source?: number; creation_time?: string }>>();
   readonly log: string[] = [];
+  /** The error with which the store refuses a value of a measurement, the id of a row, or the source of a DELETE. */
+  refuses: (what: { value?: number; id?: number; deleted?: string }) => Error | undefined = () => undefined;
   /** Called first by each call; may delay or throw. */
   before: (call: string) => Promise<void> | void = () => undefined;
   /** Called when a call has taken effect, before its caller knows. */
@@ -20,11 +22,14 @@ export class FakeHistory implements HistoryWriter {
     const rows = Array.from({ length: columns.rowCount }, (_, row) => (
       { seq: columns.seq[row], part: columns.part[row], source: columns.source[row], value: columns.value[row] }));
     await this.before(`measurements ${token}`);
+    for (const { value } of rows) this.#check({ value });
+    // The order of rows is nothing that the deduplication looks at.
+    const text = JSON.stringify(rows.toSorted((a, b) => a.seq - b.seq || a.part - b.part));
     const known = this.tokens.get(token);
     if (known === undefined) {
       this.values.push(...rows);
-      this.tokens.set(token, JSON.stringify(rows));
-    } else if (known !== JSON.stringify(rows)) {
+      this.tokens.set(token, text);
+    } else if (known !== text) {
       throw new Error(`the block ${token} is another one now`);
     }
     this.log.push(`measurements ${token}`);
@@ -34,6 +39,7 @@ export class FakeHistory implements HistoryWriter {
   async insertRows(table: string, texts: readonly string[]): Promise<void> {
     const kept = texts.map((text) => JSON.parse(text) as { id: number; version: number; deleted: number });
     await this.before(table);
+    for (const { id } of kept) this.#check({ id });
     const rows = this.tables.get(table) ?? new Map<number, { id: number; version: number; deleted: number }>();
     this.tables.set(table, rows);
     for (const row of kept) if ((rows.get(row.id)?.version ?? 0) <= row.version) rows.set(row.id, row);
@@ -43,14 +49,23 @@ export class FakeHistory implements HistoryWriter {
 
   async deleteMeasurements(_tenant: number, filter: DataDelete['filter'], seq: number): Promise<void> {
     await this.before(`delete ${seq}`);
+    this.#check({ deleted: String(filter.source) });
     this.values = this.values.filter((value) => value.seq > seq || value.source !== Number(filter.source));
     this.log.push(`delete ${seq}`);
     await this.after(`delete ${seq}`);
   }
 
-  async select(_tenant: number, table: string, filter: DataDelete['filter']): Promise<{ id: number; source: number }[]> {
-    return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.source === Number(filter.source))
+  async select(_tenant: number, table: string, filter: DataDelete['filter'], afterId = 0, before?: Before): Promise<{ id: number; source: number }[]> {
+    this.#check({ deleted: String(filter.source) });
+    return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.source === Number(filter.source) && row.id > afterId)
+      .filter((row) => before === undefined || row.version <= before.seq || Date.parse(`${row.creation_time?.replace(' ', 'T').replace(/Z$/, '')}Z`) <= before.time)
+      .sort((a, b) => a.id - b.id)
       .map(({ id, source }) => ({ id, source: source as number }));
+  }
+
+  #check(what: Parameters<FakeHistory['refuses']>[0]): void {
+    const error = this.refuses(what);
+    if (error !== undefined) throw error;
   }
 
   ids(table: string): number[] {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { CommandBus } from '../../src/ingest/command-bus.ts';
 import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/command-record.ts';
 import { GROUP_BYTES_MAX, GroupCommit } from '../../src/ingest/group-commit.ts';
-import type { AcknowledgementSink } from '../../src/ingest/group-commit.ts';
+import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
 import type { Journal } from '../../src/ingest/journal.ts';
 import { COMMAND } from '../../src/model/command.ts';
 

@@ -7,9 +7,9 @@ import type { MeasurementValue } from '../../src/ingest/measurement-record.ts';
 import { Random } from '../smartrest/random.ts';
 
 const record = (values: readonly MeasurementValue[],
-  extra: { type?: string; document?: string; source?: number } = {}): Buffer => encodeMeasurement({
+  extra: { type?: string; document?: string; source?: number; form?: number } = {}): Buffer => encodeMeasurement({
   tenant: 7, source: extra.source ?? 2 ** 40, id: 2 ** 50, time: -5, mode: 0, type: extra.type ?? 'T', document: extra.document ?? '',
-    values, receivedAt: 0 });
+    values, receivedAt: 0, form: extra.form ?? 0 });
 const viewOf = (buffer: Buffer): DataView => new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
 
 t.test('interner: equal bytes have one number, others another, over growth and clearing', (t) => {
@@ -47,7 +47,7 @@ t.test('random records become the rows that they decode to', (t) => {
         () => ({ fragment: random.pick(texts), series: random.pick(texts), unit: random.pick(texts),
         value: random.pick([0, -1.5, 1e300, 1 / 3]) }));
       const document = random.pick(['', '', '{"ä":1.0}', `{"x":"${'y'.repeat(5_000)}"}`]);
-      let bytes = record(values, { type: random.pick(texts), document, source: 1 + random.below(100) });
+      let bytes = record(values, { type: random.pick(texts), document, source: 1 + random.below(100), form: random.pick([0, 7, 2 ** 49]) });
       if (values.length > 0 && document === '' && random.below(3) === 0) {
         // The short form: the type is the first fragment.
         bytes = record(values, { type: '' });
@@ -59,20 +59,22 @@ t.test('random records become the rows that they decode to', (t) => {
       if (document !== '') documents.push(document);
       (values.length > 0 ? decoded.values : [{ fragment: '', series: '', unit: '', value: 0 }]).forEach((value, part) => {
         want.push({ tenant: 7, source: decoded.source, time: -5, id: 2 ** 50, part, type: decoded.type, ...value, shard: bytes[4], seq,
-          documentLength: part === 0 ? Buffer.byteLength(document) : 0 });
+          documentLength: part === 0 ? Buffer.byteLength(document) : 0, form: decoded.form });
       });
     }
     const rows = Array.from({ length: columns.rowCount }, (_, row) => ({
       tenant: columns.tenant[row], source: columns.source[row], time: columns.time[row], id: columns.id[row], part: columns.part[row],
       type: columns.types.values[columns.type[row]], fragment: columns.fragments.values[columns.fragment[row]],
       series: columns.seriesNames.values[columns.series[row]], unit: columns.units.values[columns.unit[row]], value: columns.value[row],
-      shard: columns.shard[row], seq: columns.seq[row], documentLength: columns.documentLength[row] }));
+      shard: columns.shard[row], seq: columns.seq[row], documentLength: columns.documentLength[row], form: columns.form[row] }));
     t.strictSame(rows.length, want.length);
     const wrong = rows.findIndex((row, index) => Object.entries(row).some(([name,
       value]) => value !== (want[index] as Record<string, unknown>)[name]));
     t.equal(wrong, -1, `row ${wrong}: ${JSON.stringify([rows[wrong], want[wrong]])}, seed ${random.seed}`);
     t.equal(columns.documents.toString('utf8', 0, columns.documentBytes), documents.join(''));
+    t.equal(columns.hasForms, rows.some(({ form }) => form !== 0));
     columns.clear();
+    t.equal(columns.hasForms, false);
     t.same([columns.rowCount, columns.documentBytes, columns.types.size], [0, 0, 0]);
   }
   t.end();

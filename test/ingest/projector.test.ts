@@ -1,69 +1,14 @@
 /** The projector over real journal and documents with a history store that can be slow, away or cut off in the middle. */
 import t from 'tap';
-import type { Test } from 'tap';
-import { Projector } from '../../src/ingest/projector.ts';
 import { decodeMeasurement } from '../../src/ingest/measurement-record.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
-import { Platform, NOW, openEnvironment, silentLog, until } from '../actors/platform.ts';
+import { Platform, openEnvironment, until } from '../actors/platform.ts';
 import { Random } from '../smartrest/random.ts';
 import { FakeHistory } from './fake-history.ts';
+import { HOUR_MS, event, measure, range, start, visible } from './projector-harness.ts';
 
-const HOUR_MS = 3_600_000;
-
-interface Running { platform: Platform; projector: Projector; positions: number[]; inserted: string[]; deletions: number[] }
-
-/** One process: recovers, then projects into `history`. */
-async function start(t: Test, platform: Platform, history: FakeHistory,
-  options: { rowsMax?: number; intervalMs?: number } = {}): Promise<Running> {
-  const positions: number[] = [];
-  const inserted: string[] = [];
-  const deletions: number[] = [];
-  await platform.recover();
-  const { actors, documents } = platform;
-  const dead = <Value>(run: () => Promise<Value>): Promise<Value> => (documents.isCrashed ? new Promise<Value>(() => undefined) : run());
-  const projector: Projector = new Projector({
-    journal: platform.journal, progress: platform.memory, rowsMax: options.rowsMax ?? 1_000, intervalMs: options.intervalMs ?? HOUR_MS,
-      log: silentLog,
-    history: {
-      insertMeasurements: (columns, token) => dead(() => history.insertMeasurements(columns, token)),
-      insertRows: (table, texts) => dead(() => history.insertRows(table, texts)),
-      deleteMeasurements: (tenant, filter, seq) => dead(() => history.deleteMeasurements(tenant, filter, seq)),
-      select: (tenant, table, filter) => history.select(tenant, table, filter),
-    },
-    deleteMutable: (command) => dead(async () => {
-      deletions.push(command.seq);
-      const { table, filter } = command.body as { table: string; filter: Record<string, string> };
-      for (const { id, source } of await history.select(1, table, filter)) {
-        await platform.request({ kind: table === 'events' ? COMMAND.EVENT_DELETE : COMMAND.ALARM_DELETE, key: source,
-          body: { id: String(id) } })
-          .catch(() => undefined);
-      }
-    }),
-    onPosition: (position) => {
-      positions.push(position);
-      platform.journal.trim(Math.min(position, actors.committedSeq));
-    },
-    onInserted: (table, rows) => { inserted.push(`${table} ${rows}`); },
-  });
-  platform.onGroup = (...group) => { projector.offer(...group); };
-  await projector.start();
-  // Not awaited: what a process that is gone began never ends.
-  t.teardown(() => { void projector.stop(); });
-  return { platform, projector, positions, inserted, deletions };
-}
-
-const visible = ({ platform, projector }: Running): Promise<void> => projector.visible(platform.group.lastAppendedSeq, 20_000);
-
-/** Measurements numbered from `first`, each with one value that is its number. */
-async function measure(platform: Platform, first: number, count: number): Promise<void> {
-  await Promise.all(Array.from({ length: count }, (_, index) => platform.measure(5, [first + index])));
-}
-
-const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first + index);
 const numbers = (history: FakeHistory): number[] => history.values.map(({ value }) => value).sort((a, b) => a - b);
-const event = (id: number, source = 5) => ({ kind: COMMAND.EVENT_CREATE, key: source,
-  body: { id: String(id), type: 'T', time: NOW, doc: '{"type":"T"}' } });
 
 t.test('follows live: one block when somebody looks, one when the interval ends, one when it is full', async (t) => {
   const history = new FakeHistory();

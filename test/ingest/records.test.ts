@@ -54,6 +54,7 @@ t.test('measurements: encode and decode are inverse', (t) => {
         fragment: random.pick(TEXTS), series: random.pick(TEXTS), unit: random.pick(TEXTS),
           value: random.pick([0, -1.5, 1e300, 5e-324, 1 / 3]),
       })),
+      form: random.pick([0, 0, 1, 2 ** 50 - 1]),
     };
     const record = encodeMeasurement({ ...measurement, receivedAt: 5 });
     const decoded = decodeMeasurement(Buffer.concat([record, record]), record.length);

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { checkAlarmUpdate, checkNewAlarm, isOpenStatus } from '../../src/model/alarm.ts';
-import { parseMembers } from '../../src/model/json-document.ts';
+import { ALARM_TYPE_BYTES_MAX, checkAlarmUpdate, checkNewAlarm, isOpenStatus } from '../../src/model/alarm.ts';
+import { joinMembers, parseMembers } from '../../src/model/json-document.ts';
 import { isMeasurementName, measurementText } from '../../src/model/measurement.ts';
 import { parseNumber, toJsonNumber } from '../../src/model/number-scan.ts';
-import { checkNewOperation, checkOperationUpdate, isOpenOperation } from '../../src/model/operation.ts';
+import { fitFailureReason, isOpenOperation } from '../../src/model/operation.ts';
 
 t.test('names of fragments and series (document 4 section 1.1)', (t) => {
   for (const name of ['c8y_Temperature', 'T', 'A+:1', 'A-', 'Länge', '%', '温度']) t.ok(isMeasurementName(name), name);
@@ -53,6 +53,10 @@ t.test('alarms', (t) => {
   t.match(failure(() => checkNewAlarm(parseMembers(alarm.replace('"t"', '7')))), 'The field text has the value 7');
   t.match(failure(() => checkNewAlarm(parseMembers(alarm.replace('2024-05-02', 'x')))), 'ISO 8601');
   t.match(failure(() => checkNewAlarm(parseMembers(alarm.replace('"text"', '"status":"OPEN","text"')))), 'ACTIVE, ACKNOWLEDGED, CLEARED');
+  const ofType = (type: string): string => failure(() => checkNewAlarm(parseMembers(alarm.replace('"x"', JSON.stringify(type)))));
+  t.match(ofType(''), 'The field type');
+  t.match(ofType('ä'.repeat(ALARM_TYPE_BYTES_MAX / 2 + 1)), 'at most 1000 bytes');
+  t.equal(ofType('ä'.repeat(ALARM_TYPE_BYTES_MAX / 2)), 'nothing was thrown');
   checkAlarmUpdate(parseMembers('{"status":"CLEARED","text":"x","severity":"MINOR","c8y_X":{}}'));
   t.match(failure(() => checkAlarmUpdate(parseMembers('{"type":"y"}'))), 'it takes no change');
   t.match(failure(() => checkAlarmUpdate(parseMembers('{"status":"GONE"}'))), 'The field status has the value GONE');
@@ -62,13 +66,16 @@ t.test('alarms', (t) => {
 });
 
 t.test('operations', (t) => {
-  t.equal(checkNewOperation(parseMembers('{"deviceId":"7","c8y_Restart":{}}')), '7');
-  t.match(failure(() => checkNewOperation(parseMembers('{}'))), 'deviceId');
-  t.equal(checkOperationUpdate(parseMembers('{"status":"FAILED","failureReason":"x"}')), 'FAILED');
-  t.match(failure(() => checkOperationUpdate(parseMembers('{}'))), 'status');
-  t.match(failure(() => checkOperationUpdate(parseMembers('{"status":"DONE"}'))), 'PENDING, EXECUTING');
-  t.match(failure(() => checkOperationUpdate(parseMembers('{"status":"SUCCESSFUL","failureReason":"x"}'))), 'failureReason');
-  t.match(failure(() => checkOperationUpdate(parseMembers('{"status":"FAILED","deviceId":"8"}'))), 'deviceId');
+  const fitted = (changes: string, stored: string): string => {
+    const members = parseMembers(changes);
+    fitFailureReason(members, parseMembers(stored));
+    return joinMembers(members);
+  };
+  const failed = '{"status":"FAILED","failureReason":"x"}';
+  t.equal(fitted(failed, '{"status":"EXECUTING"}'), failed);
+  t.equal(fitted('{"failureReason":"y"}', failed), '{"failureReason":"y"}');
+  t.equal(fitted('{"failureReason":"y"}', '{"status":"PENDING"}'), '{"failureReason":null}');
+  t.equal(fitted('{"status":"SUCCESSFUL"}', failed), '{"status":"SUCCESSFUL","failureReason":null}');
   t.ok(isOpenOperation('PENDING'));
   t.notOk(isOpenOperation('FAILED'));
   t.end();

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { OfferedRecord } from '../../src/ingest/command-bus.ts';
-import type { AcknowledgementSink } from '../../src/ingest/group-commit.ts';
+import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
 import type { Collection } from '../../src/model/command.ts';
 import type { Log } from '../../src/model/log.ts';
 import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
@@ -17,15 +17,23 @@ class Platform {
   readonly ensured: string[] = [];
   readonly sent: DownlinkMessage[] = [];
   listFailure: Error | undefined;
+  /** The store answers later. */
+  isLater = false;
+  readFailure: Error | undefined;
+  readonly acknowledged: number[] = [];
   refusal: string | undefined;
   resumed = 0;
   readonly application: DeviceApplication;
 
   constructor() {
     const documents = {
-      get: (collection: Collection, _tenant: number, id: string) => this.documents.get(`${collection} ${id}`),
+      get: (collection: Collection, _tenant: number, id: string) => this.later(() => this.documents.get(`${collection} ${id}`)),
       getMany: () => [],
-      list: () => { if (this.listFailure) throw this.listFailure; return []; },
+      list: (collection: Collection, _tenant: number, prefix: string) => {
+        if (this.listFailure) throw this.listFailure;
+        return this.later(() => [...this.documents].filter(([key]) => key.startsWith(`${collection} ${prefix}`))
+          .map(([key, value]) => ({ id: key.slice(collection.length + 1), value })));
+      },
     };
     const log: Log = {
       debug() {}, info() {}, warn: (_details, message) => { this.warnings.push(message); }, error() {}, isLevelEnabled: () => true, child: () => log,
@@ -48,10 +56,20 @@ class Platform {
       },
     };
     this.application = new DeviceApplication({
-      authenticator: { authenticate: () => undefined }, commands: commands as never, group: group as never, documents, ids: { next: () => 1 } as never,
+      authenticator: { authenticate: () => undefined }, commands: commands as never, group: group as never, documents, ids: { next: () => 1, nextBeside: () => 1 } as never,
       bus: { subscribe: () => () => undefined } as never, refusals: { count() {} }, log, now: () => 0,
     });
     this.application.onResult = (result) => { this.results.push(result); };
+  }
+
+  later<Value>(read: () => Value): Value | Promise<Value> {
+    if (!this.isLater) return read();
+    return new Promise((resolve, reject) => {
+      setImmediate(() => {
+        if (this.readFailure) reject(this.readFailure);
+        else resolve(read());
+      });
+    });
   }
 
   bind(serial: string, id: string): void {
@@ -62,16 +80,16 @@ class Platform {
   open(serial: string): PlatformDeviceLink {
     const connection: DeviceConnection = {
       principal: { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_DEVICE']) }, clientId: serial, protocolVersion: 4, isPersistent: false,
-      acknowledge() {}, rejected() {}, flush() {}, resume: () => { this.resumed += 1; }, deliver: (message) => { this.sent.push(message); }, disconnect() {},
+      acknowledge: (packetId) => { this.acknowledged.push(packetId); }, rejected() {}, flush() {}, resume: () => { this.resumed += 1; }, deliver: (message) => { this.sent.push(message); }, disconnect() {},
     };
-    return this.application.open(connection);
+    return this.application.openDevice(connection);
   }
 }
 
-function publish(link: PlatformDeviceLink, topic: string, payload: string): PublishResult {
+function publish(link: PlatformDeviceLink, topic: string, payload: string, packetId = 1): PublishResult {
   const chunk = Buffer.from(topic + payload);
   const topicEnd = Buffer.byteLength(topic);
-  return link.publish(chunk, 0, topicEnd, topicEnd, chunk.length, 1, 1);
+  return link.publish(chunk, 0, topicEnd, topicEnd, chunk.length, 1, packetId);
 }
 
 t.test('a device whose object is deleted is found or created again by its next message', async (t) => {
@@ -85,14 +103,31 @@ t.test('a device whose object is deleted is found or created again by its next m
   platform.documents.clear();
   platform.application.objectDeleted(7);
   t.equal(link.source, 0);
-  t.equal(platform.application.operations.linkOf(7), undefined);
+  t.same(platform.application.operations.linksOf(7), []);
   t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.BUSY);
   await settle();
   t.same(platform.ensured, ['s1']);
   t.equal(platform.resumed, 1);
   t.equal(link.source, 8);
-  t.equal(platform.application.operations.linkOf(8), link);
+  t.ok(platform.application.operations.linksOf(8).includes(link));
   t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.PENDING);
+});
+
+t.test('an object with two connected serials: both forget it', async (t) => {
+  const platform = new Platform();
+  for (const serial of ['s1', 's2']) platform.bind(serial, '7');
+  const links = ['s1', 's2', 's1'].map((serial) => platform.open(serial));
+  links[2].closed();
+  t.same(platform.application.operations.linksOf(7).map(({ serial }) => serial), ['s1', 's2']);
+  links[1].opened(7);
+  t.equal(platform.application.operations.linksOf(7).length, 2, 'opened again');
+  platform.documents.clear();
+  platform.application.objectDeleted(7);
+  t.same(links.slice(0, 2).map(({ source }) => source), [0, 0]);
+  t.same(platform.application.operations.linksOf(7), []);
+  for (const link of links.slice(0, 2)) t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.BUSY);
+  await settle();
+  t.same(platform.ensured, ['s1', 's2'], 'each makes its device again');
 });
 
 t.test('faults that the device is told of, and refused messages, are reported', (t) => {
@@ -126,4 +161,65 @@ t.test('a store that fails while something is sent to a device is in the log', a
   t.match([first, second], [/an operation could not be brought/, /an operation could not be brought/]);
   t.match(third, /the child devices could not be listed/);
   t.same(platform.sent, []);
+});
+
+/** Offers a message as a connection does, until it is taken. */
+async function offer(platform: Platform, link: PlatformDeviceLink, topic: string, payload: string, packetId: number): Promise<void> {
+  for (let round = 0; round < 50; round += 1) {
+    const resumed = platform.resumed;
+    if (publish(link, topic, payload, packetId) !== PUBLISH_RESULT.BUSY) return;
+    while (platform.resumed === resumed) await new Promise((resolve) => { setTimeout(resolve, 1); });
+  }
+  throw new Error('never taken');
+}
+
+t.test('a store that answers later decides as one that answers at once', async (t) => {
+  const messages: [string, string][] = [
+    ['s/us', '400,type,text'], ['s/us/child', '400,type,text'], ['s/us/other', '400,type,text'],
+    ['s/us', '504,41'], ['s/us', '504,42'], ['s/us', '504,43'],
+    ['event/events/update/51', '{"text":"a"}'], ['event/events/update/52', '{"text":"a"}'],
+    ['measurement/measurements/create', '{"source":{"id":"9"},"type":"T","time":"2026-01-01T00:00:00Z","f":{"s":{"value":1}}}'],
+    ['measurement/measurements/create', '{"source":{"id":"77"},"type":"T","time":"2026-01-01T00:00:00Z","f":{"s":{"value":1}}}'],
+    ['event/events/createBulk', '{"events":[{"externalSource":{"externalId":"child","type":"c8y_Serial"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"},'
+      + '{"externalSource":{"externalId":"absent","type":"c8y_Serial"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"}]}'],
+    ['s/us', '102,service,type,name,up'],
+  ];
+  const outcomes = await Promise.all([false, true].map(async (isLater) => {
+    const platform = new Platform();
+    platform.isLater = isLater;
+    platform.bind('s1', '7');
+    platform.bind('child', '9');
+    platform.bind('other', '10');
+    for (const [key, value] of [
+      ['managedObject 7', '{"owner":"eve"}'], ['managedObject 9', '{"owner":"eve"}'], ['managedObject 10', '{"owner":"eve"}'],
+      ['parents 9\nchildDevices\n8', '1'], ['parents 8\nchildAssets\n7', '1'],
+      ['operation 41', '{"deviceId":"9"}'], ['operation 42', '{"deviceId":"10"}'],
+      ['event 51', '{"source":{"id":"9"}}'], ['event 52', '{"source":{"id":"10"}}'],
+    ]) platform.documents.set(key, value);
+    const link = platform.open('s1');
+    t.same(await platform.application.mayConnect(link.connection.principal, 's1'), false, 'owned by another');
+    t.same(await platform.application.mayConnect(link.connection.principal, 's9'), true, 'a new device');
+    for (const [index, [topic, payload]] of messages.entries()) await offer(platform, link, topic, payload, index + 1);
+    t.equal(link.source, 7);
+    t.same(platform.acknowledged, messages.map((_, index) => index + 1), 'in order');
+    return { ensured: platform.ensured, sent: platform.sent.map(({ topic, payload }) => `${topic} ${payload.toString()}`), results: platform.results };
+  }));
+  t.same(outcomes[1], outcomes[0]);
+  t.ok(outcomes[0].results.length >= 5);
+});
+
+t.test('a store that does not answer holds the device back', async (t) => {
+  const platform = new Platform();
+  platform.isLater = true;
+  platform.bind('s1', '7');
+  platform.readFailure = new Error('away');
+  const link = platform.open('s1');
+  await t.rejects(Promise.resolve(platform.application.mayConnect(link.connection.principal, 's1')), /away/);
+  setTimeout(() => { platform.readFailure = undefined; }, 50);
+  await offer(platform, link, 'event/events/update/51', '{"text":"a"}', 1);
+  t.same(platform.ensured, ['s1'], 'whose object nobody knew is ensured');
+  const closed = platform.open('s1');
+  closed.closed();
+  await settle();
+  t.same([...platform.application.operations.linksOf(7)], [], 'who has gone meanwhile is not registered');
 });

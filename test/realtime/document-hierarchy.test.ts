@@ -28,8 +28,8 @@ t.test('ancestors by every kind of link, once each, in spite of a cycle', async 
 
 t.test('the owner may read', async (t) => {
   const access = new OwnerAccess(createReader(true));
-  t.equal(await access.mayRead(principal('device_1'), '1'), true);
-  t.equal(await access.mayRead(principal('device_2'), '1'), false);
-  t.equal(await access.mayRead(principal('device_1'), '2'), false);
-  t.equal(await access.mayRead(principal('device_1', [], 2), '1'), false);
+  t.equal(await access.mayRead(principal('device_1'), '1', 'events'), true);
+  t.equal(await access.mayRead(principal('device_2'), '1', 'events'), false);
+  t.equal(await access.mayRead(principal('device_1'), '2', 'events'), false);
+  t.equal(await access.mayRead(principal('device_1', [], 2), '1', 'events'), false);
 });

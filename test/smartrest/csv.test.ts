@@ -1,5 +1,5 @@
 import t from 'tap';
-import { encodeField, encodeRow, encodeRows } from '../../src/smartrest/csv-encode.ts';
+import { encodeField, encodeRow } from '../../src/smartrest/csv-encode.ts';
 import { CsvRows, FIELDS_MAX, ROWS_MAX } from '../../src/smartrest/csv.ts';
 import { SmartRestError } from '../../src/smartrest/error.ts';
 import { Random } from './random.ts';
@@ -88,7 +88,6 @@ t.test('encoding', (t) => {
     [' a', '" a"'], ['a ', '"a "'], ['a b', 'a b'], ['ü', 'ü'], ['\\', '\\']];
   for (const [value, want] of cases) t.equal(encodeField(value), want, JSON.stringify(value));
   t.equal(encodeRow([516, 'd', 'a', '', '']), '516,d,a,,');
-  t.equal(encodeRows([[1, 'a'], [2]]), '1,a\n2');
   t.equal(new SmartRestError(45, '200', 'say "x", y').toRow(), '45,200,"say ""x"", y"');
   t.end();
 });
@@ -106,7 +105,7 @@ t.test('what is encoded is decoded', (t) => {
       while (kept.at(-1) === '') kept.pop();
       return kept;
     });
-    const text = encodeRows(rows);
+    const text = rows.map(encodeRow).join('\n');
     const got = fieldsOf(text);
     if (JSON.stringify(got) !== JSON.stringify(want)) {
       t.same(got, want, `seed ${random.seed}, round ${round}: ${JSON.stringify(text)}`);

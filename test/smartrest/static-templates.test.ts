@@ -147,11 +147,17 @@ t.test('faults name the parameter, its value and what it takes', (t) => {
     ['200,a.b,s,1', '45,200,"The parameter fragment has the value a.b; it takes a name without white space and without . , * [ ] ( ) @ $"'],
     ['201,t', '45,201,"The parameter fragment is missing; it takes a name without white space and without . , * [ ] ( ) @ $"'],
     ['201,t,,f,s,1,C,g,h,x', '45,201,The parameter value (2.) has the value x; it takes a decimal number'],
+    ['306', '45,306,The parameter type is missing; it takes a text that is not empty and has at most 1000 bytes'],
     ['305,x,HOT', '45,305,"The parameter severity has the value HOT; it takes one of CRITICAL, MAJOR, MINOR, WARNING"'],
     ['400,x', '45,400,The parameter text is missing; it takes a text that is not empty'],
     ['504,abc', '45,504,"The parameter operationId has the value abc; it takes the id of an operation, digits only"'],
   ];
   for (const [row, want] of wrong) t.equal(errorRow(row), want, row);
+  // The same limit as over HTTP.
+  for (const row of ['301,@', '302,@,text', '303,@', '304,@', '305,@,MAJOR', '306,@', '307,@,fragment']) {
+    t.match(errorRow(row.replace('@', 'ä'.repeat(501))), /^45,30\d,The parameter type has the value ä{200}…; it takes .*at most 1000 bytes$/, row);
+    t.notMatch(errorRow(row.replace('@', 'ä'.repeat(500))), /^45/, row);
+  }
   t.ok(errorRow(`112,${'x'.repeat(5000)}`).length < 400, 'a long value is cut');
   t.equal(existingDeviceError('100').toRow(), '41,100,Device already existing');
   t.equal(noOperationError('503').toRow(), '50,503,No operation found');

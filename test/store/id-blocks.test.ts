@@ -1,5 +1,6 @@
 /** Ids grow and never repeat, whatever happens to the process. */
 import t from 'tap';
+import { shardOf, shardOfId } from '../../src/ingest/command-record.ts';
 import { IdBlocks } from '../../src/store/id-blocks.ts';
 import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
 import { openEnvironment } from '../actors/platform.ts';
@@ -48,4 +49,19 @@ t.test('the next block is reserved before this one ends; without a store ids end
   t.ok(given < reserved());
   await new Promise((resolve) => { setImmediate(resolve); });
   t.match(errors[0]?.message, /down/);
+});
+
+t.test('an id beside an actor lies in its shard, and ids go on growing', async (t) => {
+  const stored = new Map<string, string>();
+  const ids = await IdBlocks.open({
+    get: (_collection, _tenant, id) => stored.get(id), getMany: () => [], list: () => [], position: () => 0,
+    commit: async (changes) => { for (const { id, value } of changes) stored.set(id, value ?? ''); },
+  }, (error) => { throw error; });
+  let last = ids.next();
+  for (const key of [4711, 9_007_199_254_740_991, 's:device', 't']) {
+    const id = ids.nextBeside(3, key);
+    t.equal(shardOfId(3, id), shardOf(3, key), `beside ${key}`);
+    t.ok(id > last, 'grows');
+    last = id;
+  }
 });

@@ -1,10 +1,22 @@
 /** The platform in memory: documents as maps, actors as far as the resources need them, history as answers that a test sets. */
 import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../../../src/model/json-document.ts';
 import type { Members } from '../../../src/model/json-document.ts';
+import { fitFailureReason } from '../../../src/model/operation.ts';
 import { COMMAND } from '../../../src/model/command.ts';
+import { MemoryBlobs } from './memory-blobs.ts';
+import { TextCipher } from '../../../src/accounts/option-cipher.ts';
 import type { Collection, Command, Notification } from '../../../src/model/command.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
 import type { Log } from '../../../src/model/log.ts';
+import type { Mail } from '../../../src/accounts/mailer.ts';
+import { SigningKey } from '../../../src/accounts/signing-key.ts';
+import { Tokens } from '../../../src/accounts/tokens.ts';
+import { ActorContext } from '../../../src/actors/context.ts';
+import type { Handler } from '../../../src/actors/context.ts';
+import { changeRecords } from '../../../src/actors/records.ts';
+import type { StateView } from '../../../src/actors/state-view.ts';
+import { deleteUser, putUser } from '../../../src/actors/user.ts';
+import type { JournalCommand } from '../../../src/ingest/command-record.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import { ROLES } from '../../../src/model/roles.ts';
 import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/platform.ts';
@@ -22,9 +34,15 @@ export class FakePlatform {
   readonly collections = new Map<string, Map<string, string>>();
   readonly sent: Command[] = [];
   readonly asked: AskedQuery[] = [];
+  readonly blobs = new MemoryBlobs();
+  readonly cipher = new TextCipher('a key of a test, with 32 characters');
+  /** Tenant, device, time. */
+  readonly heard: [number, number, number][] = [];
   readonly counted: string[] = [];
   readonly failures: object[] = [];
   readonly published: Notification[] = [];
+  readonly mails: Mail[] = [];
+  private seq = 0;
   /** Password checks wait for it. */
   login: Promise<void> = Promise.resolve();
   /** Answers of the next history queries, in turn; then empty. */
@@ -80,6 +98,10 @@ export class FakePlatform {
           return fake.nextId;
         },
         peek: () => fake.nextId + 1,
+        nextBeside: () => {
+          fake.nextId += 1;
+          return fake.nextId;
+        },
       },
       documents: {
         get: (collection, tenant, id) => fake.get(collection, id, tenant),
@@ -102,6 +124,12 @@ export class FakePlatform {
           })(),
       },
       bus: { hasSubscribers: () => false, publish: (notification) => void fake.published.push(notification), subscribe: () => () => undefined },
+      blobs: fake.blobs,
+      availability: {
+        heard: (tenant, device, at) => void fake.heard.push([tenant, device, at]),
+        lastHeard: (device) => fake.heard.findLast(([, other]) => other === device)?.[2],
+      },
+      retention: { defaultDays: 60, begin: () => Promise.reject(new PlatformError('retention/running', { id: '1' })) },
       authenticator: {
         get generation() {
           return fake.generation;
@@ -114,9 +142,18 @@ export class FakePlatform {
       },
       tenants: {
         byId: (id) => (id === 't1' ? { id, number: 2, domain: 't1.example.com' } : undefined),
+        byDomain: (domain) => (domain === 't1.example.com' ? { id: 't1', number: 2, domain } : undefined),
         byNumber: (number) => (number === 2 ? { id: 't1', number } : undefined),
         default: { id: 't1', number: 2 },
+        all: [{ id: 't1', number: 2, domain: 't1.example.com' }],
       },
+      accounts: {
+        tokens: fake.tokens(),
+        mailer: {
+          send: async (mail) => void fake.mails.push(mail),
+        },
+      },
+      cipher: fake.cipher,
       measurements: {
         post: (body, principal, mode, wantsBody, done) => {
           fake.posted.push({ body: body.toString(), principal, mode, wantsBody });
@@ -138,6 +175,41 @@ export class FakePlatform {
     };
   }
 
+  /** Real tokens over the documents of the fake. */
+  private tokens(): Tokens {
+    const commands = { request: async <Answer>(command: Command) => this.handle(command) as Answer };
+    const documents = {
+      get: (collection: Collection, tenant: number, id: string) => this.get(collection, id, tenant),
+      getMany: (collection: Collection, tenant: number, ids: readonly string[]) => ids.map((id) => this.get(collection, id, tenant)),
+      list: (collection: Collection, tenant: number, prefix: string) => this.list(collection, tenant, prefix),
+    };
+    const now = (): number => NOW;
+    return new Tokens({
+      documents, commands, now, tenants: { byId: (id) => (id === 't1' ? { id, number: 2 } : undefined) }, refusals: { count: (limit) => void this.counted.push(limit) },
+      key: new SigningKey({ documents, commands, now, secretKey: 'a key of tests with many characters' }),
+    });
+  }
+
+  private list(collection: Collection, tenant: number, prefix: string): { id: string; value: string }[] {
+    return [...(this.collections.get(`${tenant}/${collection}`) ?? [])].filter(([id]) => id.startsWith(prefix)).map(([id, value]) => ({ id, value }));
+  }
+
+  /** Runs the server's own handler on the documents of the fake. */
+  private run(handler: Handler, command: Command): unknown {
+    const state = {
+      get: (collection: Collection, tenant: number, id: string) => this.get(collection, id, tenant),
+      list: (collection: Collection, tenant: number, prefix: string) => this.list(collection, tenant, prefix),
+    } as unknown as StateView;
+    this.seq += 1;
+    const context = new ActorContext({ ...command, seq: this.seq, shard: 0 } as unknown as JournalCommand, state);
+    const answer = handler(context, command.body as never);
+    for (const { collection, tenant, id, value } of context.changes) {
+      if (value === undefined) this.collections.get(`${tenant}/${collection}`)?.delete(id);
+      else this.put(collection, id, value, tenant);
+    }
+    return answer;
+  }
+
   private handle(command: Command): unknown {
     this.sent.push(command);
     const body = command.body as {
@@ -153,12 +225,15 @@ export class FakePlatform {
       enabled?: boolean;
       type: string;
       externalId: string;
+      binary?: object;
     };
     const key = String(command.key);
     switch (command.kind) {
       case COMMAND.MANAGED_OBJECT_CREATE:
+        if (body.binary !== undefined) this.put('binary', body.id, JSON.stringify(body.binary));
         return this.write('managedObject', body.id, body.doc, [['owner', JSON.stringify(body.owner)]]);
       case COMMAND.MANAGED_OBJECT_UPDATE:
+        if (body.binary !== undefined) this.put('binary', key, JSON.stringify(body.binary));
         return this.merge('managedObject', key, body.doc);
       case COMMAND.MANAGED_OBJECT_DELETE:
         return void this.collections.get(`2/managedObject`)?.delete(key);
@@ -183,7 +258,7 @@ export class FakePlatform {
           ['status', '"PENDING"'],
         ]);
       case COMMAND.OPERATION_UPDATE:
-        return this.merge('operation', body.id, body.doc);
+        return this.merge('operation', body.id, body.doc, fitFailureReason);
       case COMMAND.CHILD_ADD: {
         this.put('children', `${body.parent}\n${body.kind}\n${body.child}`, '1');
         this.put('parents', `${body.child}\n${body.kind}\n${body.parent}`, '1');
@@ -201,23 +276,12 @@ export class FakePlatform {
       }
       case COMMAND.EXTERNAL_ID_UNBIND:
         return void this.collections.get('2/externalId')?.delete(`${body.type}\n${body.externalId}`);
-      case COMMAND.USER_PUT: {
-        const old = JSON.parse(this.get('user', body.userName) ?? '{"roles":[],"enabled":true}') as { roles: string[]; enabled: boolean };
-        this.put(
-          'user',
-          body.userName,
-          JSON.stringify({
-            userName: body.userName,
-            password: 'hash',
-            roles: body.roles ?? old.roles,
-            enabled: body.enabled ?? old.enabled,
-            doc: body.doc,
-          }),
-        );
-        return { doc: body.doc };
-      }
+      case COMMAND.USER_PUT:
+        return this.run(putUser as Handler, command);
       case COMMAND.USER_DELETE:
-        return void this.collections.get('2/user')?.delete(body.userName);
+        return this.run(deleteUser as Handler, command);
+      case COMMAND.RECORDS_CHANGE:
+        return this.run(changeRecords as Handler, command);
       default:
         return undefined;
     }
@@ -240,9 +304,12 @@ export class FakePlatform {
     return { doc: joinMembers(members) };
   }
 
-  private merge(collection: Collection, id: string, doc: string): { doc: string } {
+  /** @param fit the rule of the actor that changes `changes` before they are merged. */
+  private merge(collection: Collection, id: string, doc: string, fit?: (changes: Members, stored: Members) => void): { doc: string } {
     const members = splitMembers(this.get(collection, id) as string);
-    mergeMembers(members, parseMembers(doc));
+    const changes = parseMembers(doc);
+    fit?.(changes, members);
+    mergeMembers(members, changes);
     this.put(collection, id, joinMembers(members));
     return { doc: joinMembers(members) };
   }

@@ -153,7 +153,7 @@ export class Harness {
   readonly counts = new Map<string, number>();
   readonly errors: unknown[] = [];
   readonly messageCounts = { in: [0, 0, 0], out: [0, 0, 0] };
-  readonly offline: string[] = [];
+  readonly latencies: { durationMs: number; count: number }[] = [];
   pending: Array<{ link: TestLink; packetId: number }> = [];
   isAcknowledging = true;
   connectionsGauge = 0;
@@ -240,10 +240,10 @@ export class Harness {
     };
     return new MqttServer({
       application, store: this.store, limits: this.#limits, now: () => this.nowMs, log: this.#log(),
-      sessionOffline: (tenantNumber, key) => { this.offline.push(`${tenantNumber}/${key}`); },
       metrics: {
         count: (limit) => { this.counts.set(limit, (this.counts.get(limit) ?? 0) + 1); },
         connections: (count) => { this.connectionsGauge = count; },
+        acknowledged: (durationMs, count) => { this.latencies.push({ durationMs, count }); },
         messages: (direction, qos, count) => { this.messageCounts[direction][qos] += count; },
       },
     });

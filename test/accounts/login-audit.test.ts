@@ -1,0 +1,52 @@
+/** Login attempts in the audit log (document 4 section 5.7) and their bounds. */
+import t from 'tap';
+import { FAILURES_MAX, FAILURES_OF_USER_MAX, LOGIN_AUDIT_LIMIT, LoginAudit, SUCCESS_PAUSE_MS } from '../../src/accounts/login-audit.ts';
+import type { Command, RecordsChange } from '../../src/model/command.ts';
+import type { Log } from '../../src/model/log.ts';
+
+function open(fails = false): { audit: LoginAudit; written: string[]; refused: string[]; warned: object[]; clock: { now: number } } {
+  const written: string[] = [];
+  const refused: string[] = [];
+  const warned: object[] = [];
+  const clock = { now: 60_000 };
+  const log: Log = { debug() {}, info() {}, warn: (details) => void warned.push(details as object), error() {}, isLevelEnabled: () => true, child: () => log };
+  const request = async <Answer>(command: Command): Promise<Answer> => {
+    const [entry] = (command.body as RecordsChange).audits ?? [];
+    written.push(`${command.tenant} ${entry.user}: ${entry.activity}`);
+    if (fails) throw new Error('busy');
+    return undefined as Answer;
+  };
+  const audit = new LoginAudit({ commands: { request }, refusals: { count: (limit) => void refused.push(limit) }, log, now: () => clock.now });
+  return { audit, written, refused, warned, clock };
+}
+
+t.test('failed ones: so many of a user and of all in a minute', async (t) => {
+  const { audit, written, refused, clock } = open();
+  for (let index = 0; index < FAILURES_OF_USER_MAX + 3; index += 1) audit.attempted(2, 'ada', false);
+  t.same(written, Array.from({ length: FAILURES_OF_USER_MAX }, () => '2 ada: Login failed'));
+  t.same(refused, [LOGIN_AUDIT_LIMIT, LOGIN_AUDIT_LIMIT, LOGIN_AUDIT_LIMIT]);
+  audit.attempted(3, 'ada', false);
+  t.equal(written.at(-1), '3 ada: Login failed', 'of another tenant');
+  for (let index = 0; index < FAILURES_MAX; index += 1) audit.attempted(2, `guess ${index}`, false);
+  t.equal(written.length, FAILURES_MAX);
+  clock.now += 60_000;
+  audit.attempted(2, 'ada', false);
+  t.equal(written.length, FAILURES_MAX + 1, 'the next minute');
+});
+
+t.test('successful ones: of people, now and then', async (t) => {
+  const { audit, written, refused, clock } = open();
+  for (const name of ['ada', 'ada', 'bob', 'device_1']) audit.attempted(2, name, true);
+  t.same(written, ['2 ada: Login', '2 bob: Login']);
+  clock.now += SUCCESS_PAUSE_MS;
+  audit.attempted(2, 'ada', true);
+  t.equal(written.length, 3);
+  t.same(refused, []);
+});
+
+t.test('a record that cannot be written is in the log', async (t) => {
+  const { audit, warned } = open(true);
+  audit.attempted(2, 'x'.repeat(5_000), false);
+  await new Promise((resolve) => { setImmediate(resolve); });
+  t.match(warned, [{ activity: 'Login failed', user: 'x'.repeat(200) }]);
+});

@@ -1,0 +1,142 @@
+/** The deletion of a tenant, step by step: what is removed, what stays, what a crash leaves, what comes late. */
+import t from 'tap';
+import { TenantDeletion, deletionKey } from '../../src/accounts/tenant-deletion.ts';
+import { actorOfDocument } from '../../src/model/document-routing.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import type { Collection, Command, DocumentsRemove, RecordsChange } from '../../src/model/command.ts';
+
+const COLLECTIONS = ['managedObject', 'children', 'externalId', 'user', 'option', 'session', 'sessionMessage'] as const;
+const log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => log };
+
+class Rig {
+  readonly documents = new Map<string, string>();
+  rows = new Map<number, number>();
+  nowMs = 1_000_000;
+  isMine = true;
+  commandsCount = 0;
+  /** Commands after which the process ends. */
+  failsAfter = Infinity;
+  deletion = this.#create();
+
+  put(collection: Collection, tenant: number, id: string, value = '{}'): void { this.documents.set(`${collection}|${tenant}|${id}`, value); }
+  of(tenant: number): string[] { return [...this.documents.keys()].filter((key) => key.split('|')[1] === String(tenant)); }
+  get job(): any {
+    const text = this.documents.get(`job|0|${deletionKey(7)}`);
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+
+  fill(tenant: number): void {
+    for (let id = 1; id <= 1200; id += 1) this.put('managedObject', tenant, String(id));
+    this.put('children', tenant, '1\nchildDevices\n2');
+    this.put('externalId', tenant, 'c8y_Serial\nx');
+    this.put('user', tenant, 'ada');
+    this.put('option', tenant, 'a\nb');
+    this.put('session', tenant, 's');
+    this.put('sessionMessage', tenant, 's\n0000000000000001');
+    this.rows.set(tenant, 10);
+  }
+
+  begin(): void { this.put('job', 0, deletionKey(7), JSON.stringify({ number: 7, notBefore: this.nowMs })); }
+  crash(): void { this.failsAfter = Infinity; this.deletion = this.#create(); }
+
+  #create(): TenantDeletion {
+    return new TenantDeletion({
+      documents: {
+        get: (collection, tenant, id) => this.documents.get(`${collection}|${tenant}|${id}`),
+        getMany: () => [],
+        list: (collection, tenant, prefix, { limit }) => [...this.documents].filter(([key]) => key.startsWith(`${collection}|${tenant}|${prefix}`))
+          .slice(0, limit).map(([key, value]) => ({ id: key.slice(`${collection}|${tenant}|`.length), value })),
+      },
+      commands: { request: async <Answer>(command: Command) => this.#handle(command) as Answer },
+      collections: [...COLLECTIONS],
+      rows: { has: async (tenant) => (this.rows.get(tenant) ?? 0) > 0, remove: async (tenant) => void this.rows.delete(tenant) },
+      isMine: () => this.isMine, log, now: () => this.nowMs, quietMs: 60_000,
+    });
+  }
+
+  #handle(command: Command): undefined {
+    this.commandsCount += 1;
+    if (this.commandsCount > this.failsAfter) throw new Error('the process ended');
+    if (command.kind === COMMAND.DOCUMENTS_REMOVE) {
+      const { collection, ids } = command.body as DocumentsRemove;
+      for (const id of ids) {
+        if (actorOfDocument(collection, id) !== command.key) throw new Error(`${id} is not of actor ${command.key}`);
+        this.documents.delete(`${collection}|${command.tenant}|${id}`);
+      }
+      return undefined;
+    }
+    for (const { collection, id, expected, value } of (command.body as RecordsChange).changes) {
+      const key = `${collection}|${command.tenant}|${id}`;
+      if (this.documents.get(key) !== expected) throw new Error('changed');
+      if (value === undefined) this.documents.delete(key);
+      else this.documents.set(key, value);
+    }
+    return undefined;
+  }
+
+  async run(): Promise<void> {
+    for (let steps = 0; steps < 100 && await this.deletion.step(); steps += 1);
+  }
+}
+
+t.test('everything goes, of this tenant only, and the record goes last', async (t) => {
+  const rig = new Rig();
+  rig.fill(7);
+  rig.fill(8);
+  const others = rig.of(8);
+  rig.begin();
+  await rig.run();
+  t.same(rig.of(7), []);
+  t.notOk(rig.rows.has(7));
+  t.same(rig.of(8), others);
+  t.equal(rig.rows.get(8), 10);
+  t.equal(rig.job.emptySince, rig.nowMs, 'it is not over before it stayed quiet');
+  rig.nowMs += 59_999;
+  await rig.run();
+  t.ok(rig.job);
+  rig.nowMs += 1;
+  await rig.run();
+  t.equal(rig.job, undefined);
+});
+
+t.test('what comes late, of a command that was under way, goes too', async (t) => {
+  const rig = new Rig();
+  rig.begin();
+  await rig.run();
+  rig.nowMs += 30_000;
+  rig.put('session', 7, 'late');
+  rig.rows.set(7, 1);
+  await rig.run();
+  t.same(rig.of(7), []);
+  t.notOk(rig.rows.has(7));
+  t.equal(rig.job.emptySince, rig.nowMs, 'and the time begins again');
+});
+
+t.test('a crash after any command is finished by the next start', async (t) => {
+  for (const failsAfter of [0, 1, 499, 500, 501, 1100, 1201, 1206]) {
+    const rig = new Rig();
+    rig.fill(7);
+    rig.begin();
+    rig.failsAfter = failsAfter;
+    await t.rejects(rig.run(), { message: 'the process ended' }, `after ${failsAfter}`);
+    rig.crash();
+    await rig.run();
+    t.same(rig.of(7), []);
+    t.notOk(rig.rows.has(7));
+  }
+});
+
+t.test('not before its time, and only by the owner', async (t) => {
+  const rig = new Rig();
+  rig.fill(7);
+  rig.put('job', 0, deletionKey(7), JSON.stringify({ number: 7, notBefore: rig.nowMs + 1 }));
+  await rig.run();
+  t.equal(rig.of(7).length, 1206, 'a tenant that is being made is left alone');
+  rig.nowMs += 1;
+  rig.isMine = false;
+  await rig.run();
+  t.equal(rig.of(7).length, 1206);
+  rig.isMine = true;
+  await rig.run();
+  t.same(rig.of(7), []);
+});

@@ -1,0 +1,146 @@
+/** Tokens, the guard against guessing, the signing key: with a clock of the test. */
+import t from 'tap';
+import { LoginGuard } from '../../src/accounts/login-guard.ts';
+import { SigningKey } from '../../src/accounts/signing-key.ts';
+import { REVOCATIONS_OF_USER_MAX, Tokens } from '../../src/accounts/tokens.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import type { Collection, Command, RecordsChange } from '../../src/model/command.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import type { Log } from '../../src/model/log.ts';
+import { passwordStrength, isAllowedPassword } from '../../src/model/password.ts';
+
+const TENANT = { id: 't1', number: 2 };
+
+function world() {
+  const stored = new Map<string, string>();
+  const key = (collection: Collection, tenant: number, id: string): string => `${tenant} ${collection} ${id}`;
+  const documents = {
+    get: (collection: Collection, tenant: number, id: string) => stored.get(key(collection, tenant, id)),
+    getMany: (collection: Collection, tenant: number, ids: readonly string[]) => ids.map((id) => stored.get(key(collection, tenant, id))),
+    list: (collection: Collection, tenant: number, prefix: string) => {
+      const start = key(collection, tenant, '');
+      return [...stored].filter(([name]) => name.startsWith(start + prefix)).map(([name, value]) => ({ id: name.slice(start.length), value }));
+    },
+  };
+  const commands = {
+    request: async <Answer>(command: Command): Promise<Answer> => {
+      if (command.kind === COMMAND.USER_PUT) {
+        const user = JSON.parse(documents.get('user', command.tenant, 'ada') as string);
+        stored.set(key('user', command.tenant, 'ada'), JSON.stringify({ ...user, tokenGeneration: 99 }));
+        return undefined as Answer;
+      }
+      for (const { collection, id, expected, value } of (command.body as RecordsChange).changes) {
+        if (documents.get(collection, command.tenant, id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection, id });
+        if (value === undefined) stored.delete(key(collection, command.tenant, id));
+        else stored.set(key(collection, command.tenant, id), value);
+      }
+      return undefined as Answer;
+    },
+  };
+  const counted: string[] = [];
+  const clock = { now: Date.UTC(2026, 0, 1) };
+  const now = (): number => clock.now;
+  const refusals = { count: (limit: string) => void counted.push(limit) };
+  const tenants = { byId: (id: string) => (id === 't1' ? TENANT : undefined) };
+  const newTokens = (secretKey?: string): Tokens => new Tokens({ documents, commands, tenants, refusals, now, key: new SigningKey({ documents, commands, now, secretKey }) });
+  const put = (user: object): void => void stored.set(key('user', 2, 'ada'), JSON.stringify({ userName: 'ada', password: 'x', roles: ['R'], enabled: true, doc: '{}', ...user }));
+  put({});
+  return { stored, clock, counted, newTokens, put };
+}
+
+t.test('a token is good from its second to its last, and for its user only', async (t) => {
+  const { clock, newTokens, put } = world();
+  const tokens = newTokens();
+  const issued = await tokens.issue(TENANT, 'ada', 300, 'example.com');
+  t.ok(issued);
+  const { token, xsrfToken, expiresAt } = issued!;
+  t.equal(expiresAt, clock.now + 300_000);
+  t.match(await tokens.authenticate(token), { tenant: 't1', tenantNumber: 2, userName: 'ada', session: { xsrfToken, expiresAt } });
+  clock.now += 299_000;
+  t.ok(await tokens.authenticate(token));
+  clock.now += 1_000;
+  t.equal(await tokens.authenticate(token), undefined, 'over');
+  clock.now -= 301_000;
+  t.equal(await tokens.authenticate(token), undefined, 'not yet');
+  t.equal(await tokens.issue(TENANT, 'nobody', 300, ''), undefined);
+  put({ enabled: false });
+  t.equal(await tokens.issue(TENANT, 'ada', 300, ''), undefined);
+});
+
+t.test('nodes share the key that is stored, or that of the configuration', async (t) => {
+  const { newTokens, stored } = world();
+  const [one, other] = [newTokens(), newTokens()];
+  const [first, second] = await Promise.all([one.issue(TENANT, 'ada', 300, ''), other.issue(TENANT, 'ada', 300, '')]);
+  t.ok(await one.authenticate(second!.token));
+  t.ok(await other.authenticate(first!.token));
+  t.equal([...stored.keys()].filter((name) => name.includes('signingKey')).length, 1);
+  const configured = newTokens('a configured secret of some length!');
+  t.equal(await configured.authenticate(first!.token), undefined);
+  const own = (await configured.issue(TENANT, 'ada', 300, ''))!.token;
+  t.ok(await newTokens('a configured secret of some length!').authenticate(own));
+});
+
+t.test('logouts: one session, many, of all', async (t) => {
+  const { newTokens, clock, counted, stored } = world();
+  const tokens = newTokens();
+  const open = async (): Promise<string> => (await tokens.issue(TENANT, 'ada', 300, ''))!.token;
+  const [one, other] = [await open(), await open()];
+  await tokens.revoke((await tokens.authenticate(one))!);
+  t.equal(await tokens.authenticate(one), undefined);
+  t.ok(await tokens.authenticate(other));
+  await tokens.revokeAll(2);
+  t.equal(await tokens.authenticate(other), undefined);
+  t.ok(await tokens.authenticate(await open()), 'a new login is good again');
+  for (let count = 1; count < REVOCATIONS_OF_USER_MAX; count += 1) await tokens.revoke((await tokens.authenticate(await open()))!);
+  const kept = await open();
+  t.ok(await tokens.authenticate(kept));
+  await tokens.revoke((await tokens.authenticate(await open()))!);
+  t.equal(await tokens.authenticate(kept), undefined, 'above the bound all sessions of the user end');
+  t.same(counted, ['accounts/logouts-of-user']);
+  clock.now += 400_000;
+  await tokens.revoke((await tokens.authenticate(await open()))!);
+  t.equal([...stored.keys()].filter((name) => name.includes('tokenRevocation ada')).length, 1, 'those of tokens that are over are forgotten');
+});
+
+t.test('the guard: so many failures in a time lock for a time; the table is bounded', async (t) => {
+  let now = 0;
+  const [warned, counted]: [object[], string[]] = [[], []];
+  const log = { warn: (details: object) => void warned.push(details) } as unknown as Log;
+  const newGuard = (failuresMax: number): LoginGuard =>
+    new LoginGuard({ failuresMax, windowMs: 1_000, lockMs: 500, log, refusals: { count: (limit) => void counted.push(limit) }, now: () => now });
+  const guard = newGuard(3);
+  const fail = (times: number, account = 'a'): void => { for (let index = 0; index < times; index += 1) guard.failed(account); };
+  fail(2);
+  t.doesNotThrow(() => guard.check('a'));
+  now += 1_000;
+  fail(2);
+  t.doesNotThrow(() => guard.check('a'), 'the first two were too long ago');
+  guard.succeeded('a');
+  fail(2);
+  t.doesNotThrow(() => guard.check('a'), 'a success forgets');
+  fail(1);
+  t.throws(() => guard.check('a'), { code: 'login/locked', status: 401, message: /locked for 1 s/ });
+  t.doesNotThrow(() => guard.check('b'));
+  t.match(warned, [{ account: 'a', failures: 3, lockMs: 500 }]);
+  t.same(counted, ['accounts/login-failures']);
+  now += 500;
+  t.doesNotThrow(() => guard.check('a'));
+  for (let index = 0; index < 21_000; index += 1) guard.failed(`x${index}`);
+  t.equal(guard.accountCount, 20_000);
+  const off = newGuard(0);
+  for (let index = 0; index < 100; index += 1) off.failed('a');
+  t.doesNotThrow(() => off.check('a'), 'no lock-out by default');
+  t.equal(off.accountCount, 0);
+});
+
+t.test('passwords: what is allowed, and how strong it is', async (t) => {
+  for (const [password, allowed, strength] of [
+    ['12345', false, 'RED'], ['123456', true, 'RED'], ['x'.repeat(32), true, 'RED'], ['x'.repeat(33), false, 'RED'], ['Grüße-1äö', true, 'GREEN'],
+    ['пароль-1', false, 'YELLOW'], ['a\nbcdef', false, 'RED'], ['abcdefgh', true, 'RED'], ['Abcdefgh', true, 'RED'], ['Abcdefg1', true, 'YELLOW'],
+    ['Abcdef1-', true, 'GREEN'], ['Abc1-', false, 'RED'], ['Abcde1-', true, 'RED'],
+  ] as const) {
+    t.equal(isAllowedPassword(password), allowed, password);
+    t.equal(passwordStrength(password), strength, password);
+  }
+  t.equal(passwordStrength('Abcdef1-', 12), 'RED');
+});

@@ -1,0 +1,100 @@
+/** Rules about alarms beside their status: audit records, options, maintenance; binaries of events (document 4 sections 2.10, 5.4, 5.6, 5.7). */
+import t from 'tap';
+import { changesBetween, describeChanges } from '../../src/actors/audit.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import { eventBinaryKeys, isLastChunk, parseChunkRange } from '../../src/model/event-binary.ts';
+import { splitMembers } from '../../src/model/json-document.ts';
+import { NOW, openPlatform } from './platform.ts';
+import type { Platform } from './platform.ts';
+
+const TENANT_KEY = 't';
+const audits = (platform: Platform): any[] => platform.rows.filter(({ table }) => table === 'audits')
+  .map(({ text }) => { const row = JSON.parse(text); return { ...row, doc: JSON.parse(row.doc) }; });
+const raise = (platform: Platform, id: string, type: string, more: object = {}): Promise<{ doc: string; isSuppressed?: boolean }> => platform.request({
+  kind: COMMAND.ALARM_CREATE, key: 5, body: { id, type, time: NOW, severity: 'MAJOR', status: 'ACTIVE', user: 'ada',
+    doc: `{"type":"${type}","text":"t","time":"2024-05-02","severity":"MAJOR"}`, ...more } });
+
+t.test('audit records have ids of their own, the same after a crash', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('5');
+  await raise(platform, '700', 'A', { application: 'app' });
+  await platform.request({ kind: COMMAND.ALARM_UPDATE, key: 5, body: { id: '700', doc: '{"status":"CLEARED"}', user: 'bob' } });
+  const [raised, changed] = audits(platform);
+  t.match(raised, { source: '700', type: 'Alarm', user: 'ada', application: 'app', doc: { activity: 'Alarm raised', severity: 'MAJOR', source: { id: '700' } } });
+  t.match(changed, { user: 'bob', doc: { text: 'Alarm updated: status changed from ACTIVE to CLEARED' } });
+  t.ok(BigInt(raised.id) > BigInt(Number.MAX_SAFE_INTEGER) && BigInt(raised.id) < 1n << 63n);
+  t.not(raised.id, changed.id);
+  for (const mode of [1, 3] as const) {
+    await platform.request({ kind: COMMAND.ALARM_CREATE, key: 5, mode, body: { id: '701', type: 'B', time: NOW, severity: 'MAJOR', status: 'ACTIVE', user: 'ada', doc: '{}' } });
+  }
+  t.equal(audits(platform).length, 2, 'of what is stored');
+});
+
+t.test('changes of an audit record', async (t) => {
+  const cases: [string, string, string][] = [
+    ['{"a":1}', '{"a":2}', 'a changed from 1 to 2'],
+    ['{"a":1}', '{}', 'a removed'],
+    ['{}', '{"a":{"b":1}}', 'a added'],
+    ['{"a":{"b":1}}', '{"a":{"b":2}}', 'a changed'],
+    ['{"a":[1],"b":true,"c":"x"}', '{"a":[2],"b":false,"c":"y"}', 'a changed, b changed from true to false, c changed from x to y'],
+    ['{"ignored":1}', '{"ignored":2}', ''],
+  ];
+  for (const [before, after, want] of cases) {
+    t.equal(describeChanges(changesBetween(splitMembers(before), splitMembers(after), new Set(['ignored']))), want, want);
+  }
+  const types = changesBetween(new Map(), splitMembers('{"a":1,"b":"","c":{},"d":[],"e":true,"f":null}'), new Set()).map(({ type }) => type);
+  t.same(types, ['Number', 'String', 'Object', 'Array', 'Boolean', 'Number']);
+  const long = changesBetween(new Map(), new Map([['a', JSON.stringify('x'.repeat(2_000))]]), new Set());
+  t.equal((long[0].newValue as string).length, 1_001, 'long values are cut');
+  t.equal(changesBetween(new Map(), new Map(Array.from({ length: 80 }, (_, index) => [`m${index}`, '1'])), new Set()).length, 50);
+});
+
+t.test('options map the severity and the text of a type (document 4 section 5.4)', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('5');
+  const options = { exact: 'CRITICAL|new text', 'pre*': 'MINOR|', 'prefix*': '|longer', gone: 'NONE', 'hidden*': 'none|x', bar: 'WARNING|a|b', odd: 'LOUD' };
+  await platform.request({ kind: COMMAND.RECORDS_CHANGE, key: TENANT_KEY, body: { changes: [
+    ...Object.entries(options).map(([key, value]) => ({ collection: 'option', id: `alarm.type.mapping\n${key}`, value: JSON.stringify({ value }) })),
+    { collection: 'option', id: 'alarm.type.mappings\nother', value: '{"value":"NONE"}' },
+    { collection: 'option', id: 'alarm.type.mapping\nnumber', value: '{"value":5}' },
+  ] } });
+  const cases: [string, string, string][] = [
+    ['exact', 'CRITICAL', 'new text'], ['exactly', 'MAJOR', 't'], ['pre', 'MINOR', 't'], ['prefixes', 'MAJOR', 'longer'], ['bar', 'WARNING', 'a|b'],
+    ['odd', 'MAJOR', 't'], ['other', 'MAJOR', 't'], ['number', 'MAJOR', 't'], ['*', 'MAJOR', 't'],
+  ];
+  for (const [index, [type, severity, text]] of cases.entries()) {
+    t.match(JSON.parse((await raise(platform, String(700 + index), type)).doc), { severity, text }, type);
+  }
+  for (const type of ['gone', 'hidden', 'hidden too']) t.match(await raise(platform, '800', type), { isSuppressed: true, doc: /"source":\{"id":"5"\}/ }, type);
+  t.equal(platform.get('alarm', '800'), undefined);
+});
+
+t.test('the binary of an event: compare and set', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('5');
+  await platform.request({ kind: COMMAND.EVENT_CREATE, key: 5, body: { id: '700', type: 'T', time: NOW, doc: '{"type":"T"}' } });
+  const change = (expected: string | undefined, value: string | undefined, marks = '{"c8y_IsBinary":{}}'): Promise<unknown> =>
+    platform.request({ kind: COMMAND.EVENT_BINARY_CHANGE, key: 5, body: { id: '700', expected, value, marks } });
+  await change(undefined, '{"parts":[]}');
+  await t.rejects(change(undefined, '{"parts":[{}]}'), { code: 'general/changed-meanwhile' });
+  t.match(platform.get('event', '700'), { c8y_IsBinary: {} });
+  await change('{"parts":[]}', undefined, '{"c8y_IsBinary":null}');
+  t.equal(platform.get('event', '700')?.['c8y_IsBinary'], undefined);
+  await change(undefined, '{"parts":[{"key":"k"}]}');
+  await platform.request({ kind: COMMAND.EVENT_DELETE, key: 5, body: { id: '700' } });
+  t.equal(platform.get('eventBinary', '700'), undefined, 'goes with its event');
+  await t.rejects(change(undefined, '{}'), { code: 'event/not-found' });
+  t.same(eventBinaryKeys('{"parts":[{"key":"a"},{"key":"b"}]}'), ['a', 'b']);
+});
+
+t.test('Content-Range of a chunk (document 1, Events and binaries rule 3)', async (t) => {
+  const cases: [string, [number, number, number | undefined, boolean] | undefined][] = [
+    ['0-9/*', [0, 9, undefined, false]], ['0-9/20', [0, 9, 20, false]], ['10-19/20', [10, 19, 20, true]], ['bytes 0-0/1', [0, 0, 1, true]],
+    ['bytes=5-6/*', [5, 6, undefined, false]], [' 1 - 2 / 3 ', [1, 2, 3, true]], ['9-0/*', undefined], ['0-9/9', undefined], ['0-9', undefined],
+    ['-9/*', undefined], ['a-b/c', undefined], ['0-9999999999999999/*', undefined],
+  ];
+  for (const [header, want] of cases) {
+    const chunk = parseChunkRange(header);
+    t.same(chunk && [chunk.start, chunk.stop, chunk.length, isLastChunk(chunk)], want, header);
+  }
+});

@@ -1,0 +1,124 @@
+/** Documents that answer later: a group counts as decided when all of it is, and nobody decides on what was old when it came. */
+import t from 'tap';
+import type { DocumentChange, Documents } from '../../src/actors/documents.ts';
+import { NotLoaded, StateView } from '../../src/actors/state-view.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import { NOW, openPlatform } from './platform.ts';
+
+t.test('groups are offered whole and in order, with all their rows', async (t) => {
+  const platform = openPlatform(t, { isAsync: true });
+  const groups: { firstSeq: number; lastSeq: number; rows: number[]; bytes: number }[] = [];
+  platform.onGroup = (firstSeq, lastSeq, records, rows) => {
+    groups.push({ firstSeq, lastSeq, rows: rows.map(({ seq }) => seq), bytes: records.length });
+  };
+  await platform.create('5');
+  const sent = [];
+  for (let index = 0; index < 40; index += 1) {
+    sent.push(platform.request({ kind: COMMAND.EVENT_CREATE, key: 5, body: { id: String(100 + index), type: 'T', time: NOW, doc: '{"type":"T"}' } }));
+    if (index % 3 === 0) sent.push(platform.measure(5, [index]));
+    if (index % 7 === 0) await new Promise((resolve) => { setImmediate(resolve); });
+  }
+  await Promise.all(sent);
+  await platform.settled();
+  const seqs = groups.flatMap(({ rows }) => rows);
+  t.equal(seqs.length, 41, 'every row');
+  t.same(seqs, [...seqs].sort((a, b) => a - b));
+  t.ok(groups.every(({ firstSeq }, index) => index === 0 || firstSeq === groups[index - 1].lastSeq + 1), 'nothing is left out');
+  t.ok(groups.every(({ rows, firstSeq, lastSeq }) => rows.every((seq) => seq >= firstSeq && seq <= lastSeq)));
+  t.ok(groups.every(({ bytes }) => bytes > 0));
+  t.equal(platform.rows.length, 41);
+});
+
+/** Answers when told to. */
+class SlowDocuments implements Documents {
+  readonly values = new Map<string, string>();
+  readonly reads: (() => void)[] = [];
+  getManyCount = 0;
+
+  #later<Value>(read: () => Value): Promise<Value> {
+    const value = read();
+    return new Promise((resolve) => { this.reads.push(() => resolve(value)); });
+  }
+  get(collection: string, _tenant: number, id: string): Promise<string | undefined> { return this.#later(() => this.values.get(`${collection} ${id}`)); }
+  getMany(collection: string, _tenant: number, ids: readonly string[]): Promise<(string | undefined)[]> {
+    this.getManyCount += 1;
+    return this.#later(() => ids.map((id) => this.values.get(`${collection} ${id}`)));
+  }
+  list(collection: string, _tenant: number, prefix: string): Promise<{ id: string; value: string }[]> {
+    return this.#later(() => [...this.values].filter(([key]) => key.startsWith(`${collection} ${prefix}`))
+      .map(([key, value]) => ({ id: key.slice(collection.length + 1), value })));
+  }
+  commit(changes: Iterable<DocumentChange>): Promise<void> {
+    for (const { collection, id, value } of changes) {
+      if (value === undefined) this.values.delete(`${collection} ${id}`);
+      else this.values.set(`${collection} ${id}`, value);
+    }
+    return Promise.resolve();
+  }
+  position(): number { return 0; }
+  async answer(): Promise<void> {
+    for (const read of this.reads.splice(0)) read();
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  }
+}
+
+const change = (id: string, value: string | undefined): DocumentChange => ({ collection: 'managedObject', tenant: 1, id, value });
+
+function loading(read: () => unknown): Promise<void> {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof NotLoaded) return error.loaded;
+    throw error;
+  }
+  throw new Error('it was there');
+}
+
+t.test('a read that a commit overtakes is read again', async (t) => {
+  const documents = new SlowDocuments();
+  const view = new StateView(documents);
+  documents.values.set('managedObject 5', 'old');
+  view.begin(10);
+  void loading(() => view.get('managedObject', 1, '5'));
+  void loading(() => view.list('managedObject', 1, '5'));
+  // Its own actor changes it while the read is under way.
+  view.apply([change('5', 'new')], 9);
+  t.equal(view.get('managedObject', 1, '5'), 'new');
+  await documents.commit([change('5', 'new')]);
+  view.committed([change('5', 'new')], 9);
+  await documents.answer();
+  t.equal(view.get('managedObject', 1, '5'), 'new');
+  void loading(() => view.list('managedObject', 1, '5'));
+  await documents.answer();
+  t.same(view.list('managedObject', 1, '5'), [{ id: '5', value: 'new' }]);
+  view.apply([change('51', 'more')], 11);
+  view.committed([change('51', 'more')], 11);
+  t.ok(loading(() => view.list('managedObject', 1, '5')), 'a list is read again when one of it was committed');
+  await documents.answer();
+  view.end(10);
+  t.equal(view.scopesCount, 0);
+});
+
+t.test('what others write is fetched for one command, what is of the shard is kept and bounded', async (t) => {
+  const documents = new SlowDocuments();
+  const view = new StateView(documents, (_collection, _tenant, id) => Number(id) < 1_000_000);
+  documents.values.set('managedObject 2000000', 'foreign');
+  view.begin(1);
+  void loading(() => view.get('managedObject', 1, '2000000'));
+  await documents.answer();
+  t.equal(view.get('managedObject', 1, '2000000'), 'foreign');
+  view.begin(2);
+  t.ok(loading(() => view.get('managedObject', 1, '2000000')), 'the next command asks itself');
+  await documents.answer();
+  view.end(1);
+  view.end(2);
+  view.prefetch([1, 2, 3, 3].map((id) => ({ collection: 'managedObject', tenant: 1, id: String(id) })));
+  t.equal(documents.getManyCount, 1);
+  const waiting = loading(() => view.get('managedObject', 1, '3'));
+  t.equal(documents.reads.length, 1, 'joins the read that is under way');
+  await documents.answer();
+  await waiting;
+  t.equal(view.get('managedObject', 1, '3'), undefined);
+  for (let id = 1; id < 20_000; id += 1) view.committed([change(String(id), 'x'.repeat(100))], id);
+  t.ok(view.keptCount <= 4_097, `${view.keptCount}`);
+});

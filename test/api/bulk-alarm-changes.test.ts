@@ -1,0 +1,124 @@
+/** The worker behind PUT /alarm/alarms, step by step: pages, ownership, what it does when somebody else or nobody answers. */
+import t from 'tap';
+import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX, BulkAlarmChanges } from '../../src/api/bulk-alarm-changes.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import type { Command, RecordsChange } from '../../src/model/command.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import type { Log } from '../../src/model/log.ts';
+import { startApi } from './helpers/api.ts';
+
+const SELECTION = { sources: null, statuses: ['ACTIVE'], severities: [], types: [], time: [null, null], created: [null, null], lastUpdated: [null, null] };
+const CHANGE = JSON.stringify({ status: 'CLEARED', selection: SELECTION, user: 'ada', requestedAt: 1_000, after: 0 });
+
+class Fixture {
+  readonly jobs = new Map<string, string>();
+  readonly updated: number[] = [];
+  readonly warned: object[] = [];
+  readonly asked: Readonly<Record<string, unknown>>[] = [];
+  /** Ids that are there. */
+  alarms: number[] = [];
+  isMine = true;
+  /** Error of the next commands of a kind. */
+  readonly failures: { kind: number; error: Error }[] = [];
+  readonly worker: BulkAlarmChanges;
+
+  constructor() {
+    const log: Log = { debug() {}, info() {}, warn: (details) => void this.warned.push(details as object), error() {}, isLevelEnabled: () => true, child: () => log };
+    this.worker = new BulkAlarmChanges({
+      log, now: () => 2_000, tenants: () => [2], isMine: () => this.isMine,
+      documents: { get: () => undefined, getMany: () => [],
+        list: (_collection, _tenant, prefix, { limit }) => [...this.jobs].filter(([id]) => id.startsWith(prefix)).sort().slice(0, limit).map(([id, value]) => ({ id, value })) },
+      history: {
+        query: async <Row>(_sql: string, params: Readonly<Record<string, unknown>>) => {
+          this.asked.push(params);
+          const after = Object.values(params).at(-1) as number;
+          return this.alarms.filter((id) => id > after).slice(0, 1_000).map((id) => ({ id, source: 5 })) as Row[];
+        },
+        stream: async () => { throw new Error('not used'); },
+      },
+      commands: { request: async <Answer>(command: Command) => this.#handle(command) as Answer },
+    });
+  }
+
+  #handle(command: Command): undefined {
+    const failure = this.failures.findIndex(({ kind }) => kind === command.kind);
+    if (failure >= 0) throw this.failures.splice(failure, 1)[0].error;
+    if (command.kind === COMMAND.ALARM_UPDATE) {
+      t.match(command, { tenant: 2, key: 5, mode: 0, receivedAt: 2_000, body: { doc: '{"status":"CLEARED"}', user: 'ada' } });
+      this.updated.push(Number((command.body as { id: string }).id));
+      return;
+    }
+    for (const { id, expected, value } of (command.body as RecordsChange).changes) {
+      if (this.jobs.get(id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection: 'job', id });
+      if (value === undefined) this.jobs.delete(id);
+      else this.jobs.set(id, value);
+    }
+  }
+}
+
+const range = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
+
+t.test('page by page, with the place kept', async (t) => {
+  const fixture = new Fixture();
+  fixture.alarms = range(1, 2_500);
+  fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
+  t.equal(await fixture.worker.step(), true);
+  t.equal(fixture.updated.length, 1_000);
+  t.match(JSON.parse(fixture.jobs.get(`${BULK_CHANGE_PREFIX}1`) as string), { after: 1_000, user: 'ada' });
+  await fixture.worker.step();
+  await fixture.worker.step();
+  t.equal(fixture.jobs.size, 0);
+  t.same(fixture.updated, range(1, 2_500));
+  t.equal(await fixture.worker.step(), false);
+  t.ok(Object.values(fixture.asked[0]).includes(1_000), 'nothing that was created later');
+});
+
+t.test('only of tenants that are mine, and only its own records', async (t) => {
+  const fixture = new Fixture();
+  fixture.alarms = [1];
+  fixture.jobs.set('other/1', '{}');
+  fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
+  fixture.isMine = false;
+  t.equal(await fixture.worker.step(), false);
+  fixture.isMine = true;
+  await fixture.worker.step();
+  t.same([...fixture.jobs.keys()], ['other/1']);
+});
+
+t.test('deleted alarms and another owner are no failures; others stop the step', async (t) => {
+  const fixture = new Fixture();
+  fixture.alarms = [1, 2];
+  fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
+  fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('alarm/not-found', { id: '1' }) });
+  fixture.failures.push({ kind: COMMAND.RECORDS_CHANGE, error: new PlatformError('general/changed-meanwhile', { collection: 'job', id: '1' }) });
+  await t.resolves(fixture.worker.step());
+  t.same(fixture.updated, [2]);
+  fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/busy', { limit: 'journal/bytes' }) });
+  await t.rejects(fixture.worker.step(), { code: 'general/busy' });
+  t.equal(fixture.jobs.size, 1, 'it is tried again');
+});
+
+t.test('runs when woken, again after a failure, and stops', async (t) => {
+  const fixture = new Fixture();
+  fixture.alarms = range(1, 1_500);
+  fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/busy', { limit: 'journal/bytes' }) });
+  fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
+  fixture.worker.start();
+  fixture.worker.wake();
+  for (let waited = 0; fixture.jobs.size > 0 && waited < 5_000; waited += 20) await new Promise((resolve) => { setTimeout(resolve, 20); });
+  t.equal(fixture.jobs.size, 0);
+  t.match(fixture.warned, [{ retryMs: 1_000 }]);
+  await fixture.worker.stop();
+  fixture.jobs.set(`${BULK_CHANGE_PREFIX}2`, CHANGE);
+  fixture.worker.wake();
+  await new Promise((resolve) => { setImmediate(resolve); });
+  t.equal(fixture.jobs.size, 1);
+});
+
+t.test('so many at once in a tenant', async (t) => {
+  const api = await startApi(t);
+  for (let index = 0; index < BULK_CHANGES_MAX; index += 1) api.fake.put('job', `${BULK_CHANGE_PREFIX}${index}`, CHANGE);
+  const answer = await api.call('PUT', '/alarm/alarms?status=ACTIVE', { body: { status: 'CLEARED' } });
+  t.match(answer, { status: 503, json: { message: /alarms\/bulk-changes/ } });
+  t.ok(api.fake.counted.includes('alarms/bulk-changes'));
+});

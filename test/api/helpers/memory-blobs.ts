@@ -1,0 +1,37 @@
+/** Content in memory. */
+import { BlobTooLarge } from '../../../src/model/blobs.ts';
+import type { Blobs } from '../../../src/model/blobs.ts';
+
+export class MemoryBlobs implements Blobs {
+  readonly contents = new Map<string, { readonly content: Buffer; readonly writtenAt: number }>();
+  #count = 0;
+
+  async put(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number): Promise<{ key: string; bytes: number }> {
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const piece of content) {
+      bytes += piece.length;
+      if (bytes > limitBytes) throw new BlobTooLarge(`the content has more than ${limitBytes} bytes`);
+      pieces.push(piece);
+    }
+    this.#count += 1;
+    const key = `blob-${this.#count}`;
+    this.contents.set(key, { content: Buffer.concat(pieces), writtenAt: Date.now() });
+    return { key, bytes };
+  }
+
+  async read(key: string, range?: { readonly from: number; readonly through: number }): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const found = this.contents.get(key);
+    if (found === undefined) return undefined;
+    const content = found.content.subarray(range?.from ?? 0, range === undefined ? undefined : range.through + 1);
+    return (async function* pieces() { yield content; })();
+  }
+
+  async remove(key: string): Promise<void> {
+    this.contents.delete(key);
+  }
+
+  async *keys(): AsyncIterable<{ key: string; writtenAt: number }> {
+    for (const [key, { writtenAt }] of this.contents) yield { key, writtenAt };
+  }
+}

@@ -1,0 +1,207 @@
+/** Groups of a gateway over the in-memory journal: orders, bounds, failures; commands and the answers that come for them. */
+import t from 'tap';
+import { CommandGateway } from '../../src/cluster/command-gateway.ts';
+import { GatewayJournal } from '../../src/cluster/gateway-journal.ts';
+import { JournalUnavailable } from '../../src/cluster/shard-journal.ts';
+import type { ShardJournal } from '../../src/cluster/shard-journal.ts';
+import { encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
+import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
+import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import type { Command } from '../../src/model/command.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import { until } from '../actors/platform.ts';
+
+interface Append { shard: number; groupId: string; records: Buffer; count: number; resolve: (seq: number) => void; reject: (error: Error) => void }
+
+/** A journal that answers when it is told to. */
+class HeldJournal {
+  readonly appends: Append[] = [];
+  sizeBytes = 0;
+  unavailable: string | undefined;
+  append(shard: number, groupId: string, records: Buffer, count: number): Promise<number> {
+    return new Promise((resolve, reject) => { this.appends.push({ shard, groupId, records: Buffer.from(records), count, resolve, reject }); });
+  }
+}
+
+class Sink implements AcknowledgementSink {
+  readonly events: string[] = [];
+  readonly isOrdered: boolean;
+  constructor(isOrdered = false) { this.isOrdered = isOrdered; }
+  durable(token: number): void { this.events.push(`durable ${token}`); }
+  flushDurable(): void { this.events.push('flush'); }
+  failed(token: number, error: Error): void { this.events.push(`failed ${token} ${error.message}`); }
+  get tokens(): string[] { return this.events.filter((event) => event !== 'flush'); }
+}
+
+const measurement = (source: number, document = ''): Buffer => encodeMeasurement({
+  tenant: 1, source, id: 1, time: 1, mode: 0, type: 'T', document, receivedAt: 1, values: [{ fragment: 'f', series: 's', value: 1, unit: '' }] });
+/** Two sources of different shards. */
+const A = 1;
+const B = [2, 3, 4, 5].find((source) => shardOf(1, source) !== shardOf(1, A)) as number;
+
+function gateway(options: { journalBytesMax?: number } = {}): { journal: HeldJournal; intake: GatewayJournal } {
+  const journal = new HeldJournal();
+  const intake = new GatewayJournal({ journal: journal as unknown as ShardJournal, nodeId: 'n', journalBytesMax: options.journalBytesMax ?? 1e9, onError: () => undefined });
+  return { journal, intake };
+}
+
+function put(intake: GatewayJournal, source: number, sink: Sink, token: number): boolean {
+  const record = measurement(source);
+  const at = intake.reserve(record.length, 1, source);
+  if (at < 0) return false;
+  record.copy(intake.buffer, at);
+  intake.append(record.length, sink, token);
+  return true;
+}
+
+t.test('one append a shard, the next group gathers; connections hear of their packets in order', async (t) => {
+  const { journal, intake } = gateway();
+  const ordered = new Sink(true);
+  const free = new Sink();
+  put(intake, A, ordered, 1);
+  put(intake, B, ordered, 2);
+  put(intake, B, free, 1);
+  await until(() => journal.appends.length === 2);
+  const toA = journal.appends.find(({ shard }) => shard === shardOf(1, A)) as Append;
+  const toB = journal.appends.find(({ shard }) => shard === shardOf(1, B)) as Append;
+  put(intake, A, ordered, 3);
+  intake.acknowledgeInOrder(ordered, 4);
+  toB.resolve(8192);
+  await until(() => free.events.length > 0);
+  t.same(free.tokens, ['durable 1']);
+  t.same(ordered.tokens, [], 'the packet before it is still to come');
+  t.equal(intake.acknowledgedSeq(shardOf(1, B)), 8193);
+  t.equal(journal.appends.length, 2, 'one append of a shard at a time');
+  toA.resolve(4096);
+  await until(() => journal.appends.length === 3);
+  t.same(ordered.tokens, ['durable 1', 'durable 2']);
+  t.not(journal.appends[2].groupId, toA.groupId);
+  journal.appends[2].reject(new JournalUnavailable('away'));
+  await intake.drained();
+  t.same(ordered.tokens, ['durable 1', 'durable 2', 'failed 3 away', 'durable 4']);
+  t.equal(intake.openBytes, 0);
+  intake.acknowledgeInOrder(ordered, 5);
+  t.equal(ordered.events.at(-2), 'durable 5');
+});
+
+t.test('a body over several shards and groups is acknowledged as one', async (t) => {
+  const { journal, intake } = gateway();
+  const records: Buffer[] = [];
+  for (let index = 0; index < 10_000; index += 1) records.push(measurement(index % 2 === 0 ? A : B));
+  const body = Buffer.concat(records);
+  for (const isFailing of [false, true]) {
+    const sink = new Sink();
+    intake.appendAll(body, body.length, records.length, sink, 7);
+    let seen = 0;
+    const first = journal.appends.length;
+    while (sink.events.length === 0) {
+      await until(() => journal.appends.length > first + seen || sink.events.length > 0);
+      for (; first + seen < journal.appends.length; seen += 1) {
+        const { resolve, reject, count } = journal.appends[first + seen];
+        t.ok(count <= 4_096);
+        if (isFailing && seen === 1) reject(new Error('lost'));
+        else resolve(4096 * (seen + 1));
+      }
+    }
+    t.same(sink.events, [isFailing ? 'failed 7 lost' : 'durable 7', 'flush']);
+    await intake.drained();
+    t.equal(journal.appends.slice(first).reduce((sum, { count }) => sum + count, 0), 10_000);
+  }
+  const sink = new Sink();
+  const large = measurement(A, 'x'.repeat(950_000));
+  intake.appendAll(large, large.length, 1, sink, 1);
+  t.match(sink.events[0], /failed 1 .*more than 921600 bytes/);
+});
+
+t.test('full: nothing more is reserved until a group has left; limits refuse by name', async (t) => {
+  const { journal, intake } = gateway({ journalBytesMax: 100 });
+  const sink = new Sink();
+  let token = 0;
+  while (put(intake, A, sink, token)) token += 1;
+  t.equal(token, 4_096, 'records in a group');
+  let isFree = false;
+  intake.whenFree(() => { isFree = true; });
+  t.ok(put(intake, B, sink, 9_999), 'another shard has room');
+  await until(() => isFree);
+  t.ok(put(intake, A, sink, token));
+  for (const { resolve } of journal.appends) resolve(4096);
+  await until(() => journal.appends.length === 3);
+  journal.appends[2].resolve(8192);
+  await intake.drained();
+  t.equal(intake.refusal, undefined);
+  journal.sizeBytes = 100;
+  t.equal(intake.refusal, 'journal/bytes');
+  journal.unavailable = 'no server';
+  t.equal(intake.refusal, 'journal/unavailable');
+});
+
+const update = (key: number): Command => ({ kind: COMMAND.MANAGED_OBJECT_UPDATE, tenant: 1, key, mode: 0, receivedAt: 1, body: { doc: '{}' } });
+
+t.test('answers: matched by shard and sequence, also early ones; none, refused ones', async (t) => {
+  const { journal, intake } = gateway();
+  let now = 0;
+  const alive = setInterval(() => undefined, 1_000);
+  t.teardown(() => clearInterval(alive));
+  const counted: string[] = [];
+  const commands = new CommandGateway({ intake, refusals: { count: (limit) => { counted.push(limit); } }, answerTimeoutMs: 30_000, now: () => now });
+  t.teardown(() => commands.stop());
+  const shard = shardOf(1, A);
+  const first = commands.request<{ n: number }>(update(A));
+  const second = commands.request(update(A));
+  const silent = commands.request(update(A));
+  await until(() => journal.appends.length === 1);
+  t.equal(journal.appends[0].count, 3);
+  commands.take(shard, [{ seq: 4096, answer: { n: 1 } }]);
+  t.equal(commands.earlyCount, 1);
+  journal.appends[0].resolve(4096);
+  t.same(await first, { n: 1 }, 'an answer that overtook the acknowledgement');
+  t.equal(commands.earlyCount, 0);
+  commands.take(shard, [{ seq: 4097, error: { code: 'inventory/not-found', details: { id: '9' } } }, { seq: 4090, answer: 1 }]);
+  await t.rejects(second, new PlatformError('inventory/not-found', { id: '9' }));
+  t.equal(commands.earlyCount, 0, 'what nobody can wait for is not kept');
+  commands.take(shard, [{ seq: 9000, answer: 1 }]);
+  now = 30_001;
+  await t.rejects(silent, { code: 'commands/answer-timeout', status: 503 });
+  t.equal(commands.earlyCount, 0);
+  t.same(counted, ['commands/answer-timeout']);
+  t.equal(commands.underWayCount, 0);
+  const failed = commands.request(update(A));
+  await until(() => journal.appends.length === 2);
+  journal.appends[1].reject(new JournalUnavailable('away'));
+  await t.rejects(failed, { code: 'general/busy' });
+  const followUp = commands.deliver(update(A), '1-2-3');
+  await until(() => journal.appends.length === 3);
+  journal.appends[2].resolve(12_288);
+  await intake.drained();
+  commands.take(shard, [{ seq: 12_288, error: { code: 'inventory/not-found', details: { id: '9' } } }]);
+  await t.resolves(followUp, 'a refusal is an outcome too');
+  await t.rejects(commands.request({ ...update(A), body: { doc: 'x'.repeat(950_000) } }), { code: 'general/payload-too-large' });
+});
+
+t.test('records of a device: that a QoS 2 message was received is stored after the message', async (t) => {
+  const { journal, intake } = gateway();
+  const commands = new CommandGateway({ intake, refusals: { count() {} }, answerTimeoutMs: 30_000 });
+  t.teardown(() => commands.stop());
+  const key = ['s:a', 's:b', 's:c'].find((name) => shardOf(1, name) !== shardOf(1, A)) as string;
+  const received = encodeCommand({ kind: COMMAND.SESSION_RECEIVE, tenant: 1, key, mode: 0, receivedAt: 1, body: { session: 'x', id: 1 } });
+  for (const isFailing of [false, true]) {
+    const sink = new Sink(true);
+    const first = journal.appends.length;
+    t.ok(commands.offer([{ record: received }, { record: measurement(A) }], sink, 5));
+    await until(() => journal.appends.length === first + 1);
+    t.equal(journal.appends[first].shard, shardOf(1, A));
+    if (isFailing) {
+      journal.appends[first].reject(new Error('lost'));
+      await intake.drained();
+      t.same(sink.tokens, ['failed 5 lost']);
+    } else {
+      journal.appends[first].resolve(4096);
+      await until(() => journal.appends.length === first + 2);
+      t.same(sink.tokens, []);
+      journal.appends[first + 1].resolve(8192);
+      await intake.drained();
+      t.same(sink.tokens, ['durable 5']);
+    }
+  }
+});

@@ -1,0 +1,126 @@
+/** One session on several nodes: who opens it takes it from whoever has it. */
+import t from 'tap';
+import type { ConnectionHolder, ConnectionRegistry } from '../../src/cluster/connection-registry.ts';
+import { SessionTakeover } from '../../src/cluster/session-takeover.ts';
+import { DEFAULT_LIMITS } from '../../src/mqtt/limits.ts';
+import { SessionRegistry } from '../../src/mqtt/session-registry.ts';
+import type { SessionOwner } from '../../src/mqtt/session.ts';
+import { TimerWheel } from '../../src/mqtt/timer-wheel.ts';
+import type { SessionStore, StoredSession } from '../../src/mqtt/application.ts';
+import { silentLog } from '../helpers/nats-server.ts';
+import { InMemoryCluster } from './in-memory.ts';
+
+class Registry implements ConnectionRegistry {
+  readonly held = new Map<string, ConnectionHolder>();
+  readonly #listeners: (() => void)[] = [];
+  async claim(tenant: number, key: string, nodeId: string, connectionId: string): Promise<ConnectionHolder | undefined> {
+    const former = this.held.get(`${tenant}/${key}`);
+    this.held.set(`${tenant}/${key}`, { nodeId, connectionId });
+    return former;
+  }
+  async holder(tenant: number, key: string): Promise<ConnectionHolder | undefined> { return this.held.get(`${tenant}/${key}`); }
+  async release(tenant: number, key: string, nodeId: string): Promise<void> {
+    if (this.held.get(`${tenant}/${key}`)?.nodeId === nodeId) this.held.delete(`${tenant}/${key}`);
+  }
+  onForgotten(listener: () => void): () => void {
+    this.#listeners.push(listener);
+    return () => undefined;
+  }
+  forget(): void {
+    this.held.clear();
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Durable sessions of all nodes, with a delay: what was written last is what a later load reads. */
+class Store {
+  readonly sessions = new Map<string, StoredSession>();
+  readonly port: SessionStore = {
+    load: async (tenant, key) => { await this.#delay(); return this.sessions.get(`${tenant}/${key}`); },
+    save: async (tenant, key, change) => {
+      await this.#delay();
+      this.sessions.set(`${tenant}/${key}`, { ...change, messages: [], received: [] });
+    },
+    remove: async (tenant, key) => { await this.#delay(); this.sessions.delete(`${tenant}/${key}`); },
+    addMessage: async () => undefined, removeMessage: async () => undefined, release: async () => undefined,
+  };
+  #delay(): Promise<void> { return new Promise((resolve) => { setTimeout(resolve, 5); }); }
+}
+
+function setUp(names: readonly string[]) {
+  const cluster = new InMemoryCluster();
+  const registry = new Registry();
+  const store = new Store();
+  const members = new Set<string>();
+  const nodes = names.map((name) => {
+    const { nodeId, messages } = cluster.node(name);
+    members.add(nodeId);
+    const takeover = new SessionTakeover({ registry, messages, isMember: (id) => members.has(id), log: silentLog });
+    const sessions = new SessionRegistry({ store: store.port, limits: DEFAULT_LIMITS, limitHit: () => undefined, now: Date.now }, new TimerWheel(), takeover);
+    takeover.start(sessions);
+    /** A connection as the registry sees it. */
+    const connect = async (key: string, isClean = false) => {
+      const owner = { isClosed: false, canSend: true, inFlightMax: 10, sendPublish: () => true, sendPubrel: () => undefined, sendPubrec: () => undefined,
+        takenOver: () => { owner.isClosed = true; if (owner.session) sessions.detach(owner.session, owner); }, session: undefined as any } satisfies SessionOwner & Record<string, unknown>;
+      const opened = await sessions.open(owner, { tenantNumber: 1, key, isClean, expirySeconds: 3_600 });
+      owner.session = opened?.session;
+      return { owner, opened };
+    };
+    return { nodeId, takeover, sessions, connect };
+  });
+  return { nodes, registry, store, members };
+}
+
+t.test('a session that is opened on another node moves there with its subscriptions', async (t) => {
+  const { nodes: [a, b], registry } = setUp(['a', 'b']);
+  const first = await a.connect('device');
+  first.opened!.session.subscriptions = new Map([['s/ds', 1]]);
+  await a.sessions.saved(first.opened!.session);
+  const second = await b.connect('device');
+  t.ok(first.owner.isClosed, 'the older connection is closed');
+  t.ok(second.opened!.isPresent, 'the session is present');
+  t.same([...second.opened!.session.subscriptions!], [['s/ds', 1]]);
+  t.notOk(a.sessions.isInMemory(1, 'device'), 'it left the first node');
+  t.equal(registry.held.get('1/device')!.nodeId, b.nodeId);
+  t.ok(await a.takeover.isInMemory(1, 'device'), 'every node knows that somebody has it');
+  const third = await a.connect('device');
+  t.ok(second.owner.isClosed);
+  t.ok(third.opened!.isPresent, 'and back');
+});
+
+t.test('also one without a connection, whose time must not run out on the node that it left', async (t) => {
+  const { nodes: [a, b] } = setUp(['a', 'b']);
+  const first = await a.connect('device');
+  first.owner.takenOver();
+  t.ok(a.sessions.isInMemory(1, 'device'));
+  t.ok((await b.connect('device')).opened!.isPresent);
+  t.notOk(a.sessions.isInMemory(1, 'device'));
+});
+
+t.test('a node that died gives nothing up and holds nobody up', async (t) => {
+  const { nodes: [a, b], members } = setUp(['a', 'b']);
+  await a.connect('device');
+  members.delete(a.nodeId);
+  t.ok((await b.connect('device')).opened!.isPresent);
+});
+
+t.test('opened on many nodes at once: one has it in the end, nobody hangs', async (t) => {
+  const { nodes, registry } = setUp(['a', 'b', 'c']);
+  const all = await Promise.all(Array.from({ length: 12 }, (_, index) => nodes[index % 3].connect('device')));
+  await new Promise((resolve) => { setTimeout(resolve, 50); });
+  const open = all.filter(({ owner, opened }) => opened !== undefined && !owner.isClosed);
+  t.ok(open.length <= 1, `${open.length} connections are left`);
+  const holder = registry.held.get('1/device');
+  const having = nodes.filter(({ sessions }) => sessions.isInMemory(1, 'device'));
+  t.ok(having.length <= 1, `${having.length} nodes have it`);
+  if (having.length === 1) t.equal(holder?.nodeId, having[0].nodeId);
+});
+
+t.test('a registry that has forgotten is told again', async (t) => {
+  const { nodes: [a], registry } = setUp(['a']);
+  await a.connect('one');
+  await a.connect('two');
+  registry.forget();
+  await new Promise((resolve) => { setTimeout(resolve, 20); });
+  t.same([...registry.held.keys()].sort(), ['1/one', '1/two']);
+});

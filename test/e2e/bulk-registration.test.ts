@@ -1,0 +1,153 @@
+/** Files with new devices: header rules, both forms, results line by line (document 4 section 4.4). */
+import { Client } from '@c8y/client';
+import t from 'tap';
+import { connectDevice } from '../helpers/running-server-mqtt.ts';
+import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, startServer } from '../helpers/running-server.ts';
+
+const server = await startServer(t);
+const { rest } = server;
+const PATH = '/devicecontrol/bulkNewDeviceRequests';
+const SECRET = 'Device-pass-1';
+
+const BOUNDARY = 'xx-boundary-xx';
+async function upload(csv: string | Buffer, user = `${TENANT}/admin`, password = PASSWORD): Promise<{ status: number; json: any }> {
+  const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="d.csv"\r\nContent-Type: text/csv\r\n\r\n`;
+  const response = await fetch(server.url + PATH, {
+    method: 'POST', body: Buffer.concat([Buffer.from(head), Buffer.from(csv), Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]),
+    headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`, accept: 'application/json',
+      'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+  });
+  return { status: response.status, json: await response.json() };
+}
+const objectOf = (id: string, type = 'c8y_Serial'): Promise<any> =>
+  rest.read(`/identity/externalIds/${type}/${id}`).then((bound) => rest.read(`/inventory/managedObjects/${bound.managedObject.id}?withParents=true`));
+
+t.test('the full form makes user, object and external IDs at once', async (t) => {
+  const answer = await upload(`ID;CREDENTIALS;TYPE;NAME;ICCID;IDTYPE;PATH;SHELL;external-c8y_MAC;com_platform_model_Agent.active;my_Place.room.floor;my_Place.room.door;my_Note
+full-1;${SECRET};my_Type;"Pump; the ""first""";8949;;Plant/Hall 1;1;aa-bb;true;3;7;hello
+full-2;${SECRET};my_Type;Pump 2;;my_Id;Plant/Hall 1;0;;false;;;
+`);
+  t.equal(answer.status, 201);
+  t.same(answer.json, { numberOfAll: 2, numberOfCreated: 2, numberOfFailed: 0, numberOfSuccessful: 2,
+    credentialUpdatedList: [{ bulkNewDeviceStatus: 'CREATED', deviceId: 'full-1' }, { bulkNewDeviceStatus: 'CREATED', deviceId: 'full-2' }], failedCreationList: [] });
+  const one = await objectOf('full-1');
+  t.match(one, { name: 'Pump; the "first"', type: 'my_Type', owner: 'device_full-1', c8y_IsDevice: {}, com_platform_model_Agent: {}, c8y_Mobile: { iccid: '8949' },
+    c8y_SupportedOperations: ['c8y_Command'], my_Place: { room: { floor: '3', door: '7' } }, my_Note: 'hello' });
+  t.equal((await objectOf('aa-bb', 'c8y_MAC')).id, one.id);
+  const two = await objectOf('full-2', 'my_Id');
+  t.match(two, { name: 'Pump 2', owner: 'device_full-2' });
+  for (const name of ['com_platform_model_Agent', 'c8y_Mobile', 'c8y_SupportedOperations', 'my_Place', 'my_Note']) t.equal(two[name], undefined, name);
+  const [hall] = one.assetParents.references;
+  t.match(hall.managedObject, { name: 'Hall 1' });
+  t.equal(two.assetParents.references[0].managedObject.id, hall.managedObject.id, 'the group is made once');
+  const hallObject = await rest.read(`/inventory/managedObjects/${hall.managedObject.id}?withParents=true`);
+  t.match(hallObject, { type: 'c8y_DeviceSubGroup', c8y_IsDeviceGroup: {} });
+  t.match(await rest.read(`/inventory/managedObjects/${hallObject.assetParents.references[0].managedObject.id}`), { name: 'Plant', type: 'c8y_DeviceGroup' });
+  const device = await connectDevice(t, server, 'full-1', { username: `${TENANT}/device_full-1`, password: SECRET });
+  await device.publish('s/us', '211,1');
+  t.equal((await rest.read(`/measurement/measurements?source=${one.id}`)).measurements.length, 1);
+});
+
+t.test('a device that is there gets its credentials replaced; a file may be sent again', async (t) => {
+  const csv = (secret: string): string => `ID,CREDENTIALS,TYPE,NAME,PATH,external-c8y_MAC\nagain-1,${secret},my_Type,Again,Again,mac-1`;
+  t.match((await upload(csv(SECRET))).json, { numberOfCreated: 1 });
+  const before = await objectOf('again-1');
+  const answer = (await upload(csv('Another-pass-2'))).json;
+  t.match(answer, { numberOfAll: 1, numberOfCreated: 0, numberOfFailed: 0, numberOfSuccessful: 1,
+    credentialUpdatedList: [{ bulkNewDeviceStatus: 'CREDENTIAL_UPDATED', deviceId: 'again-1' }] });
+  const old = new Rest(server.url, `${TENANT}/device_again-1`, SECRET);
+  t.equal((await old.get('/user/currentUser')).status, 401);
+  t.equal((await new Rest(server.url, `${TENANT}/device_again-1`, 'Another-pass-2').get('/user/currentUser')).status, 200);
+  t.equal((await objectOf('again-1')).id, before.id);
+  t.equal((await rest.read('/inventory/managedObjects?type=c8y_DeviceGroup&pageSize=100')).managedObjects.filter(({ name }: any) => name === 'Again').length, 1);
+});
+
+t.test('the simple form announces devices', async (t) => {
+  const answer = await upload('ID\tPATH\nsimple-1\tSimple/Sub\nsimple-2\t\n');
+  t.match(answer.json, { numberOfAll: 2, numberOfCreated: 2 });
+  const request = await rest.read('/devicecontrol/newDeviceRequests/simple-1');
+  t.match(request, { status: 'WAITING_FOR_CONNECTION', owner: 'admin' });
+  t.match(await rest.read(`/inventory/managedObjects/${request.groupId}`), { name: 'Sub' });
+  t.match(await rest.read('/devicecontrol/newDeviceRequests/simple-2'), { groupId: null });
+  t.equal((await rest.get(`/user/${TENANT}/users/device_simple-1`)).status, 404);
+  const again = await upload('ID\nsimple-2\nsimple-3\nsimple-3');
+  t.match(again, { status: 201, json: { numberOfAll: 3, numberOfCreated: 1, numberOfFailed: 2, numberOfSuccessful: 1 } });
+  t.match(again.json.failedCreationList, [{ bulkNewDeviceStatus: 'FAILED', deviceId: 'simple-2', failureReason: /exists already/, line: 'simple-2' }, { deviceId: 'simple-3' }]);
+});
+
+t.test('lines that fail do not hold up the others', async (t) => {
+  const header = 'ID,CREDENTIALS,AUTH_TYPE,TYPE,NAME,ICCID';
+  await rest.create(`/identity/globalIds/${await rest.createDevice('taken')}/externalIds`, { type: 'c8y_MAC', externalId: 'taken' });
+  const rows: [line: string, reason: RegExp][] = [
+    [`,${SECRET},,T,N,`, /no ID/],
+    ['fail-1,,,T,N,', /no CREDENTIALS/],
+    ['fail-2,short,,T,N,', /CREDENTIALS takes/],
+    [`fail 3,${SECRET},,T,N,`, /ID takes/],
+    [`fail-4,${SECRET},TOKEN,T,N,`, /AUTH_TYPE is TOKEN/],
+    [`fail-5,${SECRET},,,N,89`, /ICCID without TYPE/],
+    [`fail-6,${SECRET},,T`, /4 values for 6 columns/],
+  ];
+  const answer = await upload([header, ...rows.map(([line]) => line), `fail-good,${SECRET},basic,T,N,`, 'fail-cert,,CERTIFICATES,T,N,'].join('\r\n'));
+  t.match(answer, { status: 201, json: { numberOfAll: rows.length + 2, numberOfFailed: rows.length, numberOfCreated: 2 } });
+  rows.forEach(([line, reason], index) => t.match(answer.json.failedCreationList[index], { failureReason: reason, line }, line));
+  t.match(await objectOf('fail-cert'), { owner: 'device_fail-cert' });
+  t.equal((await new Rest(server.url, `${TENANT}/device_fail-cert`, '').get('/user/currentUser')).status, 401, 'no password');
+  const bound = await upload(`ID,CREDENTIALS,external-c8y_MAC\nfail-7,${SECRET},taken`);
+  t.match(bound.json.failedCreationList, [{ deviceId: 'fail-7', failureReason: /already bound/ }]);
+});
+
+t.test('header rules and files that cannot be used', async (t) => {
+  const rows: [csv: string | Buffer, reason: RegExp][] = [
+    ['', /empty/],
+    ['\n\n', /empty/],
+    ['NAME,TYPE\na,b', /no column ID/],
+    ['ID,NAME\na,b', /no column CREDENTIALS/],
+    [`ID,CREDENTIALS,PATH\na,${SECRET},b`, /PATH without TYPE and NAME/],
+    [`ID,CREDENTIALS,SHELL,NAME\na,${SECRET},1,n`, /SHELL without TYPE/],
+    ['ID,ID\na,b', /column ID twice/],
+    ['ID,CREDENTIALS,\na,b,c', /without a name/],
+    ['ID,CREDENTIALS,owner\na,b,c', /named owner/],
+    ['ID,CREDENTIALS,a..b\na,b,c', /named a..b/],
+    ['ID,CREDENTIALS\na,"not closed', /cannot be used/],
+    [Buffer.from([0x49, 0x44, 0x0a, 0xff, 0xfe]), /UTF-8/],
+    [`ID\n${'x\n'.repeat(10_001)}`, /more than 10000 lines/],
+  ];
+  for (const [csv, reason] of rows) t.match(await upload(csv), { status: 422, json: { error: 'devicecontrol/Invalid Data', message: reason } }, String(reason));
+  t.equal((await rest.post(PATH, {})).status, 415);
+  const noFile = await rest.request('POST', PATH, { body: `--b\r\nContent-Disposition: form-data; name="x"\r\n\r\ny\r\n--b--\r\n`, headers: { 'content-type': 'multipart/form-data; boundary=b' } });
+  t.equal(noFile.status, 400);
+  t.equal((await rest.request('POST', PATH, { body: 'nothing', headers: { 'content-type': 'multipart/form-data; boundary=b' } })).status, 400);
+  t.equal((await upload(`\ufeffID,CREDENTIALS\nbom-1,${SECRET}`)).status, 201, 'with a byte order mark');
+  t.match(await objectOf('bom-1'), { name: 'bom-1' });
+  t.equal((await upload(`id,credentials\nlower-1,${SECRET}`)).json.numberOfCreated, 1);
+});
+
+t.test('the column TENANT is the management tenant\'s', async (t) => {
+  const csv = (id: string, tenant: string): string => `ID,CREDENTIALS,TENANT\n${id},${SECRET},${tenant}`;
+  t.match((await upload(csv('tenant-1', 'management'))).json, { numberOfFailed: 1, failedCreationList: [{ failureReason: /TENANT/ }] });
+  t.match((await upload(csv('tenant-2', TENANT))).json, { numberOfCreated: 1 }, 'the own one may be named');
+  t.match((await upload(csv('tenant-3', TENANT), 'management/admin', MANAGEMENT_PASSWORD)).json, { numberOfCreated: 1 });
+  t.match(await objectOf('tenant-3'), { owner: 'device_tenant-3' });
+  t.match((await upload(csv('tenant-4', 'nowhere'), 'management/admin', MANAGEMENT_PASSWORD)).json, { numberOfFailed: 1 });
+});
+
+t.test('10,000 lines', async (t) => {
+  const ids = Array.from({ length: 10_000 }, (_, index) => `many-${String(index).padStart(5, '0')}`);
+  const { json } = await upload(`ID\n${ids.join('\n')}`);
+  t.match(json, { numberOfAll: 10_000, numberOfCreated: 10_000, numberOfFailed: 0 });
+  t.same(json.credentialUpdatedList.map(({ deviceId }: any) => deviceId), ids, 'in the order of the lines');
+  t.match((await rest.read('/devicecontrol/newDeviceRequests?pageSize=1&withTotalElements=true')).statistics.totalElements, 10_000 + 3);
+});
+
+t.test('role', async (t) => {
+  await rest.create(`/user/${TENANT}/users`, { userName: 'bulk-reader', password: PASSWORD, roles: { references: [{ role: { id: 'ROLE_DEVICE_CONTROL_READ' } }] } });
+  t.equal((await upload('ID\nx', `${TENANT}/bulk-reader`)).status, 403);
+});
+
+t.test('@c8y/client: DeviceRegistrationBulkService', async (t) => {
+  const client: any = await Client.authenticate({ tenant: TENANT, user: 'admin', password: PASSWORD }, server.url);
+  const { res, data } = await client.deviceRegistrationBulk.create(Buffer.from(`ID,CREDENTIALS\nclient-1,${SECRET}`));
+  t.equal(res.status, 201);
+  t.match(data, { numberOfAll: 1, numberOfSuccessful: 1 });
+  t.same(server.complaints.filter((line) => !line.includes('refused by the limit')), []);
+});

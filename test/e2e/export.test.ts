@@ -1,0 +1,147 @@
+/** Exports of whole collections as CSV, JSON lines and Parquet, with the filters of their lists. Parquet is read back by ClickHouse. */
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { PASSWORD, Rest, eventually, startServer } from '../helpers/running-server.ts';
+import type { Reply } from '../helpers/running-server.ts';
+import { ROOT, scratchDirectory } from '../helpers/setup-command.ts';
+
+const server = await startServer(t);
+const { rest } = server;
+const TEXT = 'a "quoted", text\nwith a line, a\ttab, \\ and 😀';
+const TIME = '2026-05-02T10:00:00.000Z';
+const directory = scratchDirectory(t);
+
+/** Rows of a Parquet file, as ClickHouse reads them. */
+function parquet(bytes: Buffer): any[] {
+  const file = join(directory, `${Date.now()}-${bytes.length}.parquet`);
+  writeFileSync(file, bytes);
+  const script = `import { query } from 'chdb'; process.stdout.write(query("SELECT * FROM file('${file}', Parquet)", 'JSONEachRow').toString())`;
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: ROOT, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 });
+  if (status !== 0) throw new Error(stderr);
+  return stdout.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
+}
+async function bytesOf(path: string, accept = '*/*'): Promise<{ type: string; bytes: Buffer }> {
+  const response = await fetch(server.url + path, { headers: { authorization: `Basic ${Buffer.from(`t1/admin:${PASSWORD}`).toString('base64')}`, accept } });
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return { type: response.headers.get('content-type') ?? '', bytes: Buffer.from(await response.arrayBuffer()) };
+}
+const lines = (text: string): any[] => text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
+
+const device = await rest.createDevice('Pump, 1');
+const other = await rest.createDevice('other');
+const common = { source: { id: device }, time: TIME, type: 'x_Type', text: TEXT };
+for (let index = 0; index < 12; index += 1) await rest.create('/event/events', { ...common, x_Extra: { index } });
+await rest.create('/event/events', { ...common, source: { id: other }, type: 'another' });
+await rest.create('/alarm/alarms', { ...common, severity: 'MAJOR' });
+await rest.create('/devicecontrol/operations', { deviceId: device, description: TEXT, c8y_Restart: {} });
+await rest.create('/audit/auditRecords', { ...common, activity: 'tested', type: 'x_Audit' });
+await rest.post('/measurement/measurements', { measurements: Array.from({ length: 7 }, (_, index) => (
+  { source: { id: device }, time: TIME, type: 'x_Type', x_F: { A: { value: index, unit: 'C' }, B: { value: 0.5 } }, ...(index === 0 ? { x_Text: TEXT } : {}) })) });
+
+const COLLECTIONS: readonly (readonly [path: string, name: string, filter: string, count: number, header: string, first: object])[] = [
+  ['/event/events', 'events', `source=${device}`, 12, 'id,source,device_name,type,time,text,creationTime,lastUpdated,fragments',
+    { source: device, device_name: 'Pump, 1', type: 'x_Type', time: '2026-05-02 10:00:00.000', text: TEXT }],
+  ['/alarm/alarms', 'alarms', `source=${device}`, 1, 'id,source,device_name,type,time,text,status,severity,count,creationTime,lastUpdated,fragments',
+    { source: device, type: 'x_Type', text: TEXT, status: 'ACTIVE', severity: 'MAJOR', count: 1 }],
+  ['/devicecontrol/operations', 'operations', `deviceId=${device}`, 1, 'id,deviceId,device_name,status,creationTime,bulkOperationId,description,failureReason,fragments',
+    { deviceId: device, status: 'PENDING', description: TEXT, fragments: '{"c8y_Restart":{}}' }],
+  ['/inventory/managedObjects', 'managedObjects', `ids=${device}`, 1, 'id,type,name,owner,creationTime,lastUpdated,fragments', { id: device, name: 'Pump, 1', owner: 'admin' }],
+  ['/audit/auditRecords', 'auditRecords', 'type=x_Audit', 1, 'id,source,type,activity,text,time,user,application,severity,creationTime,fragments',
+    { source: device, type: 'x_Audit', activity: 'tested', text: TEXT, user: 'admin' }],
+];
+
+t.test('every collection in every format, with its filters', async (t) => {
+  for (const [path, name, filter, count, header, first] of COLLECTIONS) {
+    const listed = (await rest.read(`${path}?${filter}&pageSize=2000`))[name];
+    t.equal(listed.length, count, path);
+    const byId = (entities: any[]): any[] => [...entities].sort((one, two) => Number(one.id) - Number(two.id));
+    for (const [where, accept] of [[`${filter}&format=ndjson`, '*/*'], [filter, 'application/x-ndjson']]) {
+      const { type, bytes } = await bytesOf(`${path}?${where}`, accept);
+      t.match(type, /^application\/x-ndjson/);
+      t.same(byId(lines(bytes.toString())), byId(listed), `${path} as lines: the entities of the list`);
+    }
+    for (const [where, accept] of [[`${filter}&format=csv`, '*/*'], [filter, 'text/csv']]) {
+      const { type, bytes } = await bytesOf(`${path}?${where}`, accept);
+      t.match(type, /^text\/csv/);
+      const text = bytes.toString();
+      t.equal(text.split('\r\n')[0], header);
+      t.equal(text.split('\r\n').length, count + 2, `${path}: lines`);
+      if (text.includes('quoted')) t.ok(text.includes('"a ""quoted"", text\nwith a line, a\ttab, \\ and 😀"'), `${path}: quoted`);
+    }
+    for (const [where, accept] of [[`${filter}&format=parquet`, 'application/json'], [filter, 'application/vnd.apache.parquet']]) {
+      const { type, bytes } = await bytesOf(`${path}?${where}`, accept);
+      t.equal(type, 'application/vnd.apache.parquet');
+      const rows = parquet(bytes);
+      t.equal(rows.length, count);
+      t.same(Object.keys(rows[0]).join(','), header);
+      t.match(rows[0], first);
+    }
+    const { bytes } = await bytesOf(`${path}?${filter}&format=parquet&dateTo=1971-01-01&owner=nobody`);
+    t.same(parquet(bytes), [], `${path}: an empty file is a file`);
+  }
+});
+
+const HEADER = 'time,source,device_name,fragment.series,value,unit';
+
+t.test('measurements: a line for each value', async (t) => {
+  const path = `/measurement/measurements?source=${device}`;
+  const csv = (await bytesOf(`${path}&format=csv`)).bytes.toString().split('\r\n');
+  t.equal(csv[0], HEADER);
+  t.same(csv.slice(1, 3), [`${TIME},${device},"Pump, 1",x_F.A,0,C`, `${TIME},${device},"Pump, 1",x_F.B,0.5,`]);
+  t.equal(csv.length, 1 + 14 + 1);
+  const listed = (await rest.read(`${path}&pageSize=2000`)).measurements;
+  t.same(lines((await bytesOf(path, 'application/x-ndjson')).bytes.toString()), listed);
+  const rows = parquet((await bytesOf(`${path}&format=parquet`)).bytes);
+  t.same(Object.keys(rows[0]).join(','), HEADER);
+  t.same(rows.slice(0, 2).map((row) => [row['fragment.series'], row.value, row.unit, row.device_name]), [['x_F.A', 0, 'C', 'Pump, 1'], ['x_F.B', 0.5, '', 'Pump, 1']]);
+  t.equal(rows.length, 14);
+  t.equal((await bytesOf(`${path}&format=csv&fragmentType=x_Text`)).bytes.toString().split('\r\n').length, 1 + 2 + 1, 'all values of what has the fragment');
+  t.equal(lines((await bytesOf(`${path}&format=ndjson&valueFragmentType=x_F&valueFragmentSeries=B`)).bytes.toString()).length, 7);
+  t.equal(lines((await bytesOf(`${path}&format=ndjson&valueFragmentType=x_G`)).bytes.toString()).length, 0);
+  t.equal((await bytesOf(path, 'text/csv')).bytes.toString().split('\r\n').length, 1 + 10 + 1, 'by Accept the page parameters hold, five measurements');
+  t.equal(parquet((await bytesOf(`${path}&format=parquet&pageSize=3`)).bytes).length, 6);
+});
+
+t.test('pages, wrong formats, rights', async (t) => {
+  t.equal(lines((await bytesOf(`/event/events?source=${device}&format=ndjson&pageSize=5&currentPage=3`)).bytes.toString()).length, 2);
+  t.equal((await rest.get('/event/events?format=xlsx')).status, 422);
+  t.equal((await rest.request('GET', '/event/events', { headers: { accept: 'application/vnd.ms-excel' } })).status, 406);
+  await rest.create('/user/t1/users', { userName: 'weak', password: PASSWORD, email: 'weak@example.com' });
+  const weak = new Rest(server.url, 't1/weak', PASSWORD);
+  const own = (reply: Reply): any[] => lines(reply.text);
+  for (const [path] of COLLECTIONS.slice(0, 4)) t.same(own(await weak.get(`${path}?format=ndjson`)), [], `${path}: only what the user may see`);
+  t.same(own(await weak.get('/measurement/measurements?format=ndjson')), []);
+  t.equal((await weak.get('/audit/auditRecords?format=csv')).status, 403);
+});
+
+t.test('many rows come whole, and who leaves ends the query', async (t) => {
+  const ROUNDS = 30;
+  const SIZE = 2_000;
+  const many = await rest.createDevice('many');
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const measurements = Array.from({ length: SIZE }, (_, index) => ({ source: { id: many }, time: new Date(Date.UTC(2026, 0, 1) + (round * SIZE + index) * 1_000).toISOString(), type: 'm',
+      x_F: { A: { value: index, unit: 'C' } } }));
+    t.equal((await rest.request('POST', '/measurement/measurements', { body: { measurements }, headers: { accept: '' } })).status, 201);
+  }
+  const path = `/measurement/measurements?source=${many}`;
+  const csv = (await bytesOf(`${path}&format=csv`)).bytes.toString().split('\r\n');
+  t.equal(csv.length, ROUNDS * SIZE + 2);
+  const ndjson = lines((await bytesOf(`${path}&format=ndjson`)).bytes.toString());
+  t.equal(new Set(ndjson.map(({ id }) => id)).size, ROUNDS * SIZE);
+  t.equal(parquet((await bytesOf(`${path}&format=parquet`)).bytes).length, ROUNDS * SIZE);
+  // More than the sessions of the engine: if queries stayed, the next one would wait for them.
+  for (let count = 0; count < 20; count += 1) {
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect(server.httpPort, '127.0.0.1', () => {
+        socket.write(`GET ${path}&format=ndjson HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${Buffer.from(`t1/admin:${PASSWORD}`).toString('base64')}\r\n\r\n`);
+      });
+      socket.once('data', () => { socket.destroy(); resolve(); });
+      socket.once('error', reject);
+    });
+  }
+  await eventually('the server answers', async () => (await rest.get('/event/events?pageSize=1')).status === 200);
+  t.same(server.complaints.filter((line) => !line.includes('refused by the limit')), [], 'leaving is no error');
+});

@@ -1,0 +1,241 @@
+/** Inventory roles and device permissions: their resources, and what they open in every list and every single read and write (document 4 sections 3.2, 3.5). */
+import t from 'tap';
+import { connectDevice } from '../helpers/running-server-mqtt.ts';
+import { CLUSTER_NODES, Rest, TENANT, eventually, notInCluster, startServer } from '../helpers/running-server.ts';
+
+const server = await startServer(t);
+const { rest } = server;
+const PASSWORD = 'Analytical-1';
+const TIME = '2024-05-02T10:00:00.000Z';
+const ROLES = '/user/inventoryroles';
+
+async function newUser(userName: string): Promise<{ of: Rest; assignments: string }> {
+  await rest.create(`/user/${TENANT}/users`, { userName, password: PASSWORD });
+  return { of: new Rest(server.url, `${TENANT}/${userName}`, PASSWORD), assignments: `/user/${TENANT}/users/${userName}/roles/inventory` };
+}
+
+interface Device { id: string; event: string; alarm: string; measurement: string; operation: string }
+async function newDevice(name: string, type = 'plain'): Promise<Device> {
+  const id = await rest.createDevice(name, { type });
+  const source = { id };
+  return {
+    id, event: (await rest.create('/event/events', { source, type, text: 't', time: TIME })).id,
+    alarm: (await rest.create('/alarm/alarms', { source, type, text: 't', severity: 'MINOR', time: TIME })).id,
+    measurement: (await rest.create('/measurement/measurements', { source, type, time: TIME, f: { s: { value: 1 } } })).id,
+    operation: (await rest.create('/devicecontrol/operations', { deviceId: id, c8y_Restart: {} })).id,
+  };
+}
+
+/** building ─ floor ─ device ─ child device; and one device elsewhere. */
+const building = (await rest.create('/inventory/managedObjects', { name: 'Building', c8y_IsDeviceGroup: {} })).id as string;
+const floor = (await rest.create(`/inventory/managedObjects/${building}/childAssets`, { name: 'Floor', c8y_IsDeviceGroup: {} })).id as string;
+const [inside, child, outside] = [await newDevice('Inside'), await newDevice('Child'), await newDevice('Outside')];
+await rest.create(`/inventory/managedObjects/${floor}/childAssets`, { managedObject: { id: inside.id } });
+await rest.create(`/inventory/managedObjects/${inside.id}/childDevices`, { managedObject: { id: child.id } });
+
+t.test('inventory roles: the predefined ones, and all fields', async (t) => {
+  const { roles } = await rest.read(`${ROLES}?pageSize=100`);
+  t.same(roles.map((role: any) => role.name), ['Reader', 'Manager', 'Operations: All', 'Operations: Restart Device']);
+  t.match(roles[0], { id: 1, description: /./, permissions: [{ id: 1, type: '*', scope: '*', permission: 'READ' }], self: `${server.url}${ROLES}/1` });
+  const created = await rest.post(ROLES, { name: 'Desk', description: 'd', permissions: [{ scope: 'ALARM', permission: 'ADMIN' }, { type: 'a', scope: 'EVENT', permission: 'READ' }] });
+  const { id } = created.json;
+  t.match(created, { status: 201, json: { name: 'Desk', permissions: [{ id: 1, type: '*', scope: 'ALARM', permission: 'ADMIN' }, { id: 2, type: 'a', scope: 'EVENT', permission: 'READ' }] } });
+  t.equal(created.headers.get('location'), `${server.url}${ROLES}/${id}`);
+  t.equal((await rest.post(ROLES, { name: 'Desk' })).status, 409);
+  t.equal((await rest.post(ROLES, {})).status, 422);
+  for (const scope of ['ALARM', 'AUDIT', 'EVENT', 'MANAGED_OBJECT', 'MEASUREMENT', 'OPERATION', '*']) {
+    for (const permission of ['ADMIN', 'READ', '*']) {
+      t.equal((await rest.put(`${ROLES}/${id}`, { permissions: [{ type: '*', scope, permission }] })).status, 200, `${scope} ${permission}`);
+    }
+  }
+  for (const permissions of [[{ scope: 'X', permission: 'READ' }], [{ scope: 'ALARM', permission: 'WRITE' }], [{ scope: 'ALARM' }]]) t.equal((await rest.put(`${ROLES}/${id}`, { permissions })).status, 422);
+  t.match(await rest.read(`${ROLES}/${id}`), { name: 'Desk', description: 'd', permissions: [{ scope: '*', permission: '*' }] });
+  t.equal((await rest.delete(`${ROLES}/${id}`)).status, 204);
+  for (const path of [`${ROLES}/${id}`, `${ROLES}/x`]) t.equal((await rest.get(path)).status, 404);
+});
+
+t.test('assignments: all calls', async (t) => {
+  const { assignments } = await newUser('assigned');
+  const made = await rest.post(assignments, { managedObject: building, roles: [{ id: 1 }] });
+  t.match(made, { status: 200, json: { managedObject: building, roles: [{ id: 1, name: 'Reader' }] } }, '200, not 201');
+  const { id } = made.json;
+  t.equal(made.json.self, `${server.url}${assignments}/${id}`);
+  t.match((await rest.read(assignments)).inventoryAssignments, [{ id, roles: [{ id: 1 }] }]);
+  t.match((await rest.put(`${assignments}/${id}`, { roles: [{ id: 2 }, { id: '3' }] })).json, { id, managedObject: building, roles: [{ id: 2 }, { id: 3 }] });
+  t.match(await rest.read(`${assignments}/${id}`), { roles: [{ id: 2 }, { id: 3 }] });
+  t.equal((await rest.post(assignments, { managedObject: '999999999', roles: [] })).status, 404);
+  t.equal((await rest.post(assignments, { managedObject: building, roles: [{ id: 99 }] })).status, 404);
+  t.equal((await rest.post(assignments, { roles: [] })).status, 422);
+  t.equal((await rest.delete(`${assignments}/${id}`)).status, 204);
+  t.equal((await rest.get(`${assignments}/${id}`)).status, 404);
+  t.equal((await rest.get(`/user/${TENANT}/users/nobody/roles/inventory`)).status, 404);
+});
+
+/** Everything of a device: method, path, body, and what it takes. */
+function positions({ id, event, alarm, measurement, operation }: Device): [string, string, object | undefined, string][] {
+  const source = { id };
+  const object = `/inventory/managedObjects/${id}`;
+  return [
+    ['GET', object, undefined, 'MANAGED_OBJECT:READ'], ['GET', `${object}/childDevices`, undefined, 'MANAGED_OBJECT:READ'],
+    ['GET', `${object}/supportedMeasurements`, undefined, 'MANAGED_OBJECT:READ'], ['GET', `/identity/globalIds/${id}/externalIds`, undefined, 'MANAGED_OBJECT:READ'],
+    ['PUT', object, { note: 'x' }, 'MANAGED_OBJECT:ADMIN'],
+    ['GET', `/event/events/${event}`, undefined, 'EVENT:READ'], ['PUT', `/event/events/${event}`, { text: 'u' }, 'EVENT:ADMIN'],
+    ['POST', '/event/events', { source, type: 'plain', text: 't', time: TIME }, 'EVENT:ADMIN'],
+    ['GET', `/alarm/alarms/${alarm}`, undefined, 'ALARM:READ'], ['PUT', `/alarm/alarms/${alarm}`, { status: 'ACKNOWLEDGED' }, 'ALARM:ADMIN'],
+    ['POST', '/alarm/alarms', { source, type: 'more', text: 't', severity: 'MINOR', time: TIME }, 'ALARM:ADMIN'],
+    ['GET', `/measurement/measurements/${measurement}`, undefined, 'MEASUREMENT:READ'],
+    ['GET', `/measurement/measurements/series?source=${id}&dateFrom=2024-01-01&dateTo=2025-01-01`, undefined, 'MEASUREMENT:READ'],
+    ['POST', '/measurement/measurements', { source, type: 'plain', time: TIME, f: { s: { value: 2 } } }, 'MEASUREMENT:ADMIN'],
+    ['POST', '/measurement/measurements', { measurements: [{ source, type: 'plain', time: TIME, f: { s: { value: 2 } } }] }, 'MEASUREMENT:ADMIN'],
+    ['GET', `/devicecontrol/operations/${operation}`, undefined, 'OPERATION:READ'], ['PUT', `/devicecontrol/operations/${operation}`, { status: 'EXECUTING' }, 'OPERATION:ADMIN'],
+    ['POST', '/devicecontrol/operations', { deviceId: id, c8y_Restart: {} }, 'OPERATION:ADMIN'],
+  ];
+}
+
+const LISTS: readonly [scope: string, path: string, member: string, source: (entity: any) => string][] = [
+  ['MANAGED_OBJECT', '/inventory/managedObjects', 'managedObjects', ({ id }) => id], ['EVENT', '/event/events', 'events', ({ source }) => source.id],
+  ['ALARM', '/alarm/alarms', 'alarms', ({ source }) => source.id], ['MEASUREMENT', '/measurement/measurements', 'measurements', ({ source }) => source.id],
+  ['OPERATION', '/devicecontrol/operations', 'operations', ({ deviceId }) => deviceId],
+];
+
+async function listed(of: Rest, scope: string): Promise<string[]> {
+  const [, path, member, sourceOf] = LISTS.find(([name]) => name === scope) as (typeof LISTS)[number];
+  const page = await of.read(`${path}?pageSize=2000&withTotalElements=true`);
+  return [...new Set<string>(page[member].map(sourceOf))].sort();
+}
+
+t.test('each scope and permission opens what it names, below the assigned group, and nothing else', async (t) => {
+  for (const scope of ['MANAGED_OBJECT', 'EVENT', 'ALARM', 'MEASUREMENT', 'OPERATION']) {
+    for (const permission of ['READ', 'ADMIN']) {
+      const name = `only-${scope}-${permission}`.toLowerCase();
+      const { of, assignments } = await newUser(name);
+      const role = (await rest.create(ROLES, { name, permissions: [{ type: '*', scope, permission }] })).id;
+      t.equal((await rest.post(assignments, { managedObject: building, roles: [{ id: role }] })).status, 200);
+      for (const device of [inside, child]) {
+        for (const [method, path, body, wanted] of positions(device)) {
+          const { status } = await of.request(method, path, body === undefined ? {} : { body });
+          t.equal(status < 300, wanted === `${scope}:${permission}`, `${name}: ${method} ${path} ${status}`);
+          if (wanted !== `${scope}:${permission}`) t.equal(status, 403);
+        }
+      }
+      for (const [method, path, body] of positions(outside)) t.equal((await of.request(method, path, body === undefined ? {} : { body })).status, 403, `${method} ${path}`);
+      for (const [list] of LISTS) {
+        const objects = list === 'MANAGED_OBJECT' ? [building, floor, inside.id, child.id] : [inside.id, child.id];
+        t.same(await listed(of, list), list === scope && permission === 'READ' ? objects.sort() : [], `${name}: list of ${list}`);
+      }
+    }
+  }
+});
+
+t.test('`*` opens everything; the count and the pages follow', async (t) => {
+  const { of, assignments } = await newUser('all-of-floor');
+  const role = (await rest.create(ROLES, { name: 'Everything', permissions: [{ type: '*', scope: '*', permission: '*' }] })).id;
+  await rest.post(assignments, { managedObject: floor, roles: [{ id: role }] });
+  for (const [method, path, body] of positions(inside)) t.ok((await of.request(method, path, body === undefined ? {} : { body })).status < 300, `${method} ${path}`);
+  t.equal((await of.get(`/inventory/managedObjects/${building}`)).status, 403, 'nothing above');
+  t.equal((await of.get('/inventory/managedObjects/count')).text, '3');
+  t.match(await of.read('/inventory/managedObjects?pageSize=2&withTotalPages=true'), { statistics: { totalPages: 2 }, 
+    // By id, which those of several nodes are not ordered by.
+    managedObjects: CLUSTER_NODES > 0 ? { length: 2 } : [{ id: floor }, { id: inside.id }] });
+  t.same((await of.read(`/inventory/managedObjects?ids=${inside.id},${outside.id}`)).managedObjects.map((one: any) => one.id), [inside.id]);
+});
+
+t.test('a permission for one type opens that type only', async (t) => {
+  const { of, assignments } = await newUser('typed');
+  const special = await newDevice('Special', 'special');
+  await rest.create(`/inventory/managedObjects/${floor}/childAssets`, { managedObject: { id: special.id } });
+  const permissions = ['MANAGED_OBJECT', 'EVENT', 'ALARM', 'MEASUREMENT'].map((scope) => ({ type: 'special', scope, permission: 'READ' }));
+  const role = (await rest.create(ROLES, { name: 'Typed', permissions: [...permissions, { type: 'c8y_Restart', scope: 'OPERATION', permission: '*' }] })).id;
+  await rest.post(assignments, { managedObject: building, roles: [{ id: role }] });
+  for (const scope of ['MANAGED_OBJECT', 'EVENT', 'ALARM', 'MEASUREMENT']) t.same(await listed(of, scope), [special.id], scope);
+  for (const [method, path, , wanted] of positions(special)) {
+    if (method === 'GET' && !path.includes('series') && !wanted.startsWith('OPERATION')) t.equal((await of.get(path)).status, 200, path);
+  }
+  for (const [method, path, , wanted] of positions(inside)) {
+    if (method === 'GET' && !wanted.startsWith('OPERATION')) t.equal((await of.get(path)).status, 403, path);
+  }
+  t.equal((await of.post('/devicecontrol/operations', { deviceId: inside.id, c8y_Restart: {} })).status, 201);
+  t.equal((await of.post('/devicecontrol/operations', { deviceId: inside.id, c8y_Command: { text: 'x' } })).status, 403);
+});
+
+t.test('changes take effect at once', async (t) => {
+  const { of, assignments } = await newUser('changing');
+  const path = `/inventory/managedObjects/${inside.id}`;
+  const { id } = (await rest.post(assignments, { managedObject: building, roles: [{ id: 1 }] })).json;
+  t.equal((await of.get(path)).status, 200);
+  await rest.put(`${assignments}/${id}`, { roles: [{ id: 3 }] });
+  t.equal((await of.get(path)).status, 403, 'other roles');
+  const role = (await rest.create(ROLES, { name: 'Passing', permissions: [{ scope: '*', permission: 'READ' }] })).id;
+  await rest.put(`${assignments}/${id}`, { roles: [{ id: role }] });
+  t.equal((await of.get(path)).status, 200);
+  await rest.put(`${ROLES}/${role}`, { permissions: [] });
+  t.equal((await of.get(path)).status, 403, 'a changed role');
+  await rest.put(`${assignments}/${id}`, { roles: [{ id: 1 }] });
+  t.equal((await of.get(path)).status, 200);
+  t.equal((await rest.delete(`/inventory/managedObjects/${floor}/childAssets/${inside.id}`)).status, 204);
+  t.equal((await of.get(path)).status, 403, 'no longer below the group');
+  t.same(await listed(of, 'EVENT').then((sources) => sources.includes(inside.id)), false);
+  await rest.create(`/inventory/managedObjects/${floor}/childAssets`, { managedObject: { id: inside.id } });
+  t.equal((await of.get(path)).status, 200);
+  await rest.delete(`${assignments}/${id}`);
+  t.equal((await of.get(path)).status, 403, 'ended');
+});
+
+t.test('device permissions of users and groups', async (t) => {
+  const { of } = await newUser('by-permission');
+  const { of: member } = await newUser('by-group');
+  const group = (await rest.create(`/user/${TENANT}/groups`, { name: 'Permitted' })).id;
+  await rest.create(`/user/${TENANT}/groups/${group}/users`, { user: { id: 'by-group' } });
+  const path = `/user/devicePermissions/${inside.id}`;
+  const entry = { devicePermissions: { [inside.id]: ['MANAGED_OBJECT:*:READ', 'EVENT:*:*'] } };
+  t.same(await rest.read(path).then(({ users, groups }) => ({ users, groups })), { users: [], groups: [] });
+  const sent = { users: [{ userName: 'by-permission', ...entry }], groups: [{ id: group, ...entry }] };
+  t.match((await rest.put(path, sent)).json, sent);
+  t.match(await rest.read(path), sent);
+  for (const user of [of, member]) {
+    t.equal((await user.get(`/inventory/managedObjects/${inside.id}`)).status, 200);
+    t.equal((await user.get(`/inventory/managedObjects/${child.id}`)).status, 200, 'below');
+    t.equal((await user.get(`/inventory/managedObjects/${floor}`)).status, 403);
+    t.equal((await user.put(`/inventory/managedObjects/${inside.id}`, { note: 'y' })).status, 403);
+    t.equal((await user.post('/event/events', { source: { id: inside.id }, type: 'e', text: 't', time: TIME })).status, 201);
+    t.same(await listed(user, 'MANAGED_OBJECT'), [inside.id, child.id].sort());
+  }
+  t.match(await rest.read(`/user/${TENANT}/users/by-permission`), entry);
+  t.equal((await rest.put(path, { users: [{ userName: 'by-permission', devicePermissions: { [inside.id]: ['x'] } }] })).status, 422);
+  t.equal((await rest.put(path, { users: [{ userName: 'nobody', ...entry }] })).status, 404);
+  t.equal((await rest.get('/user/devicePermissions/999999999')).status, 404);
+  await rest.put(path, { users: [{ userName: 'by-permission', devicePermissions: {} }], groups: [{ id: group, devicePermissions: { [inside.id]: [] } }] });
+  for (const user of [of, member]) t.equal((await user.get(`/inventory/managedObjects/${inside.id}`)).status, 403);
+});
+
+const toOneNode = notInCluster('the long polls of a session have to come to one node, which a balancer in front decides');
+t.test('live channels of an object take its scope', { skip: toOneNode }, async (t) => {
+  const { of, assignments } = await newUser('watching');
+  await rest.post(assignments, { managedObject: building, roles: [{ id: (await rest.create(ROLES, { name: 'Alarms only', permissions: [{ scope: 'ALARM', permission: 'READ' }] })).id }] });
+  const authorization = `Basic ${Buffer.from(`${TENANT}/watching:${PASSWORD}`).toString('base64')}`;
+  const send = async (message: object): Promise<any> => (await fetch(`${of.url}/notification/realtime`, { method: 'POST', headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify([message]) })).json();
+  const [{ clientId }] = await send({ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'] });
+  const subscribe = async (subscription: string): Promise<boolean> => (await send({ channel: '/meta/subscribe', clientId, subscription }))[0].successful;
+  t.equal(await subscribe(`/alarms/${inside.id}`), true);
+  t.equal(await subscribe(`/alarms/${outside.id}`), false);
+  t.equal(await subscribe(`/events/${inside.id}`), false);
+  t.equal(await subscribe('/alarms/*'), false);
+});
+
+t.test('MQTT: a device writes to others as far as its inventory roles go', async (t) => {
+  await rest.create(`/user/${TENANT}/users`, { userName: 'gateway', password: PASSWORD, roles: ['ROLE_DEVICE', 'ROLE_INVENTORY_CREATE'] });
+  const assignments = `/user/${TENANT}/users/gateway/roles/inventory`;
+  const role = (await rest.create(ROLES, { name: 'Event writer', permissions: [{ scope: 'EVENT', permission: 'ADMIN' }] })).id;
+  await rest.post(assignments, { managedObject: building, roles: [{ id: role }] });
+  const device = await connectDevice(t, server, 'gateway-1', { username: `${TENANT}/gateway`, password: PASSWORD });
+  await device.publish('s/us', '100,Gateway,c8y_MQTTDevice');
+  const send = (area: string, id: string, members: object): Promise<void> =>
+    device.publish(`${area}/${area}s/create`, JSON.stringify({ source: { id }, type: 'by-mqtt', text: 't', time: TIME, ...members }));
+  await send('event', inside.id, {});
+  await send('event', outside.id, {});
+  await send('alarm', inside.id, { severity: 'MINOR' });
+  await eventually('the event', async () => (await rest.read(`/event/events?type=by-mqtt&source=${inside.id}`)).events.length === 1);
+  t.same((await rest.read(`/event/events?type=by-mqtt&source=${outside.id}`)).events, []);
+  t.same((await rest.read(`/alarm/alarms?type=by-mqtt&source=${inside.id}`)).alarms, []);
+});

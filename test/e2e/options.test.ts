@@ -1,0 +1,189 @@
+/** Tenant options and system options (document 1 Option, document 4 sections 6.1 and 6.2), CORS by the option of the tenant (0.7). */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { CLUSTER_NODES, PASSWORD, Rest, TENANT, notInCluster, startServer } from '../helpers/running-server.ts';
+
+const server = await startServer(t);
+const { rest, management } = server;
+const USER_PASSWORD = 'Analytical-1';
+async function userWith(userName: string, roles: string[]): Promise<Rest> {
+  await rest.create(`/user/${TENANT}/users`, { userName, password: USER_PASSWORD, roles: { references: roles.map((id) => ({ role: { id } })) } });
+  return new Rest(server.url, `${TENANT}/${userName}`, USER_PASSWORD);
+}
+const reader = await userWith('reader', ['ROLE_OPTION_MANAGEMENT_READ']);
+const nobody = await userWith('nobody', []);
+const OPTION = '/tenant/options/alarm.type.mapping/temp';
+
+t.test('an option through its life', async (t) => {
+  const reply = await rest.post('/tenant/options', { category: 'alarm.type.mapping', key: 'temp', value: 'MAJOR|hot' });
+  t.equal(reply.status, 200);
+  const option = { self: `${server.url}${OPTION}`, category: 'alarm.type.mapping', key: 'temp', value: 'MAJOR|hot' };
+  t.same(reply.json, option);
+  t.same(await rest.read(OPTION), option);
+  t.equal((await rest.post('/tenant/options', { ...option, value: 'MINOR' })).json.value, 'MINOR', 'an existing key: the value is replaced');
+  t.equal((await rest.put(OPTION, { value: 'WARNING' })).json.value, 'WARNING');
+  t.same(await rest.read('/tenant/options/alarm.type.mapping'), { temp: 'WARNING' }, 'a category is a flat map');
+  t.same((await rest.put('/tenant/options/alarm.type.mapping', { humid: 'a', dry: 'b' })).json, { temp: 'WARNING', humid: 'a', dry: 'b' }, 'PUT merges keys');
+  t.equal((await rest.delete(OPTION)).status, 204);
+  t.equal((await rest.get(OPTION)).status, 404);
+  t.equal((await rest.delete(OPTION)).status, 404);
+  t.equal((await rest.put(OPTION, { value: 'x' })).status, 200, 'PUT on a missing key creates it');
+  t.same(await rest.read('/tenant/options/none'), {});
+});
+
+t.test('what is sent', async (t) => {
+  const rows: [what: string, body: unknown, status: number, value?: string][] = [
+    ['a text', 'x', 200, 'x'], ['an empty one', '', 200, ''], ['a number as text', 12.5, 200, '12.5'], ['a boolean as text', true, 200, 'true'],
+    ['an object', {}, 422], ['null', null, 422], ['a list', [], 422], ['the longest', 'v'.repeat(65_536), 200, 'v'.repeat(65_536)], ['one more', 'v'.repeat(65_537), 422],
+  ];
+  for (const [what, value, status, want] of rows) {
+    const reply = await rest.post('/tenant/options', { category: 'c', key: 'k', value } as object);
+    t.equal(reply.status, status, what);
+    if (want !== undefined) t.equal((await rest.read('/tenant/options/c/k')).value, want);
+  }
+  t.equal((await rest.post('/tenant/options', {})).json.message, 'Following mandatory fields should be included: category,key,value');
+  for (const body of [{ category: '', key: 'k', value: '' }, { category: 'c', key: '', value: '' }, { category: 'c'.repeat(257), key: 'k', value: '' },
+    { category: 'c', key: 'k'.repeat(257), value: '' }, { category: 'a\nb', key: 'k', value: '' }, { category: 'c', key: 1, value: '' }]) {
+    t.equal((await rest.post('/tenant/options', body)).status, 422, JSON.stringify(body).slice(0, 60));
+  }
+  for (const [category, key] of [['ä/b c', 'k/%2F+'], ['__proto__', 'constructor']]) {
+    await rest.post('/tenant/options', { category, key, value: 'x' });
+    t.equal((await rest.read(`/tenant/options/${encodeURIComponent(category)}/${encodeURIComponent(key)}`)).value, 'x', `${category} ${key}`);
+  }
+  t.same(JSON.parse((await rest.put('/tenant/options/odd', '{"__proto__":"x"}')).text), JSON.parse('{"__proto__":"x"}'));
+});
+
+t.test('categories with predefined keys take no others; their defaults hold until something else is set', async (t) => {
+  t.equal((await rest.post('/tenant/options', { category: 'access.control', key: 'other', value: 'x' })).status, 422);
+  t.equal((await rest.put('/tenant/options/access.control', { 'allow.origin': '*', other: 'x' })).status, 422);
+  t.equal((await rest.read('/tenant/options/access.control/allow.origin')).value, '*');
+  t.same(await rest.read('/tenant/options/access.control'), { 'allow.origin': '*' });
+  t.equal((await rest.post('/tenant/options', { category: 'alarm.type.mapping', key: 'whatever', value: 'x' })).status, 200, 'alarm.type.mapping takes any');
+});
+
+t.test('the list', async (t) => {
+  const all = await rest.read('/tenant/options?pageSize=2000&withTotalElements=true');
+  const names = all.options.map(({ category, key }: any) => `${category}\n${key}`);
+  t.same(names, [...names].sort());
+  t.equal(all.statistics.totalElements, names.length);
+  t.ok(names.includes('access.control\nallow.origin'));
+  t.equal((await rest.read('/tenant/options?pageSize=2&currentPage=2')).options.length, 2);
+  t.same((await management.read('/tenant/options')).options.map(({ category }: any) => category), ['access.control'], 'another tenant has its own');
+});
+
+t.test('roles', async (t) => {
+  const rows: [method: string, path: string, body: object | undefined, needs: 'READ' | 'ADMIN'][] = [
+    ['GET', '/tenant/options', undefined, 'READ'], ['GET', '/tenant/options/c', undefined, 'READ'], ['GET', '/tenant/options/c/k', undefined, 'READ'],
+    ['POST', '/tenant/options', { category: 'c', key: 'k', value: 'x' }, 'ADMIN'], ['PUT', '/tenant/options/c', { k: 'x' }, 'ADMIN'],
+    ['PUT', '/tenant/options/c/k', { value: 'x' }, 'ADMIN'], ['DELETE', '/tenant/options/c/k', undefined, 'ADMIN'],
+    ['PUT', '/tenant/options/c/k/editable', { editable: 'false' }, 'ADMIN'],
+  ];
+  for (const [method, path, body, needs] of rows) {
+    const options = body === undefined ? {} : { body };
+    t.equal((await nobody.request(method, path, options)).status, 403, `${method} ${path}`);
+    t.equal((await reader.request(method, path, options)).status, needs === 'READ' ? 200 : 403, `${method} ${path} with READ`);
+  }
+});
+
+t.test('non-editable options', async (t) => {
+  await rest.post('/tenant/options', { category: 'fixed', key: 'a', value: '1' });
+  t.equal((await rest.put('/tenant/options/fixed/a/editable', { editable: 'false' })).status, 403, 'only the management tenant decides');
+  const path = '/tenant/options/fixed/a';
+  t.equal((await management.put(`${path}/editable?tenant=none`, { editable: 'false' })).status, 404);
+  t.equal((await management.put(`/tenant/options/fixed/none/editable?tenant=${TENANT}`, { editable: 'false' })).status, 404);
+  t.equal((await management.put(`${path}/editable`, { editable: 'maybe' })).status, 422);
+  for (const [scope, where] of [['of one tenant', `?tenant=${TENANT}`], ['of all tenants', '']]) {
+    t.match((await management.put(`${path}/editable${where}`, { editable: 'false' })).json, { category: 'fixed', key: 'a', editable: false });
+    for (const [method, target, body] of [['PUT', path, { value: '2' }], ['DELETE', path, undefined], ['POST', '/tenant/options', { category: 'fixed', key: 'a', value: '2' }],
+      ['PUT', '/tenant/options/fixed', { b: '1', a: '2' }]] as [string, string, object | undefined][]) {
+      const reply = await rest.request(method, target, body === undefined ? {} : { body });
+      t.equal(reply.status, 403, `${scope}: ${method} ${target}`);
+    }
+    t.same(await rest.read('/tenant/options/fixed'), { a: '1' }, 'nothing was changed');
+    t.equal((await management.put(`${path}/editable${where}`, { editable: true })).status, 200);
+    t.equal((await rest.put(path, { value: '1' })).status, 200, `${scope}: editable again`);
+  }
+});
+
+t.test('secret values are encrypted at rest and masked for people', async (t) => {
+  const secret = 'very-secret-value-4711';
+  const reply = await rest.post('/tenant/options', { category: 'my-service', key: 'credentials.password', value: secret });
+  t.equal(reply.json.value, '<<Encrypted>>');
+  t.equal((await rest.read('/tenant/options/my-service/credentials.password')).value, '<<Encrypted>>');
+  t.same(await rest.read('/tenant/options/my-service'), { 'credentials.password': '<<Encrypted>>' });
+  t.equal((await rest.put('/tenant/options/my-service', { 'credentials.password': '<<Encrypted>>', plain: 'p' })).status, 200, 'the mask sent back changes nothing');
+  const token = (await fetch(`${server.url}/metrics`)).status;
+  t.equal(token, 200);
+  for (const file of CLUSTER_NODES > 0 ? [] : ['data.mdb', 'documents/data.mdb']) {
+    const path = join(server.data, file);
+    try {
+      t.notOk(readFileSync(path).includes(secret), `not in ${file}`);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  await t.test('the files of the data directory', { skip: notInCluster('a node of a cluster has neither documents nor a key in its directory') },
+    async (t) => t.match(JSON.parse(readFileSync(join(server.data, 'secrets.json'), 'utf8')), { 'secret-key': /.{40,}/ }));
+  t.notMatch((await rest.get('/audit/auditRecords?pageSize=200')).text, secret);
+});
+
+const cors = async (origin: string, options: { method?: string; host?: string; user?: string } = {}): Promise<[number, string | null]> => {
+  const { method = 'GET', host, user = `${TENANT}/admin:${PASSWORD}` } = options;
+  const response = await fetch(`${server.url}/tenant/currentTenant`, { method, headers: {
+    origin, ...(method === 'OPTIONS' ? { 'access-control-request-method': 'POST' } : { authorization: `Basic ${Buffer.from(user).toString('base64')}` }),
+    ...(host === undefined ? {} : { 'x-forwarded-host': host }),
+  } });
+  await response.text();
+  return [response.status, response.headers.get('access-control-allow-origin')];
+};
+
+t.test('CORS follows the option access.control/allow.origin of the tenant, at once', async (t) => {
+  t.same(await cors('https://a.example.com'), [200, 'https://a.example.com'], 'everybody by default');
+  await rest.put('/tenant/options/access.control/allow.origin', { value: 'https://app.example.org, https://*.example.com' });
+  const rows: [string, string | null][] = [['https://a.example.com', 'https://a.example.com'], ['https://app.example.org', 'https://app.example.org'],
+    ['https://example.com', null], ['https://evil.org', null], ['https://a.example.com.evil.org', null]];
+  for (const [origin, want] of rows) {
+    t.same(await cors(origin), [200, want], origin);
+    t.same(await cors(origin, { method: 'OPTIONS' }), [204, want], `preflight of ${origin}: the default tenant, nobody has logged in`);
+  }
+  t.same(await cors('https://evil.org', { user: 'management/admin:mill-Race-8' }), [200, 'https://evil.org'], 'another tenant has its own');
+  await management.create('/tenant/tenants', { company: 'c', domain: 'corsdomain', adminName: 'a', adminEmail: 'a@b.c', adminPass: USER_PASSWORD });
+  t.same(await cors('https://evil.org', { method: 'OPTIONS', host: 'corsdomain.example.com' }), [204, 'https://evil.org'], 'preflight: the tenant of the host');
+  const preflight = await fetch(`${server.url}/inventory/managedObjects`, { method: 'OPTIONS', headers: { origin: 'https://a.example.com' } });
+  t.match(Object.fromEntries(preflight.headers), { 'access-control-allow-credentials': 'true', 'access-control-max-age': '86400', vary: 'Origin',
+    'access-control-allow-methods': /GET, POST, PUT, DELETE, OPTIONS, HEAD/, 'access-control-allow-headers': /Authorization.*UseXBasic.*X-XSRF-TOKEN.*Content-Range/ });
+  await rest.delete('/tenant/options/access.control/allow.origin');
+  t.same(await cors('https://evil.org'), [200, 'https://evil.org'], 'the default again');
+});
+
+/** Document 4 section 6.2: category, keys, secured. */
+const SYSTEM: [category: string, keys: string[], isSecured: boolean][] = [
+  ['password', ['green.min-length'], true], ['two-factor-authentication', ['pin.validity', 'token.length', 'token.validity'], true],
+  ['authentication', ['badRequestCounter'], true],
+  ['files', ['microservice.zipped.max.size', 'microservice.unzipped.max.size', 'webapp.zipped.max.size', 'webapp.unzipped.max.size'], true],
+  ['system', ['version'], false], ['files', ['max.size'], false], ['password', ['limit.validity', 'enforce.strength'], false],
+  ['two-factor-authentication', ['enforced', 'strategy', 'pin.length', 'enabled', 'enforced.group', 'tenant-scope-settings.enabled', 'logout-on-browser-termination'], false],
+  ['reportMailer', ['available'], false], ['plugin', ['eventprocessing.enabled'], false], ['connectivity', ['microservice.url'], false],
+  ['support-user', ['enabled'], false], ['support', ['url'], false], ['trackers', ['supported.models'], false], ['encoding', ['test'], false],
+  ['data-broker', ['bootstrap.period'], false], ['device-control', ['bulkoperation.creationramp'], false], ['gainsight', ['api.key'], false],
+  ['cep', ['deprecation.alarm'], false], ['remoteaccess', ['pass-through.enabled'], false], ['device-registration', ['security-token.policy'], false],
+];
+t.test('system options; secured ones need the role', async (t) => {
+  const listed = async (of: Rest): Promise<string[]> => (await of.read('/tenant/system/options')).options.map(({ category, key }: any) => `${category}/${key}`);
+  const [all, some] = [await listed(rest), await listed(nobody)];
+  for (const [category, keys, isSecured] of SYSTEM) {
+    for (const key of keys) {
+      const path = `/tenant/system/options/${category}/${key}`;
+      t.match(await rest.read(path), { category, key, value: String, self: `${server.url}${path}` });
+      t.equal((await nobody.get(path)).status, isSecured ? 403 : 200, path);
+      t.ok(all.includes(`${category}/${key}`));
+      t.equal(some.includes(`${category}/${key}`), !isSecured);
+      t.equal(key in (await nobody.read(`/tenant/system/options/${category}`)), !isSecured);
+    }
+  }
+  t.match(await rest.read('/tenant/system/options/system/version'), { value: /^1017\.\d+\.\d+$/ });
+  t.equal((await rest.get('/tenant/system/options/system/none')).status, 404);
+  t.equal((await rest.get('/tenant/system/options/constructor/name')).status, 404);
+  t.same(await rest.read('/tenant/system/options/none'), {});
+});

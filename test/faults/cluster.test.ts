@@ -1,0 +1,179 @@
+/**
+ * A cluster of three nodes under load while its nodes and the servers behind it are killed: what was acknowledged is stored exactly once and
+ * in the order in which each device sent it, and everything goes on without a restart of ours.
+ */
+import mqtt from 'mqtt';
+import t from 'tap';
+import type { Test } from 'tap';
+import { ClusterLoad, acknowledgedAgain } from '../helpers/running-cluster-load.ts';
+import { Rest, TENANT, eventually } from '../helpers/running-server.ts';
+import { PASSWORD, USER, delay, seeded } from '../helpers/server-process.ts';
+import { DeviceSender, HttpSender } from '../helpers/server-process-load.ts';
+import { RawMqtt } from '../helpers/server-process-mqtt.ts';
+import { ExactlyOnceSender } from '../helpers/server-process-qos2.ts';
+import { missing } from '../helpers/tools.ts';
+
+t.setTimeout(400_000);
+
+const NODES = 3;
+const DEVICES = 6;
+const AWAY_MS = 1_500;
+/** More than --lease-time-ms and what the others need to notice. */
+const PAUSE_MS = 6_000;
+const LOAD_MS = 20_000;
+/** What other nodes are told has reached them after this time. */
+const NOTICE_MS = 1_000;
+
+const skip = missing('nats-server', 'redis-server');
+const load = skip === false ? await ClusterLoad.start(t, NODES) : undefined;
+
+/** Runs load, disturbs it, waits until it goes on for every device, and accounts. */
+function underLoad(name: string, disturb: (cluster: ClusterLoad['cluster'], devices: readonly DeviceSender[], t: Test) => Promise<void>): void {
+  t.test(name, { skip }, async (t) => {
+    if (load === undefined) return;
+    const prefix = name.replaceAll(/[^a-z0-9]+/gi, '-');
+    const devices = Array.from({ length: DEVICES }, (_, index) => new DeviceSender(load, `${prefix}-${index}`, { gapMs: 5 }));
+    const single = new HttpSender(load, `${prefix}-http`, 1, { gapMs: 5 });
+    await single.open();
+    const runs = [...devices, single].map((sender) => sender.run());
+    try {
+      await acknowledgedAgain(devices);
+      const startMs = Date.now();
+      await disturb(load.cluster, devices, t);
+      const disturbedMs = Date.now() - startMs;
+      const againMs = await acknowledgedAgain(devices);
+      t.comment(`disturbed for ${disturbedMs} ms, every device acknowledged again ${againMs} ms later`);
+    } finally {
+      for (const sender of [...devices, single]) sender.stop();
+    }
+    await Promise.all(runs);
+    await load.cluster.complete();
+    const ledgers = new Map<string, { source: string; ledger: DeviceSender['measurements'] }>();
+    for (const device of devices) ledgers.set(device.name, { source: await load.deviceOf(device.name), ledger: device.measurements });
+    ledgers.set(single.name, { source: single.device, ledger: single.ledger });
+    const { problems, stored } = await load.accountOf(ledgers);
+    const acknowledged = Array.from(ledgers.values()).reduce((sum, { ledger }) => sum + ledger.acknowledged.size, 0);
+    t.comment(`acknowledged ${acknowledged}, stored ${stored}; MQTT connections ended ${devices.reduce((sum, device) => sum + device.disconnects, 0)}, ${
+      ''}HTTP ${JSON.stringify([...single.otherAnswers])}`);
+    t.ok(devices.every((device) => device.acknowledgedCount > 50), 'every device got through');
+    t.strictSame(devices.flatMap(({ errors }) => errors), [], 'no errors on s/e');
+    t.ok([...single.otherAnswers.keys()].every((answer) => answer.startsWith('503 ')), 'what was refused was refused with 503');
+    t.strictSame(problems, [], 'the account is exact');
+  });
+}
+
+underLoad('kill -9 of a node', async (cluster) => {
+  const [victim] = cluster.nodes;
+  await victim.kill();
+  await delay(AWAY_MS);
+  await cluster.startNodes();
+});
+
+underLoad('kill -9 of nats-server', (cluster) => cluster.restart(cluster.nats, AWAY_MS));
+
+underLoad('kill -9 of redis-server', (cluster) => cluster.restart(cluster.redis, AWAY_MS));
+
+underLoad('kill -9 of ClickHouse, three times', async (cluster) => {
+  for (let kill = 0; kill < 3; kill += 1) {
+    cluster.killClickHouse();
+    await delay(AWAY_MS);
+  }
+});
+
+underLoad('rolling restart', async (cluster, devices, t) => {
+  for (const node of cluster.nodes) {
+    const startMs = Date.now();
+    t.equal(await node.stop(), 0, `${node.name} stops in order`);
+    const takenMs = await acknowledgedAgain(devices);
+    t.comment(`${node.name} stopped and every device acknowledged elsewhere after ${Date.now() - startMs} ms, the last ${takenMs} ms of it running`);
+    await cluster.startNodes();
+  }
+});
+
+underLoad('a node that is paused for longer than its lease', async (cluster) => {
+  const node = cluster.nodes[1];
+  node.signal('SIGSTOP');
+  await delay(PAUSE_MS);
+  node.signal('SIGCONT');
+  await cluster.complete();
+});
+
+t.test('persistent sessions with QoS 2 in flight move between nodes', { skip }, async (t) => {
+  if (load === undefined) return;
+  const random = seeded(t);
+  // Each connection comes to the next node: every drop is a move.
+  const senders = ([4, 5, 4] as const).map((version, index) => new ExactlyOnceSender(load, `moving-${index}`, random, version));
+  const runs = senders.map((sender) => sender.run());
+  try {
+    await eventually('messages were completed over several nodes', () =>
+      senders.every(({ ledger, drops, resumptions }) => ledger.acknowledged.size > 100 && drops > 10 && resumptions > 10), LOAD_MS);
+  } finally {
+    for (const sender of senders) sender.isStopped = true;
+  }
+  await Promise.all(runs);
+  t.comment(`completed ${senders.map(({ ledger }) => ledger.acknowledged.size).join(' ')}, connections dropped ${
+    senders.map(({ drops }) => drops).join(' ')}, sessions resumed ${senders.map(({ resumptions }) => resumptions).join(' ')}`);
+  const ledgers = new Map<string, { source: string; ledger: ExactlyOnceSender['ledger'] }>();
+  for (const [index, { ledger }] of senders.entries()) {
+    t.equal(ledger.acknowledged.size, ledger.sent, 'every message was completed');
+    ledgers.set(`moving-${index}`, { source: await load.deviceOf(`moving-${index}`), ledger });
+  }
+  t.strictSame(senders.flatMap(({ problems }) => problems), [], 'no session was lost');
+  t.strictSame((await load.accountOf(ledgers)).problems, [], 'each is stored once, in order');
+});
+
+t.test('a connection to another node ends the older one', { skip }, async (t) => {
+  if (load === undefined) return;
+  const [here, there] = load.cluster.nodes;
+  const older = await RawMqtt.connect(here.mqttPort, { clientId: 'one-at-a-time', version: 5 });
+  await acknowledged(older, '200,fault,n,1');
+  const startMs = Date.now();
+  const newer = await RawMqtt.connect(there.mqttPort, { clientId: 'one-at-a-time', version: 5 });
+  t.comment(`connected to the other node after ${Date.now() - startMs} ms`);
+  await eventually('the older connection ends', () => older.isClosed);
+  t.equal(older.disconnectCode, 0x8e, 'session taken over');
+  await acknowledged(newer, '200,fault,n,2');
+  newer.disconnect();
+});
+
+t.test('credentials are the same everywhere at once', { skip }, async (t) => {
+  if (load === undefined) return;
+  const [a, b, c] = load.cluster.nodes;
+  const admin = new Rest(a.url, USER, PASSWORD);
+  const userName = 'passing';
+  const users = `/user/${TENANT}/users`;
+  await admin.create(users, { userName, password: 'first-Secret-1' });
+  await admin.create(`${users}/${userName}/roles`, { role: { self: `${a.url}/user/roles/ROLE_DEVICE_CONTROL_ADMIN` } });
+  const login = async (node: { readonly url: string }, password: string): Promise<number> =>
+    (await new Rest(node.url, `${TENANT}/${userName}`, password).get('/user/currentUser')).status;
+  for (const node of [a, b, c]) t.equal(await eventually('the login', async () => { const status = await login(node, 'first-Secret-1'); return status !== 401 && status; }), 200);
+  t.equal((await admin.put(`${users}/${userName}`, { password: 'second-Secret-2' })).status, 200);
+  const changedMs = Date.now();
+  for (const node of [b, c]) await eventually('the old password is refused', async () => await login(node, 'first-Secret-1') === 401, NOTICE_MS);
+  t.comment(`the old password was refused by the other nodes after ${Date.now() - changedMs} ms`);
+  for (const node of [b, c]) t.equal(await login(node, 'second-Secret-2'), 200);
+
+  const client = mqtt.connect(`mqtt://127.0.0.1:${c.mqttPort}`, {
+    clientId: 'of-passing', username: `${TENANT}/${userName}`, password: 'second-Secret-2', reconnectPeriod: 0, protocolVersion: 4,
+  });
+  t.teardown(() => client.endAsync(true));
+  await new Promise<void>((done, fail) => { client.once('connect', () => done()).once('error', fail); });
+  const ended = new Promise<void>((done) => { client.once('close', () => done()); });
+  const disabledMs = Date.now();
+  t.equal((await admin.put(`${users}/${userName}`, { enabled: false })).status, 200);
+  let isEnded = false;
+  void ended.then(() => { isEnded = true; });
+  await eventually('the connection of the disabled user ends', () => isEnded, NOTICE_MS);
+  t.comment(`the connection to another node ended ${Date.now() - disabledMs} ms after the request`);
+  t.equal(await login(b, 'second-Secret-2'), 401);
+});
+
+/** Resolves when the server has acknowledged the payload. */
+async function acknowledged(client: RawMqtt, payload: string): Promise<void> {
+  await new Promise<void>((done, fail) => {
+    client.onPuback = () => done();
+    client.onClose = () => fail(new Error('the connection was closed'));
+    client.publish('s/us', payload, 1, 9);
+  });
+  client.onClose = undefined;
+}

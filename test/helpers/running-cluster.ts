@@ -1,0 +1,320 @@
+/**
+ * A cluster of server processes on one machine: a nats-server, a redis-server and a ClickHouse of its own, nodes on free ports, and a proxy
+ * that gives each new connection to the next node, so that who knows one server meets all of them. Everything is ended by its process id.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { startNats } from './nats-server.ts';
+import type { NatsServer } from './nats-server.ts';
+import { startRedis } from './redis-server.ts';
+import type { RedisServer } from './redis-server.ts';
+import { cleanEnvironment, until } from './setup-command.ts';
+
+const DIST = resolve(process.env['MILLRACE_TEST_DIST'] ?? join(import.meta.dirname, '../../dist'));
+const MAIN = join(DIST, 'src', 'main.js');
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 15_000;
+const OUTPUT_MAX = 2_000_000;
+const CLICKHOUSE_BYTES_MAX = 2 ** 30;
+/** JetStream reserves it: startNats allows 4 GB in all. */
+const JOURNAL_BYTES_MAX = 2 ** 30;
+
+interface Teardown { teardown(action: () => unknown): void }
+
+export interface ClusterPasswords { readonly admin: string; readonly management: string }
+
+/** Ended with this process at the latest: a test that runs into its time limit does not come to its teardown. */
+const pids = new Set<number>();
+process.once('exit', () => { for (const pid of pids) send(pid, 'SIGKILL'); });
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try { process.kill(pid, signal); } catch { /* gone already */ }
+}
+
+/** One node; can be killed and started again on its data directory, on other ports. */
+export class ClusterNodeProcess {
+  readonly name: string;
+  readonly data: string;
+  httpPort = 0;
+  mqttPort = 0;
+  mqttTlsPort: number | undefined;
+  output = '';
+  errors = '';
+  /** Stopped by SIGSTOP: its port is open and nobody answers. */
+  isPaused = false;
+  flags: readonly string[];
+  #child: ChildProcess | undefined;
+  #ended: Promise<number | null> = Promise.resolve(null);
+  readonly #environment: Record<string, string>;
+
+  constructor(name: string, data: string, environment: Record<string, string>, flags: readonly string[]) {
+    this.name = name;
+    this.data = data;
+    this.flags = flags;
+    this.#environment = environment;
+  }
+
+  get pid(): number { return this.#child?.pid ?? 0; }
+  get url(): string { return `http://127.0.0.1:${this.httpPort}`; }
+  get isAlive(): boolean { return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null; }
+  get isListening(): boolean { return this.isAlive && this.mqttPort > 0; }
+
+  launch(): void {
+    const child = spawn(process.execPath, [MAIN, 'serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0', '--mqtt-tls-port', '0',
+      '--data', this.data, '--log-format', 'json', ...this.flags], {
+      env: cleanEnvironment({ ...this.#environment, MILLRACE_NODE_NAME: this.name }), stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    const { pid } = child;
+    if (pid !== undefined) pids.add(pid);
+    [this.httpPort, this.mqttPort, this.mqttTlsPort] = [0, 0, undefined];
+    this.output = '';
+    this.errors = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      this.output += chunk.toString();
+      const ports = /URL\s+http:\/\/[^:]+:(\d+)[\s\S]*MQTT port\s+(\d+)(?:, with TLS (\d+))?[\s\S]*curl -u/.exec(this.output);
+      if (!ports || this.mqttPort > 0) return;
+      [this.httpPort, this.mqttPort, this.mqttTlsPort] = [Number(ports[1]), Number(ports[2]), ports[3] === undefined ? undefined : Number(ports[3])];
+    });
+    child.stderr.on('data', (chunk: Buffer) => { this.errors = (this.errors + chunk.toString()).slice(-OUTPUT_MAX); });
+    this.#ended = new Promise((done) => {
+      child.on('close', (code) => {
+        if (pid !== undefined) pids.delete(pid);
+        done(code);
+      });
+    });
+  }
+
+  /** Until it shows its ports. @throws with the log when it ends before. */
+  async listening(): Promise<void> {
+    await until(`${this.name} shows its ports`, () => {
+      if (!this.isAlive) throw new Error(`${this.name} ended while it started:\n${this.errors.slice(-4_000)}`);
+      return this.isListening;
+    }, START_TIMEOUT_MS);
+  }
+
+  signal(name: NodeJS.Signals): void {
+    if (!this.isAlive) return;
+    this.isPaused = name === 'SIGSTOP' || (this.isPaused && name !== 'SIGCONT');
+    send(this.pid, name);
+  }
+
+  /** @returns the exit code; null after kill -9. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (!this.isAlive) return this.#ended;
+    this.signal(signal);
+    const timer = setTimeout(() => this.signal('SIGKILL'), STOP_TIMEOUT_MS);
+    const code = await this.#ended;
+    clearTimeout(timer);
+    this.isPaused = false;
+    return code;
+  }
+
+  /** kill -9. */
+  async kill(): Promise<void> { await this.stop('SIGKILL'); }
+}
+
+/** Passes each connection on to the next node that takes it. */
+class ConnectionProxy {
+  port = 0;
+  readonly #server = createServer({ noDelay: true }, (socket) => this.#accept(socket, this.#targets()));
+  readonly #sockets = new Set<Socket>();
+  readonly #ports: () => readonly number[];
+  #turn = 0;
+
+  /** @param ports where connections can go now. */
+  constructor(ports: () => readonly number[]) {
+    this.#ports = ports;
+  }
+
+  async listen(): Promise<this> {
+    await new Promise<void>((done, fail) => { this.#server.once('error', fail).listen(0, '127.0.0.1', done); });
+    this.port = (this.#server.address() as AddressInfo).port;
+    return this;
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+  }
+
+  /** All of them, the one whose turn it is first. */
+  #targets(): number[] {
+    const ports = this.#ports();
+    this.#turn += 1;
+    return ports.map((_, index) => ports[(this.#turn + index) % ports.length]);
+  }
+
+  #accept(client: Socket, targets: readonly number[]): void {
+    if (targets.length === 0 || client.destroyed) return void client.destroy();
+    const upstream = connect({ port: targets[0], host: '127.0.0.1', noDelay: true });
+    let isConnected = false;
+    this.#sockets.add(client);
+    const end = (): void => {
+      this.#sockets.delete(client);
+      client.destroy();
+      upstream.destroy();
+    };
+    upstream.once('connect', () => {
+      isConnected = true;
+      client.pipe(upstream);
+      upstream.pipe(client);
+    });
+    upstream.once('error', () => {
+      if (isConnected) return end();
+      client.removeAllListeners('error').removeAllListeners('close');
+      this.#accept(client, targets.slice(1));
+    });
+    // What the node sent before it closed has still to be read.
+    upstream.once('close', (hadError) => { if (isConnected && hadError) end(); });
+    client.once('error', end);
+    client.once('close', (hadError) => {
+      this.#sockets.delete(client);
+      // As above: what the client sent before it closed has still to arrive.
+      if (hadError || !isConnected) end();
+    });
+  }
+}
+
+export interface ClusterOptions {
+  readonly nodes: number;
+  readonly passwords: ClusterPasswords;
+  /** For every node. */
+  readonly flags?: readonly string[];
+  readonly environment?: Record<string, string>;
+}
+
+interface Engine { start(): Promise<string>; stop(): Promise<void>; readonly pid: number | undefined; readonly state: string }
+interface Client { query<Row>(sql: string): Promise<Row[]>; close(): Promise<void> }
+
+/** What the nodes share, the nodes, and the ports where all of them are met. */
+export class RunningCluster {
+  readonly nats: NatsServer;
+  readonly redis: RedisServer;
+  readonly engine: Engine;
+  readonly data: string;
+  readonly nodes: readonly ClusterNodeProcess[];
+  readonly #clickHouseUrl: string;
+  readonly #http: ConnectionProxy;
+  readonly #mqtt: ConnectionProxy;
+  readonly #mqttTls: ConnectionProxy;
+
+  private constructor(data: string, servers: { nats: NatsServer; redis: RedisServer; engine: Engine; clickHouseUrl: string }, options: ClusterOptions) {
+    this.data = data;
+    this.nats = servers.nats;
+    this.redis = servers.redis;
+    this.engine = servers.engine;
+    this.#clickHouseUrl = servers.clickHouseUrl;
+    const environment = {
+      MILLRACE_NATS: servers.nats.url, MILLRACE_REDIS: servers.redis.url, MILLRACE_CLICKHOUSE: servers.clickHouseUrl,
+      MILLRACE_ADMIN_PASSWORD: options.passwords.admin, MILLRACE_MANAGEMENT_PASSWORD: options.passwords.management,
+      MILLRACE_BOOTSTRAP_PASSWORD: 'mill-Race-9', MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX), MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster', ...options.environment,
+    };
+    this.nodes = Array.from({ length: options.nodes }, (_, index) =>
+      new ClusterNodeProcess(`node-${index + 1}`, join(data, `node-${index + 1}`), environment, options.flags ?? []));
+    const proxy = (portOf: (node: ClusterNodeProcess) => number | undefined): ConnectionProxy => new ConnectionProxy(() =>
+      this.nodes.filter((node) => node.isListening && !node.isPaused).map(portOf).filter((port) => port !== undefined));
+    this.#http = proxy((node) => node.httpPort);
+    this.#mqtt = proxy((node) => node.mqttPort);
+    this.#mqttTls = proxy((node) => node.mqttTlsPort);
+  }
+
+  /** All nodes are members when it resolves; everything ends with the test. */
+  static async start(t: Teardown, options: ClusterOptions): Promise<RunningCluster> {
+    const data = mkdtempSync(join(tmpdir(), 'millrace-cluster-'));
+    const closers: (() => unknown)[] = [];
+    // One teardown, in a fixed order: the nodes end while what they need is there.
+    t.teardown(async () => { for (const close of closers.reverse()) await close(); });
+    const later: Teardown = { teardown: (close) => { closers.push(close); } };
+    later.teardown(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
+    const nats = await startNats(later);
+    if (nats.pid !== undefined) pids.add(nats.pid);
+    const redis = await startRedis(later, '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction');
+    if (redis.pid !== undefined) pids.add(redis.pid);
+    const { EmbeddedClickHouse } = await load('embedded-clickhouse/supervisor.js') as { EmbeddedClickHouse: new (options: object) => Engine };
+    const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
+    mkdirSync(join(data, 'clickhouse'));
+    const engine = new EmbeddedClickHouse({ directory: join(data, 'clickhouse'), log, memoryBytesMax: CLICKHOUSE_BYTES_MAX });
+    later.teardown(() => engine.stop());
+    process.once('exit', () => { if (engine.pid !== undefined) send(engine.pid, 'SIGKILL'); });
+    const clickHouseUrl = await engine.start();
+    const cluster = new RunningCluster(data, { nats, redis, engine, clickHouseUrl }, options);
+    later.teardown(() => cluster.stop());
+    for (const proxy of [cluster.#http, cluster.#mqtt, cluster.#mqttTls]) {
+      await proxy.listen();
+      later.teardown(() => proxy.close());
+    }
+    await cluster.startNodes();
+    return cluster;
+  }
+
+  get httpPort(): number { return this.#http.port; }
+  get mqttPort(): number { return this.#mqtt.port; }
+  get mqttTlsPort(): number | undefined { return this.nodes.some(({ mqttTlsPort }) => mqttTlsPort !== undefined) ? this.#mqttTls.port : undefined; }
+
+  /** Starts the nodes that do not run, and waits until each sees all and owns its part. */
+  async startNodes(flags?: readonly string[]): Promise<void> {
+    const started = this.nodes.filter((node) => !node.isAlive);
+    for (const node of started) {
+      if (flags !== undefined) node.flags = flags;
+      node.launch();
+    }
+    await Promise.all(started.map((node) => node.listening()));
+    await this.complete();
+  }
+
+  /** Until every node that runs sees all that run, and all shards have an owner. */
+  async complete(): Promise<void> {
+    const living = this.nodes.filter(({ isAlive, isPaused }) => isAlive && !isPaused);
+    let seen: unknown;
+    await until('every node knows all nodes and has its shards', async () => {
+      const states = await Promise.all(living.map(async (node) => {
+        const { parts } = await (await fetch(`${node.url}/health/ready`)).json() as { parts: { cluster: { nodes: string[]; shards: number } } };
+        return parts.cluster;
+      })).catch(() => []);
+      seen = states;
+      return states.length === living.length && states.every(({ nodes, shards }) => nodes.length === living.length && shards > 0);
+    }, START_TIMEOUT_MS).catch((error: Error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
+  }
+
+  /** @returns 0, or the exit code of a node that failed. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const codes = await Promise.all(this.nodes.map((node) => node.stop(signal)));
+    return codes.find((code) => code !== 0) ?? 0;
+  }
+
+  /** kill -9 of the ClickHouse process; its supervisor starts it again. */
+  killClickHouse(): void {
+    if (this.engine.pid !== undefined) send(this.engine.pid, 'SIGKILL');
+  }
+
+  /** kill -9 and start again on the same store. */
+  async restart(server: NatsServer | RedisServer, awayMs: number): Promise<void> {
+    await server.kill();
+    await new Promise((done) => { setTimeout(done, awayMs); });
+    await server.start();
+    if (server.pid !== undefined) pids.add(server.pid);
+  }
+
+  /** Rows of the shared history, as it is. */
+  async query<Row>(sql: string): Promise<Row[]> {
+    const { ClickHouse } = await load('clickhouse.js') as { ClickHouse: new (options: object) => Client };
+    const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
+    const client = new ClickHouse({ url: this.#clickHouseUrl, log, database: 'millrace' });
+    try {
+      return await client.query<Row>(sql);
+    } finally {
+      await client.close();
+    }
+  }
+}
+
+async function load(path: string): Promise<Record<string, unknown>> {
+  return await import(pathToFileURL(join(DIST, 'src', 'store', path)).href) as Record<string, unknown>;
+}

@@ -1,0 +1,51 @@
+/** The table of errors: every row is used, every place of its message is filled, and its parts are what they have to be. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { ERRORS, PlatformError } from '../../src/model/errors.ts';
+import type { ErrorCode, ErrorEntry } from '../../src/model/errors.ts';
+import { ROOT } from '../helpers/setup-command.ts';
+
+const rows = Object.entries(ERRORS) as [ErrorCode, ErrorEntry][];
+const table = readFileSync(join(ROOT, 'src/model/errors.ts'), 'utf8');
+const sources = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[]).filter((path) => path.endsWith('.ts') && path !== join('model', 'errors.ts'))
+  .map((path) => ({ path, text: readFileSync(join(ROOT, 'src', path), 'utf8') }));
+const placesOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+
+/** Document 4 section 0.5. */
+const STATUSES = [400, 401, 403, 404, 405, 406, 409, 413, 415, 416, 422, 429, 500, 502, 503, 504];
+
+t.test('every row', async (t) => {
+  for (const [code, { status, error, message }] of rows) {
+    t.ok(STATUSES.includes(status), `${code}: status ${status}`);
+    t.match(error, /^(?:[\w-]+|\{area\})\/[\w ]+$|^[\w ]+$/, `${code}: ${error}`);
+    t.match(message, /^[A-Za-z{].*[^ ]$/s, `${code}: ${message}`);
+    t.match(code, /^[a-z-]+\/[a-z0-9-]+$/, code);
+  }
+});
+
+t.test('no row that nobody uses', async (t) => {
+  const unused = rows.filter(([code]) => !sources.some(({ text }) => text.includes(`'${code}'`)) && table.split(`'${code}'`).length < 3);
+  t.same(unused.map(([code]) => code), []);
+});
+
+t.test('every place of a message is filled where an error is made', async (t) => {
+  let count = 0;
+  for (const [code, { error, message }] of rows) {
+    const places = placesOf(`${error} ${message}`);
+    const made = new RegExp(`new PlatformError\\(\\s*'${code}'\\s*(?:,\\s*(\\{[^;]*?\\})\\s*)?\\)`, 'g');
+    for (const { path, text } of sources) {
+      for (const [, details = ''] of text.matchAll(made)) {
+        count += 1;
+        if (!details.includes('...')) t.same(places.filter((name) => !new RegExp(`\\b${name}\\b`).test(details)), [], `${code} in ${path}`);
+      }
+    }
+  }
+  t.ok(count > 100, `${count} places were looked at`);
+});
+
+t.test('what a client sent is cut in a message, and cannot fill another place', async (t) => {
+  const { message } = new PlatformError('general/invalid-parameter', { name: '{limit}', value: 'v'.repeat(5_000), limit: '$& $1 {name}' });
+  t.ok(message.length < 400);
+  t.match(message, /^The parameter \{limit\} has the value v+…; it takes \$& \$1 \{name\}$/);
+});

@@ -1,0 +1,254 @@
+/** The schedule and the recovery of retention runs, with a clock, records and a store of the test's own. */
+import t from 'tap';
+import type { Command, RecordsChange } from '../../src/model/command.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import { RULES_MAX, RUNS_KEPT, RUN_PREFIX, lastNight, mayOverlap, plannedItems, rulesOf, ruleKey } from '../../src/model/retention.ts';
+import type { RetentionRun, RetentionState, RetentionStore, RetentionTarget } from '../../src/model/retention.ts';
+import { LOW_DISK_LIMIT, RetentionRunner } from '../../src/operate/retention-runner.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const NOON = Date.UTC(2026, 4, 10, 12);
+const quiet = { debug() {}, info() {}, warn() {}, error() {} } as never;
+
+/** Records with compare and set; each tenant has ten old events that go three at a time. */
+class World {
+  now = NOON;
+  freeBytes = 1e12;
+  isEarly = false;
+  tenants = [2];
+  foreign = new Set<number>();
+  readonly records = new Map<string, string>();
+  readonly audits: string[] = [];
+  readonly refused: string[] = [];
+  events = Array.from({ length: 10 }, (_, index) => index + 1);
+  /** Thrown by the next calls, in turn. */
+  failures: (Error | undefined)[] = [];
+  private id = 1_000;
+  store: RetentionStore = {
+    next: async (_tenant: number, target: RetentionTarget, after: string) => {
+      this.fail();
+      const found = target.dataType === 'EVENT' ? this.events.filter((id) => id > Number(after)).slice(0, 3) : [];
+      return found.length === 0 ? undefined : { through: String(found[found.length - 1]), count: found.length };
+    },
+    remove: async (_tenant, _target, after, through) => {
+      this.events = this.events.filter((id) => id <= Number(after) || id > Number(through));
+      // After the removal: what a crash in between looks like.
+      this.fail();
+      return true;
+    },
+  };
+
+  private fail(): void {
+    const failure = this.failures.shift();
+    if (failure !== undefined) throw failure;
+  }
+
+  request(command: Command): void {
+    const { changes, audits = [] } = command.body as RecordsChange;
+    const key = (id: string): string => `${command.tenant}/${id}`;
+    for (const { id, expected } of changes) {
+      if (this.records.get(key(id)) !== expected) throw new PlatformError('general/changed-meanwhile', { collection: 'retentionRule', id });
+    }
+    for (const { id, value } of changes) {
+      if (value === undefined) this.records.delete(key(id));
+      else this.records.set(key(id), value);
+    }
+    this.audits.push(...audits.map(({ text }) => text));
+  }
+
+  runner(defaultDays = 60): RetentionRunner {
+    const world = this;
+    return new RetentionRunner({
+      commands: { request: async <Answer>(command: Command) => world.request(command) as Answer },
+      documents: {
+        get: (_collection, tenant, id) => world.records.get(`${tenant}/${id}`), getMany: () => [],
+        list: (_collection, tenant, prefix, { limit }) => [...world.records].filter(([key]) => key.startsWith(`${tenant}/${prefix}`)).sort()
+          .slice(0, limit).map(([key, value]) => ({ id: key.slice(String(tenant).length + 1), value })),
+      },
+      store: this.store, ids: { next: () => { world.id += 1; return world.id; }, peek: () => 0, nextBeside: () => 0 }, tenants: () => world.tenants,
+      isMine: (tenant) => !world.foreign.has(tenant), hour: 2, defaultDays, refusals: { count: (limit) => void world.refused.push(limit) }, log: quiet, now: () => world.now,
+      disk: { freeBytes: () => world.freeBytes, warnBytes: 1e9, get isEarly() { return world.isEarly; } },
+    });
+  }
+
+  runs(tenant = 2): RetentionRun[] {
+    return [...this.records].filter(([key]) => key.startsWith(`${tenant}/${RUN_PREFIX}`)).sort().map(([, value]) => JSON.parse(value) as RetentionRun);
+  }
+
+  state(tenant = 2): RetentionState { return JSON.parse(this.records.get(`${tenant}/state`) ?? '{}') as RetentionState; }
+}
+
+async function stepAll(runner: RetentionRunner): Promise<number> {
+  for (let steps = 1; steps < 1_000; steps += 1) if (!await runner.step()) return steps;
+  throw new Error('it does not end');
+}
+
+t.test('the night begins at the hour', async (t) => {
+  for (const [now, expected] of [
+    ['2026-05-10T01:59:59.999Z', '2026-05-09T02:00:00.000Z'], ['2026-05-10T02:00:00.000Z', '2026-05-10T02:00:00.000Z'],
+    ['2026-05-10T23:59:59.000Z', '2026-05-10T02:00:00.000Z'],
+  ]) t.equal(new Date(lastNight(Date.parse(now), 2)).toISOString(), expected, now);
+  t.equal(new Date(lastNight(Date.UTC(2026, 0, 1, 22), 23)).toISOString(), '2025-12-31T23:00:00.000Z');
+});
+
+t.test('a tenant begins with the next night; then there is one run each night, also a late one', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  await stepAll(runner);
+  t.same(world.runs(), [], 'nothing before the first night');
+  world.now = NOON + 13 * HOUR_MS;
+  await stepAll(runner);
+  t.same(world.runs(), [], 'one hour before it');
+  world.now = NOON + 14 * HOUR_MS;
+  await stepAll(runner);
+  t.match(world.runs(), [{ status: 'COMPLETED', trigger: 'SCHEDULE', startedAt: world.now }]);
+  await stepAll(world.runner());
+  t.equal(world.runs().length, 1, 'not again by another process in the same night');
+  world.now = NOON + 5 * DAY_MS;
+  await stepAll(world.runner());
+  t.equal(world.runs().length, 2, 'one run for the nights that were missed');
+  t.equal(world.state().active, undefined);
+  t.equal(world.state().doneFor, lastNight(world.now, 2));
+});
+
+t.test('a run removes by parts and says what it did', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  await stepAll(runner);
+  const id = await runner.begin(2, 'REQUEST', { isDryRun: false, user: 'ada' });
+  await t.rejects(runner.begin(2, 'REQUEST', { isDryRun: false }), { code: 'retention/running', details: { id } });
+  await stepAll(runner);
+  t.same(world.events, []);
+  t.match(world.runs(), [{ status: 'COMPLETED', user: 'ada', endedAt: NOON }]);
+  t.same(world.audits, ['the retention run has removed 10 events']);
+  t.equal(runner.removedCount, 10);
+  t.same(world.runs()[0].items.map(({ dataType, count }) => [dataType, count]),
+    [['ALARM', 0], ['AUDIT', 0], ['BULK_OPERATION', 0], ['EVENT', 10], ['MEASUREMENT', 0], ['OPERATION', 0]]);
+});
+
+t.test('a dry run removes nothing and leaves no audit record', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  await runner.begin(2, 'REQUEST', { isDryRun: true });
+  await stepAll(runner);
+  t.equal(world.events.length, 10);
+  t.equal(world.runs()[0].items.find(({ dataType }) => dataType === 'EVENT')?.count, 10);
+  t.same(world.audits, []);
+});
+
+t.test('whatever step a process ends at, the next one goes on, and the count is right', async (t) => {
+  const whole = new World();
+  const first = whole.runner();
+  await first.begin(2, 'REQUEST', { isDryRun: false });
+  const steps = await stepAll(first);
+  for (let at = 0; at < steps; at += 1) {
+    for (const failsAfterRemoval of [false, true]) {
+      const world = new World();
+      let runner = world.runner();
+      await runner.begin(2, 'REQUEST', { isDryRun: false });
+      for (let step = 0; step < at; step += 1) await runner.step();
+      if (failsAfterRemoval) {
+        world.failures = [new Error('killed')];
+        await runner.step();
+        world.failures = [];
+      }
+      runner = world.runner();
+      await stepAll(runner);
+      t.same(world.events, [], `ended after ${at} steps`);
+      t.match(world.runs(), [{ status: 'COMPLETED' }]);
+      t.same(world.audits, ['the retention run has removed 10 events'], `counted once, ended after ${at} steps`);
+    }
+  }
+});
+
+t.test('what fails is tried again, and at last the run fails with its reason', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  await runner.begin(2, 'REQUEST', { isDryRun: false });
+  world.failures = Array.from({ length: 29 }, () => new Error('away'));
+  for (let tries = 0; tries < 29; tries += 1) await runner.step();
+  t.match(world.runs(), [{ status: 'RUNNING' }]);
+  await stepAll(runner);
+  t.match(world.runs(), [{ status: 'COMPLETED' }]);
+  await runner.begin(2, 'REQUEST', { isDryRun: false });
+  world.failures = Array.from({ length: 30 }, () => new Error('away'));
+  for (let tries = 0; tries < 30; tries += 1) await runner.step();
+  t.match(world.runs()[1], { status: 'FAILED', failure: 'away' });
+  t.match(world.audits[1], 'the retention run failed after it had removed nothing: away');
+  t.equal(world.state().active, undefined, 'another one may begin');
+});
+
+t.test('only the owner of a tenant runs it, and one tenant does not hold up another', async (t) => {
+  const world = new World();
+  world.tenants = [2, 3];
+  world.foreign.add(2);
+  const runner = world.runner();
+  await stepAll(runner);
+  t.notOk(world.records.has('2/state'));
+  t.ok(world.records.has('3/state'));
+  world.foreign.clear();
+  await stepAll(runner);
+  world.now += DAY_MS;
+  world.failures = [undefined, new Error('of the first')];
+  await stepAll(runner);
+  await stepAll(runner);
+  t.match([...world.runs(2), ...world.runs(3)].map(({ status }) => status), ['COMPLETED', 'COMPLETED']);
+});
+
+t.test('a full disk warns, and begins a run early where that is wanted, once an hour', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  await stepAll(runner);
+  world.freeBytes = 1e8;
+  await stepAll(runner);
+  await stepAll(runner);
+  t.same(world.refused, [LOW_DISK_LIMIT], 'counted once while it lasts');
+  t.ok(runner.isDiskLow);
+  t.same(world.runs(), []);
+  world.isEarly = true;
+  await stepAll(runner);
+  t.match(world.runs(), [{ trigger: 'DISK', status: 'COMPLETED' }]);
+  await stepAll(runner);
+  t.equal(world.runs().length, 1);
+  world.now += HOUR_MS;
+  await stepAll(runner);
+  t.equal(world.runs().length, 2);
+  world.freeBytes = 1e12;
+  world.now += HOUR_MS;
+  await stepAll(runner);
+  t.equal(world.runs().length, 2);
+  t.notOk(runner.isDiskLow);
+});
+
+t.test('old runs are forgotten', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  for (let count = 0; count < RUNS_KEPT + 5; count += 1) {
+    await runner.begin(2, 'REQUEST', { isDryRun: true });
+    await stepAll(runner);
+  }
+  t.equal(world.runs().length, RUNS_KEPT);
+});
+
+t.test('without a default rule nothing goes', async (t) => {
+  const world = new World();
+  const runner = world.runner(0);
+  await runner.begin(2, 'REQUEST', { isDryRun: false });
+  await stepAll(runner);
+  t.equal(world.events.length, 10);
+  t.match(world.runs(), [{ status: 'COMPLETED', items: [] }]);
+});
+
+t.test('rules, items and overlaps', async (t) => {
+  const rule = { dataType: 'EVENT', fragmentType: '*', type: 'a', source: '*', maximumAge: 3, editable: true } as const;
+  t.same(rulesOf([], 60).map(({ id }) => id), ['1']);
+  t.same(rulesOf([{ id: ruleKey('1'), value: '{"removed":true}' }, { id: ruleKey('1234567'), value: JSON.stringify(rule) }], 60), [{ id: '1234567', rule }]);
+  t.match(plannedItems([{ id: '7', rule }], NOON), [{ ruleId: '7', dataType: 'EVENT', before: NOON - 3 * DAY_MS, isDone: false }]);
+  const [item] = plannedItems([{ id: '7', rule }], NOON);
+  t.ok(mayOverlap(item, { ...item, source: '5' }));
+  t.notOk(mayOverlap(item, { ...item, type: 'b' }));
+  t.notOk(mayOverlap(item, { ...item, dataType: 'ALARM' }));
+  t.notOk(mayOverlap({ ...item, source: '4' }, { ...item, source: '5' }));
+  t.ok(RULES_MAX > 0);
+});
