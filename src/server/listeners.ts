@@ -36,6 +36,8 @@ import type { ServerCore } from './core.ts';
 
 /** Time for answers under way and for connections to read their last packets. */
 const DRAIN_MS = 500;
+/** What runs by the clock may wait for a store that stands still: it goes on from stored state at the next start. */
+const BACKGROUND_MS = 400;
 /** Retention waits this long for what was acknowledged before. */
 const RETENTION_VISIBLE_MS = 60_000;
 /** Key of a tenant's actor, and the tenant number of what belongs to the whole server. */
@@ -209,11 +211,20 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     async stop() {
       api.stopListening();
       bayeux.close();
-      await Promise.all([mqtt.close(DRAIN_MS), api.close(DRAIN_MS), tenantServices.stop(), sweeper.stop(), blobSweeper.stop(),
-        availability.stop(), relay?.stop(), alarmChanges.stop(), bulkOperations.stop(), retention.stop()]);
+      const background = Promise.all([tenantServices.stop(), sweeper.stop(), blobSweeper.stop(), availability.stop(), relay?.stop(),
+        alarmChanges.stop(), bulkOperations.stop(), retention.stop()]);
+      await Promise.all([mqtt.close(DRAIN_MS), api.close(DRAIN_MS), endsWithin(background, BACKGROUND_MS, log)]);
       await control.close();
       await core.close();
     },
   };
 }
 
+/** Waits for the end of background work, and no longer than `limitMs`. */
+async function endsWithin(work: Promise<unknown>, limitMs: number, log: ServerCore['log']): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => { timer = setTimeout(() => resolve('late'), limitMs); });
+  const ended = work.catch((error: Error) => log.warn({ error: error.message }, 'background work did not end in order; it goes on at the next start'));
+  if (await Promise.race([ended, late]) === 'late') log.warn({ limitMs }, 'background work still waits for a store; it goes on at the next start');
+  clearTimeout(timer);
+}

@@ -44,7 +44,7 @@ import type { ServerCore } from './core.ts';
 /** What the history store refuses, in the data directory. */
 const QUARANTINE_FILE = 'quarantine.jsonl';
 /** Time for the last rows to reach the history; the journal keeps what does not. */
-const FLUSH_MS = 2_000;
+const FLUSH_MS = 1_500;
 
 export class SingleNode implements ServerCore {
   readonly config: Config;

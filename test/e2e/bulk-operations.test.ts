@@ -68,8 +68,8 @@ t.test('the ramp: one after the other', async (t) => {
   addsUp(t, await read(id), 4);
   await completed(id);
   const times = (await operationsOf(id)).map(({ creationTime }) => Date.parse(creationTime));
-  const gaps = times.slice(1).map((time, index) => time - times[index]);
-  t.ok(gaps.every((gap) => gap > 200 && gap < 900), `${gaps.join()} ms`);
+  // The times themselves are tested with a clock of its own (test/operate/bulk-operation-scheduler.test.ts).
+  t.ok(times.every((time, index) => index === 0 || time > times[index - 1]), `one after the other: ${times.join()}`);
 });
 
 t.test('progress and general status follow the operations and always add up', async (t) => {

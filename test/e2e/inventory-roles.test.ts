@@ -134,7 +134,7 @@ t.test('`*` opens everything; the count and the pages follow', async (t) => {
   for (const [method, path, body] of positions(inside)) t.ok((await of.request(method, path, body === undefined ? {} : { body })).status < 300, `${method} ${path}`);
   t.equal((await of.get(`/inventory/managedObjects/${building}`)).status, 403, 'nothing above');
   t.equal((await of.get('/inventory/managedObjects/count')).text, '3');
-  t.match(await of.read('/inventory/managedObjects?pageSize=2&withTotalPages=true'), { statistics: { totalPages: 2 }, 
+  t.match(await of.read('/inventory/managedObjects?pageSize=2&withTotalPages=true'), { statistics: { totalPages: 2 },
     // By id, which those of several nodes are not ordered by.
     managedObjects: CLUSTER_NODES > 0 ? { length: 2 } : [{ id: floor }, { id: inside.id }] });
   t.same((await of.read(`/inventory/managedObjects?ids=${inside.id},${outside.id}`)).managedObjects.map((one: any) => one.id), [inside.id]);
