@@ -22,6 +22,7 @@ const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;
 const OUTPUT_MAX = 2_000_000;
 const CLICKHOUSE_BYTES_MAX = 2 ** 30;
+const SHARDS = 64;
 /** JetStream reserves it: startNats allows 4 GB in all. */
 const JOURNAL_BYTES_MAX = 2 ** 30;
 
@@ -279,7 +280,8 @@ export class RunningCluster {
         return parts.cluster;
       })).catch(() => []);
       seen = states;
-      return states.length === living.length && states.every(({ nodes, shards }) => nodes.length === living.length && shards > 0);
+      return states.length === living.length && states.every(({ nodes, shards }) => nodes.length === living.length && shards > 0)
+        && states.reduce((sum, { shards }) => sum + shards, 0) === SHARDS;
     }, START_TIMEOUT_MS).catch((error: Error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
   }
 
