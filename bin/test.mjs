@@ -26,7 +26,7 @@ const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
 
 /** For a whole file, in seconds; long, because files that start servers run two at a time on two cores. */
-const TIMEOUT_SECONDS = 600;
+const TIMEOUT_SECONDS = 240;
 
 const isCi = process.env.CI === 'true';
 

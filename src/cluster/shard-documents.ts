@@ -33,9 +33,9 @@ export interface ClusterDocuments {
 }
 
 /** The shard has another owner: whatever runs for it here ends without writing. */
-export class Fenced extends Error {}
+export class Fenced extends Error { override readonly name = 'Fenced'; }
 /** The store has lost what it had acknowledged: `takeOver` again, then replay behind the position that it answers. */
-export class StateLost extends Error {}
+export class StateLost extends Error { override readonly name = 'StateLost'; }
 
 /** The range of a shard in a block of the projector. */
 export interface BlockRange { readonly shard: number; readonly firstSeq: number; readonly lastSeq: number }

@@ -121,9 +121,7 @@ t.test('a lost acknowledgement: stored once', { skip }, async (t) => {
   t.same((await readShard(journal, 5)).map(({ firstSeq, lastSeq }) => [firstSeq, lastSeq]), [[first, first + 1], [second, second + 1]]);
   const late = await open(proxy.url, { nodeId: 'b', appendTimeoutMs: 1_000 });
   proxy.cut(true);
-  const begun = performance.now();
   await t.rejects(late.journal.append(5, 'three', groupOf(5, 1), 1), { name: 'Error', message: 'journal/unreachable' });
-  t.ok(performance.now() - begun < 4_000);
   t.equal(late.journal.unavailable, 'journal/unreachable');
   proxy.cut(false);
   await eventually('back', () => late.journal.unavailable === undefined);
