@@ -5,7 +5,7 @@ import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { isStored } from '../model/processing-mode.ts';
+import { isAlarmStored } from '../model/processing-mode.ts';
 import type { ActorContext } from './context.ts';
 import { countAlarm } from './alarm-counters.ts';
 import { isInMaintenance, mappingOf } from './alarm-rules.ts';
@@ -41,7 +41,7 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
     return { doc: joinMembers(parseMembers(body.doc).set('source', `{"id":"${source}"}`)), isSuppressed: true };
   }
   const [openId] = openIds(context, openKey(source, body.type));
-  if (openId !== undefined && isStored(command.mode)) return repeat(context, openId, body);
+  if (openId !== undefined && isAlarmStored(command.mode)) return repeat(context, openId, body);
   const time = JSON.stringify(formatTime(command.receivedAt));
   const sent = parseMembers(body.doc);
   for (const name of SERVER_KEPT) sent.delete(name);
@@ -52,7 +52,7 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
   members.set('count', '1');
   members.set('creationTime', time);
   members.set('lastUpdated', time);
-  if (isStored(command.mode)) audit(context, body, members, 'Alarm raised', { text: `Alarm raised: ${stringMember(members, 'text') ?? ''}` });
+  if (isAlarmStored(command.mode)) audit(context, body, members, 'Alarm raised', { text: `Alarm raised: ${stringMember(members, 'text') ?? ''}` });
   return { doc: write(context, body.id, members, 'CREATE') };
 }
 
@@ -89,7 +89,7 @@ function write(context: ActorContext, id: string, members: Members, action: 'CRE
   const { command } = context;
   const source = String(command.key);
   const text = joinMembers(members);
-  if (isStored(command.mode)) {
+  if (isAlarmStored(command.mode)) {
     const key = openKey(source, stringMember(members, 'type') ?? '');
     countAlarm(context, source, before, members);
     setOpen(context, key, id, isOpenStatus(stringMember(members, 'status') ?? 'ACTIVE'));
@@ -112,7 +112,7 @@ export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: st
   const before = new Map(members);
   if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
   members.set('lastUpdated', JSON.stringify(formatTime(context.command.receivedAt)));
-  if (isStored(context.command.mode)) {
+  if (isAlarmStored(context.command.mode)) {
     const changed = changesBetween(before, members, NOT_AUDITED);
     audit(context, body, members, 'Alarm updated', { text: `Alarm updated: ${describeChanges(changed)}`, changes: changed });
   }

@@ -5,7 +5,7 @@ import type { AlarmCreate, AlarmUpdate } from '../model/command.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { isStored } from '../model/processing-mode.ts';
+import { isAlarmStored } from '../model/processing-mode.ts';
 import { ALARM_FILTERS, ALARM_FILTER_NAMES, alarmFilter, alarmSelection } from './alarm-selection.ts';
 import type { ApiRequest } from './api-request.ts';
 import { APPLICATION_HEADERS, applicationOf } from './application-key.ts';
@@ -83,7 +83,7 @@ async function post(request: ApiRequest): Promise<Answer> {
     ...applicationOf(request),
   };
   const { doc, isSuppressed } = await request.command<{ doc: string; isSuppressed?: boolean }>(COMMAND.ALARM_CREATE, Number(source), body);
-  if (isSuppressed === true || !isStored(request.mode)) return unstored(request, source, splitMembers(doc), isSuppressed === true);
+  if (isSuppressed === true || !isAlarmStored(request.mode)) return unstored(request, source, splitMembers(doc), isSuppressed === true);
   // A repeat answers with the alarm that is open already.
   const id = stringMember(splitMembers(doc), 'id') ?? 'null';
   const [answer] = await alarmTexts(request, [{ entityId: id, doc }]);

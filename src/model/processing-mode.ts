@@ -5,6 +5,8 @@ export type ProcessingMode = (typeof PROCESSING_MODE)[keyof typeof PROCESSING_MO
 
 /** Stored in documents and history. */
 export const isStored = (mode: ProcessingMode): boolean => mode !== PROCESSING_MODE.TRANSIENT && mode !== PROCESSING_MODE.CEP;
+/** Alarms know no CEP (document 2, SmartREST over HTTP): nobody else would hear of one that is not stored. */
+export const isAlarmStored = (mode: ProcessingMode): boolean => mode !== PROCESSING_MODE.TRANSIENT;
 /** Sent to real-time subscribers. */
 export const isNotified = (mode: ProcessingMode): boolean => mode === PROCESSING_MODE.PERSISTENT || mode === PROCESSING_MODE.TRANSIENT;
 

@@ -84,7 +84,7 @@ export class BootstrapLink implements DeviceLink {
 
   #deliver({ tenantId, userName, password }: DeviceCredentials): void {
     const row = Buffer.from(encodeRow([CREDENTIALS_ROW, tenantId, userName, password]));
-    this.#connection.deliver({ topic: CREDENTIALS_TOPIC, payload: row, qos: 1 });
+    this.#connection.deliver({ topic: CREDENTIALS_TOPIC, payload: row, qos: 2 });
   }
 
   #failed(error: Error): void {

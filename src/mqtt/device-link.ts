@@ -131,7 +131,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   // --- to the device ---
 
-  sendRow(topic: string, row: string, qos: 0 | 1 = 1): void {
+  /** @param qos the most; less when the device subscribed with less. */
+  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2): void {
     if (!this.#isClosed) this.connection.deliver({ topic, payload: Buffer.from(row), qos });
   }
 

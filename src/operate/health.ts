@@ -15,7 +15,8 @@ export interface HealthParts {
   readonly watchedDocuments: { fault(): string | undefined };
   readonly disk: { readonly refusal: string | undefined; readonly freeBytes: number };
   readonly engine: { readonly state: string; readonly restartsCount: number };
-  readonly handledSeq: number;
+  /** The last sequence that the actors have handled. */
+  handledSeq(): number;
 }
 
 export function reportHealth(parts: HealthParts): { ready: boolean; parts: Record<string, { ready: boolean; [detail: string]: unknown }> } {
@@ -29,7 +30,7 @@ export function reportHealth(parts: HealthParts): { ready: boolean; parts: Recor
       sequence: actors.committedSeq, lagRecords: journal.lastSeq - actors.committedSeq, followUps: actors.pendingCount },
     clickhouse: { ready: engine.state === 'ready', state: engine.state, restarts: engine.restartsCount,
       ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }),
-      sequence: projector.position, lagRecords: parts.handledSeq - projector.position },
+      sequence: projector.position, lagRecords: parts.handledSeq() - projector.position },
     // What was set aside is an alarm for people; only when nothing more can be set aside the projector stands still.
     quarantine: { ready: !quarantine.isFull, count: quarantine.count, sizeBytes: quarantine.sizeBytes },
     disk: { ready: parts.disk.refusal === undefined, freeBytes: parts.disk.freeBytes },

@@ -27,7 +27,7 @@ export function registerNodeMetrics(metrics: Metrics, core: HealthParts & { read
   metrics.gauge('millrace_journal_size_bytes', 'Bytes of the journal', () => core.journal.sizeBytes);
   metrics.gauge('millrace_journal_last_sequence', 'Last durable sequence', () => core.journal.lastSeq);
   metrics.gauge('millrace_journal_lag_records', 'Records appended and not yet durable', () => core.group.lastAppendedSeq - core.journal.lastSeq);
-  metrics.gauge('millrace_projector_lag_records', 'Records handled and not yet in the history', () => core.handledSeq - core.projector.position);
+  metrics.gauge('millrace_projector_lag_records', 'Records handled and not yet in the history', () => core.handledSeq() - core.projector.position);
   metrics.total('millrace_projector_insert_errors_total', 'Inserts that failed and were tried again', () => core.projector.insertErrorsCount);
   metrics.total('millrace_projector_set_aside_total', 'Measurements, rows and DELETEs that the history refused', () => core.projector.setAsideCount);
   metrics.gauge('millrace_quarantine_entries', 'Lines of the quarantine file', () => core.quarantine.count);

@@ -1,6 +1,5 @@
 /** A node of a cluster: NATS, Redis and ClickHouse behind the ports of src/cluster (docs/cluster.md). */
 import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CachingAuthenticator } from '../accounts/authenticator.ts';
@@ -21,6 +20,7 @@ import type { ActorKey, RecordChange, RecordCollection, RecordsChange } from '..
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
+import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
 import { DiskGuard } from '../operate/disk-guard.ts';
 import { Metrics } from '../operate/metrics.ts';
@@ -175,7 +175,7 @@ export class ClusterCore implements ServerCore {
   /** Connects to the three servers and joins. Rejects with what is wrong, and where, when one of them does not answer. */
   static async open(config: ClusterConfig, log: Log): Promise<ClusterCore> {
     const data = resolve(config.data);
-    await mkdir(data, { recursive: true });
+    await makeDataDirectory(data);
     const opened = new Opened();
     try {
       opened.add(await DataLock.take(data), (lock) => lock.release());

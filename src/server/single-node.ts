@@ -1,5 +1,4 @@
 /** One node with embedded engines: LMDB, the in-process bus, ClickHouse's engine in a child process. */
-import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { CachingAuthenticator } from '../accounts/authenticator.ts';
 import { Tokens } from '../accounts/tokens.ts';
@@ -17,6 +16,7 @@ import { Sources } from '../ingest/sources.ts';
 import type { Log } from '../model/log.ts';
 import { BLOBS_DIRECTORY, backupRunning, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY } from '../operate/backup-running.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
+import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
 import { DiskGuard } from '../operate/disk-guard.ts';
 import { WatchedDocuments } from '../operate/documents-watch.ts';
@@ -151,7 +151,7 @@ export class SingleNode implements ServerCore {
   /** Ready for requests when it resolves. Rejects when something cannot be opened; then nothing stays open. */
   static async open(config: Config, log: Log): Promise<SingleNode> {
     const data = resolve(config.data);
-    await mkdir(data, { recursive: true });
+    await makeDataDirectory(data);
     const lock = await DataLock.take(data);
     const engine = new EmbeddedClickHouse({ directory: join(data, CLICKHOUSE_DIRECTORY), log, memoryBytesMax: config.clickhouseMemoryMaxBytes });
     try {
@@ -237,7 +237,7 @@ export class SingleNode implements ServerCore {
   }
 
   health(): HealthReport {
-    return reportHealth({ ...this.#parts });
+    return reportHealth(this.#parts);
   }
 
   registerMetrics(): void {
@@ -245,7 +245,8 @@ export class SingleNode implements ServerCore {
   }
 
   get #parts(): HealthParts & { readonly commands: CommandBus } {
-    const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, handledSeq, commands } = this;
+    const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, commands } = this;
+    const handledSeq = (): number => this.handledSeq;
     return { journal, group: intake, actors, projector, quarantine, watchedDocuments, disk, engine, handledSeq, commands };
   }
 

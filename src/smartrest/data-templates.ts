@@ -95,12 +95,14 @@ const alarms: readonly StaticTemplate[] = [
 
 /** 401 and 402: the last parameter is the time, those before are the position. */
 function locationUpdate(values: readonly string[], context: RowContext, options: { alsoOnObject: boolean }): Effect[] {
-  const coordinates = position.text(values);
+  const given = values.slice(0, -1);
+  const coordinates = position.text(given);
   const time = timeOf(values[values.length - 1], context);
   const doc = objectText([['type', JSON.stringify(LOCATION_TYPE)], ['time', JSON.stringify(formatTime(time))],
     ['text', JSON.stringify(LOCATION_TEXT)], ['c8y_Position', coordinates]]);
   const event = { kind: 'event', type: LOCATION_TYPE, text: LOCATION_TEXT, time, doc } as const;
-  return [options.alsoOnObject ? { ...event, position: objectText([['c8y_Position', coordinates]]) } : event];
+  // A row without a position does not take the position away that the object has.
+  return [options.alsoOnObject && given.some((value) => value !== '') ? { ...event, position: objectText([['c8y_Position', coordinates]]) } : event];
 }
 
 const events: readonly StaticTemplate[] = [

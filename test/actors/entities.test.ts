@@ -130,7 +130,8 @@ t.test('alarms: updates', async (t) => {
   await t.rejects(alarmUpdate(platform, '799', '{}'), { code: 'alarm/not-found' });
   await alarm(platform, '702', { mode: PROCESSING_MODE.TRANSIENT, type: 'X' });
   t.same(platform.ids('alarm'), ['700']);
-  await alarm(platform, '703');
+  await alarm(platform, '703', { mode: PROCESSING_MODE.CEP });
+  t.same(platform.ids('alarm'), ['700', '703'], 'alarms know no CEP: nobody else would hear of it');
   await platform.request({ kind: COMMAND.ALARM_DELETE, key: 5, body: { id: '703' } });
   t.same([platform.ids('alarm'), platform.ids('openAlarm')], [['700'], []]);
   const long = await alarm(platform, '704', { type: 'x'.repeat(3_000) }).then(() => 'taken', (error: { code: string }) => error.code);

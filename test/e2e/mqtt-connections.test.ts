@@ -172,3 +172,25 @@ t.test('too large a payload ends the connection with its reason; the limit was a
   t.equal(reasonCode, 0x95);
   t.match(properties.reasonString, /payload|packet/i);
 });
+
+t.test('an operation comes with the QoS of the subscription, 2 as well, also to a session that was away', async (t) => {
+  for (const qos of [0, 1, 2] as const) {
+    const serial = `down-${qos}`;
+    const options: DeviceOptions = { protocolVersion: 5, clean: false, properties: { sessionExpiryInterval: 600 } };
+    const device = await connectDevice(t, server, serial, options);
+    const received: number[] = [];
+    device.client.on('message', (_topic, _payload, packet) => received.push(packet.qos));
+    await device.client.subscribeAsync('s/ds', { qos });
+    await device.publish('s/us', '100,Down,x');
+    const id = await rest.idOf(serial);
+    await rest.create('/devicecontrol/operations', { deviceId: id, c8y_Command: { text: 'first' } });
+    await device.row('s/ds', `511,${serial},first`);
+    t.same(received, [qos]);
+    await device.end();
+    if (qos === 0) continue;
+    await rest.create('/devicecontrol/operations', { deviceId: id, c8y_Command: { text: 'second' } });
+    const again = await connectDevice(t, server, serial, options);
+    await again.row('s/ds', `511,${serial},second`);
+    t.equal(again.rows('s/ds').filter((row) => row.endsWith('second')).length, 1, 'once');
+  }
+});

@@ -10,6 +10,26 @@ const KILLS = 4;
 /** An acknowledgement that takes longer has waited for something. */
 const GAP_MAX_MS = 1_500;
 
+t.test('a ClickHouse that stands still: not ready, the lag is told, and it goes on by itself', async (t) => {
+  const server = await new ServerProcess(t).start();
+  const device = new DeviceSender(server, 'halted', { gapMs: 4 });
+  const run = device.run();
+  await until('acknowledgements arrive', () => device.lastAckMs > 0);
+  signal(server.clickHousePid()!, 'SIGSTOP');
+  await until('/health/ready says so', async () => (await server.ready()).status === 503, 20_000);
+  t.match((await server.ready()).parts['clickhouse'], { ready: false, state: 'unresponsive' });
+  const before = device.acknowledgedCount;
+  await until('devices are acknowledged meanwhile', () => device.acknowledgedCount > before + 50, 5_000);
+  t.ok(await server.metric('millrace_projector_lag_records') > 0, 'the lag is a number of records');
+  signal(server.clickHousePid()!, 'SIGCONT');
+  await until('ready again', async () => (await server.ready()).status === 200, 20_000);
+  device.stop();
+  await run;
+  await server.caughtUp();
+  t.equal(await server.metric('millrace_projector_lag_records'), 0);
+  t.equal(await server.metric('millrace_clickhouse_restarts_total'), 0);
+});
+
 t.test('the ClickHouse process is killed again and again', async (t) => {
   const random = seeded(t);
   const server = await new ServerProcess(t).start();

@@ -81,6 +81,8 @@ const cases: readonly (readonly [string, object])[] = [
       + '"c8y_Position":{"lat":1,"lng":2,"alt":3,"accuracy":4}}' }],
   ['402,1,2', { kind: 'event', type: 'c8y_LocationUpdate', text: 'LocUpdate', time: now, position: '{"c8y_Position":{"lat":1,"lng":2}}',
     doc: `{"type":"c8y_LocationUpdate","time":"${nowText}","text":"LocUpdate","c8y_Position":{"lat":1,"lng":2}}` }],
+  ['402', { kind: 'event', type: 'c8y_LocationUpdate', text: 'LocUpdate', time: now,
+    doc: `{"type":"c8y_LocationUpdate","time":"${nowText}","text":"LocUpdate","c8y_Position":{}}` }],
   ['500', { kind: 'reply', what: 'pendingOperations' }],
   ['501,c8y_Restart', { kind: 'operation', fragment: 'c8y_Restart', fromStatus: 'PENDING', doc: '{"status":"EXECUTING"}' }],
   ['502,c8y_Restart,no "power"', { kind: 'operation', fragment: 'c8y_Restart', fromStatus: 'EXECUTING',

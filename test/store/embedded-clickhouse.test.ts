@@ -309,3 +309,22 @@ t.test('a second process on the directory is refused; stop leaves no file behind
   t.notOk(existsSync(join(directory, 'data/millrace-spool')));
   await t.rejects(client.query('SELECT 1'));
 });
+
+t.test('a process that stands still is told, forgiven when it goes on, and started again when it does not', async (t) => {
+  const seen: EmbeddedState[] = [];
+  const engine = new EmbeddedClickHouse({
+    directory: join(directory, 'halted'), log: silent, childPath, silentAfterSeconds: 2, deadAfterSeconds: 6, onState: (state) => seen.push(state),
+  });
+  await engine.start();
+  t.teardown(() => engine.stop());
+  const first = engine.pid!;
+  process.kill(first, 'SIGSTOP');
+  await until(() => engine.state === 'unresponsive', 'silence');
+  process.kill(first, 'SIGCONT');
+  await until(() => engine.state === 'ready', 'an answer');
+  t.equal(engine.pid, first);
+  process.kill(first, 'SIGSTOP');
+  await until(() => engine.restartsCount === 1 && engine.state === 'ready', 'another process');
+  t.not(engine.pid, first);
+  t.same(seen, ['starting', 'ready', 'unresponsive', 'ready', 'unresponsive', 'down', 'starting', 'ready']);
+});

@@ -17,7 +17,11 @@ export interface ChildOptions extends EngineOptions {
 }
 
 /** To the parent: ready, or why not. */
-export type ChildMessage = { readonly port: number } | { readonly failure: string; readonly errorCode: string };
+export type StartMessage = { readonly port: number } | { readonly failure: string; readonly errorCode: string };
+export type ChildMessage = StartMessage | ParentMessage;
+
+/** From the parent, answered by the same. */
+export interface ParentMessage { readonly isAlive: true }
 
 const PASSWORD_VARIABLE = 'MILLRACE_EMBEDDED_CLICKHOUSE_PASSWORD';
 const HOST = '127.0.0.1';
@@ -45,6 +49,7 @@ function main(): void {
   };
   process.once('SIGTERM', close);
   process.once('disconnect', close);
+  process.on('message', (message: ParentMessage) => send(message));
   server.once('error', (error: NodeJS.ErrnoException) => fail(error.message, error.code ?? ''));
   server.listen(options.port, HOST, () => send({ port: (server.address() as AddressInfo).port }));
 }
@@ -54,7 +59,7 @@ function send(message: ChildMessage): void {
 }
 
 function fail(failure: string, errorCode: string): void {
-  process.send?.({ failure, errorCode } satisfies ChildMessage, () => process.exit(1));
+  process.send?.({ failure, errorCode } satisfies StartMessage, () => process.exit(1));
 }
 
 try {

@@ -7,10 +7,11 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../model/log.ts';
-import type { ChildMessage, ChildOptions } from './child.ts';
+import type { ChildOptions, StartMessage } from './child.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { endOrphan, forgetOwner, rememberOwner } from './orphan.ts';
 
-export type EmbeddedState = 'starting' | 'ready' | 'down' | 'stopped';
+export type EmbeddedState = 'starting' | 'ready' | 'unresponsive' | 'down' | 'stopped';
 
 export interface EmbeddedClickHouseOptions {
   /** Data directory; made when it is not there. One process at a time. */
@@ -29,6 +30,9 @@ export interface EmbeddedClickHouseOptions {
   /** Body of one request, bytes. Default 256 MiB. */
   readonly bodyBytesMax?: number;
   readonly onState?: (state: EmbeddedState) => void;
+  /** Seconds without a sign of life until the process counts as unresponsive, and until it is killed and started again. Default 5 and 120. */
+  readonly silentAfterSeconds?: number;
+  readonly deadAfterSeconds?: number;
 }
 
 /** A start takes 0.1-0.4 s with little data; loading many parts takes longer. */
@@ -37,6 +41,9 @@ const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 1_500;
 const BACK_OFF_FIRST_MS = 100;
 const BACK_OFF_MAX_MS = 10_000;
+/** Above what planning a large export may hold up the child's own thread. */
+const SILENT_AFTER_SECONDS = 5;
+const DEAD_AFTER_SECONDS = 120;
 /** A child that lived this long was healthy: the next back-off starts from the first step. */
 const HEALTHY_AFTER_MS = 30_000;
 /** Threads of libuv: each statement that runs holds one, and writing the files of inserts needs some as well. */
@@ -156,10 +163,32 @@ export class EmbeddedClickHouse {
       throw new Error(`embedded ClickHouse did not start in ${this.#options.directory}: ${message.failure}`);
     }
     this.#port = message.port;
-    child.once('exit', (code, signal) => this.#onExit(child, startedAt, { code, signal }));
+    const heartbeat = this.#watch(child);
+    child.once('exit', (code, signal) => {
+      heartbeat.stop();
+      this.#onExit(child, startedAt, { code, signal });
+    });
     this.#options.log.info({ pid: child.pid, port: this.#port, durationMs: Date.now() - startedAt }, 'embedded ClickHouse is ready');
     this.#setState('ready');
     if (this.#isStopping) child.kill('SIGTERM');
+  }
+
+  #watch(child: ChildProcess): Heartbeat {
+    const { log, silentAfterSeconds: silentAfter = SILENT_AFTER_SECONDS, deadAfterSeconds: deadAfter = DEAD_AFTER_SECONDS } = this.#options;
+    return new Heartbeat(child, { silentAfter, deadAfter }, {
+      onSilent: () => {
+        log.error({ pid: child.pid, silentAfterSeconds: silentAfter }, 'embedded ClickHouse gives no sign of life');
+        if (this.#child === child && this.#state === 'ready') this.#setState('unresponsive');
+      },
+      onAnswer: () => {
+        log.info({ pid: child.pid }, 'embedded ClickHouse answers again');
+        if (this.#child === child && this.#state === 'unresponsive') this.#setState('ready');
+      },
+      onDead: () => {
+        log.error({ pid: child.pid, deadAfterSeconds: deadAfter }, 'embedded ClickHouse gives no sign of life: killing it');
+        child.kill('SIGKILL');
+      },
+    });
   }
 
   #onExit(child: ChildProcess, startedAt: number, reason: { code: number | null; signal: string | null }): void {
@@ -187,14 +216,14 @@ export class EmbeddedClickHouse {
 }
 
 /** What the child says first; a failure of our own making when it says nothing. */
-function firstMessage(child: ChildProcess): Promise<ChildMessage> {
+function firstMessage(child: ChildProcess): Promise<StartMessage> {
   return new Promise((resolve) => {
     const fail = (failure: string): void => settle({ failure, errorCode: '' });
-    const onMessage = (message: unknown): void => settle(message as ChildMessage);
+    const onMessage = (message: unknown): void => settle(message as StartMessage);
     const onExit = (code: number | null, signal: string | null): void => fail(`the process ended with ${code ?? signal}`);
     const onError = (error: Error): void => fail(error.message);
     const timer = setTimeout(() => fail(`no answer in ${START_LIMIT_MS} ms`), START_LIMIT_MS);
-    function settle(message: ChildMessage): void {
+    function settle(message: StartMessage): void {
       clearTimeout(timer);
       child.off('message', onMessage).off('exit', onExit).off('error', onError);
       resolve(message);
