@@ -108,6 +108,8 @@ function isId(text: string): boolean {
 /** Says who may read a managed object, or its data, without a global role: its owner, or by an inventory role. */
 export interface ObjectAccess {
   mayRead(principal: Principal, managedObjectId: string, area: Notification['area']): boolean | Promise<boolean>;
+  /** Whose sessions are the connections of the agent. */
+  isOwner(principal: Principal, managedObjectId: string): boolean | Promise<boolean>;
 }
 
 /** Whether the principal may subscribe (document 4, section 10.1). */

@@ -7,6 +7,7 @@ import type { LiveBus } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import type { Authenticator, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { AgentPresence } from './agent-presence.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';
 import type { TokenAuthenticator } from './bayeux-authentication.ts';
 import { BAYEUX_URLS } from './bayeux-channel.ts';
@@ -56,6 +57,8 @@ const STOPPING = {
 export class BayeuxServer {
   /** The paths that `handle` and `open` serve; `urlFormOf` knows the longer ones of CometD too. */
   readonly urls = BAYEUX_URLS;
+  /** Agents that are connected here for their operations. */
+  readonly presence = new AgentPresence();
   readonly #log: Log;
   readonly #limits: BayeuxLimits;
   readonly #clock: Clock;
@@ -80,7 +83,7 @@ export class BayeuxServer {
     const router = new BayeuxRouter({
       bus: options.bus, hierarchy: options.hierarchy, decorate: options.decorate, limits: this.#limits, clock: this.#clock, log,
     });
-    this.#sessions = new BayeuxSessions({ limits: this.#limits, router, onRefused });
+    this.#sessions = new BayeuxSessions({ limits: this.#limits, router, presence: this.presence, onRefused });
     this.#protocol = new BayeuxProtocol({
       sessions: this.#sessions, limits: this.#limits, access: options.access, onRefused,
       authenticators: { authenticator: options.authenticator, tokenAuthenticator: options.tokenAuthenticator },
@@ -154,6 +157,7 @@ export class BayeuxServer {
       onDelivered: (count) => this.#metrics?.delivered(count),
       onReady: (session) => this.#flushLater(session),
       onExpired: (session) => this.#sessions.end(session, UNKNOWN_CLIENT),
+      onPresence: (session) => this.presence.presenceChanged(session),
     });
   }
 

@@ -40,6 +40,8 @@ export interface SessionOptions {
   /** Asks for one `flush` at the end of this turn. */
   readonly onReady: (session: BayeuxSession) => void;
   readonly onExpired: (session: BayeuxSession) => void;
+  /** `isPresent` has changed. */
+  readonly onPresence: (session: BayeuxSession) => void;
 }
 
 interface HeldConnect {
@@ -59,6 +61,8 @@ export class BayeuxSession {
   readonly isAuthenticatedByMessage: boolean;
   /** By the channel's text. */
   readonly channels = new Map<string, Channel>();
+  /** Ids of the agents that this session is the connection of (agent-presence.ts). */
+  readonly agents = new Set<string>();
   /** Set by the server: a flush is due in this turn. */
   isReady = false;
   readonly #options: SessionOptions;
@@ -67,6 +71,7 @@ export class BayeuxSession {
   readonly #intervalMs: number;
   #held: HeldConnect | undefined = undefined;
   #wasConnected = false;
+  #isPresent = false;
   #hasEnded = false;
   #lostSinceConnect = 0;
   #timer: unknown = undefined;
@@ -93,6 +98,11 @@ export class BayeuxSession {
 
   get isConnected(): boolean {
     return this.#held !== undefined;
+  }
+
+  /** The client has connected, and is not known to have gone. */
+  get isPresent(): boolean {
+    return this.#isPresent;
   }
 
   get queuedMessageCount(): number {
@@ -131,6 +141,7 @@ export class BayeuxSession {
     this.#wasConnected = true;
     this.#held = { request, transport, answerAt: now + waitMs, blankAt: now + this.#options.limits.keepAliveMs };
     transport.attach(this);
+    this.#setPresent(true);
     if (waitMs === 0) {
       this.#answerHeld();
       return;
@@ -151,6 +162,7 @@ export class BayeuxSession {
   release(transport: ConnectTransport): void {
     if (this.#held?.transport !== transport) return;
     this.#held = undefined;
+    this.#setPresent(false);
     this.#awaitConnect();
   }
 
@@ -165,6 +177,12 @@ export class BayeuxSession {
     if (held === undefined) return;
     held.transport.detach(this);
     held.transport.send([answerText(held.request, { clientId: this.clientId, ...answer })]);
+  }
+
+  #setPresent(isPresent: boolean): void {
+    if (this.#isPresent === isPresent) return;
+    this.#isPresent = isPresent;
+    this.#options.onPresence(this);
   }
 
   #advice(intervalMs = this.#intervalMs): Advice {

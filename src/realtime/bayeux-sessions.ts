@@ -1,7 +1,9 @@
 /** The sessions of the Bayeux server, with the bounds on their number (document 4, section 10.3 'Sessions'). */
 import type { Principal } from '../model/principal.ts';
+import type { AgentPresence } from './agent-presence.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
 import type { BayeuxLimits } from './bayeux-limits.ts';
+import { AGENT_FAMILY } from './bayeux-channel.ts';
 import type { Channel } from './bayeux-channel.ts';
 import { UNKNOWN_CLIENT, errorText } from './bayeux-message.ts';
 import type { Answer } from './bayeux-message.ts';
@@ -12,14 +14,16 @@ export class BayeuxSessions {
   readonly #limits: BayeuxLimits;
   readonly #router: BayeuxRouter;
   readonly #onRefused: (limit: string) => void;
+  readonly #presence: AgentPresence;
   readonly #sessions = new Map<string, BayeuxSession>();
   readonly #byUser = new Map<string, Set<BayeuxSession>>();
   /** The sessions of a user on a channel, the oldest subscription first. */
   readonly #byUserAndChannel = new Map<string, Set<BayeuxSession>>();
 
-  constructor(options: { limits: BayeuxLimits; router: BayeuxRouter; onRefused: (limit: string) => void }) {
+  constructor(options: { limits: BayeuxLimits; router: BayeuxRouter; presence: AgentPresence; onRefused: (limit: string) => void }) {
     this.#limits = options.limits;
     this.#router = options.router;
+    this.#presence = options.presence;
     this.#onRefused = options.onRefused;
   }
 
@@ -60,11 +64,15 @@ export class BayeuxSessions {
     return userKey(session.principal) === userKey(principal) ? session : undefined;
   }
 
-  /** Subscribes; the oldest of the user's sessions on the channel ends when there are too many. */
-  subscribe(session: BayeuxSession, channel: Channel): void {
+  /**
+   * Subscribes; the oldest of the user's sessions on the channel ends when there are too many.
+   * @param isAgent whether the channel is an agent's, and the session its own.
+   */
+  subscribe(session: BayeuxSession, channel: Channel, isAgent = false): void {
     if (session.hasEnded || session.channels.has(channel.text)) return;
     session.channels.set(channel.text, channel);
     this.#router.add(session.principal.tenantNumber, channel, session);
+    if (isAgent && channel.id !== undefined) this.#presence.subscribed(session, channel.id);
     const key = channelKey(session, channel);
     addTo(this.#byUserAndChannel, key, session);
     const sessions = this.#byUserAndChannel.get(key) as Set<BayeuxSession>;
@@ -79,6 +87,7 @@ export class BayeuxSessions {
     if (channel === undefined) return;
     session.channels.delete(channelText);
     this.#router.remove(session.principal.tenantNumber, channel, session);
+    if (channel.family === AGENT_FAMILY && channel.id !== undefined) this.#presence.unsubscribed(session, channel.id);
     removeFrom(this.#byUserAndChannel, channelKey(session, channel), session);
   }
 

@@ -1,5 +1,6 @@
 /** What the real-time channels ask of the inventory, read from the documents: ancestors, and owners. */
 import type { DocumentReader, Notification } from '../model/command.ts';
+import { splitMembers, stringMember } from '../model/json-document.ts';
 import { mayAccess } from '../model/inventory-access.ts';
 import type { WantedAccess } from '../model/inventory-access.ts';
 import type { Principal } from '../model/principal.ts';
@@ -68,5 +69,10 @@ export class OwnerAccess implements ObjectAccess {
     const text = await this.#documents.get('managedObject', principal.tenantNumber, managedObjectId);
     if (text === undefined) return false;
     return mayAccess(this.#documents, principal, { id: managedObjectId, doc: text }, { scope: SCOPES[area], permission: 'READ' });
+  }
+
+  async isOwner(principal: Principal, managedObjectId: string): Promise<boolean> {
+    const text = await this.#documents.get('managedObject', principal.tenantNumber, managedObjectId);
+    return text !== undefined && stringMember(splitMembers(text), 'owner') === principal.userName;
   }
 }

@@ -127,7 +127,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     tenants: numbers,
   });
   events.recordListeners.push((_tenant, changes) => { if (changes.some(({ collection }) => collection === 'job')) alarmChanges.wake(); });
-  const isConnectedHere = (tenant: number, source: number): boolean => device.isPushed(tenant, source);
+  const isConnectedHere = (tenant: number, source: number): boolean => device.isPushed(tenant, source) || bayeux.presence.isConnected(tenant, source);
   // Whoever holds a device's connection tells the node that watches the tenant.
   const relay = core.cluster === undefined ? undefined
     : new AvailabilityRelay({ ...core.cluster, isConnectedHere, refusals: metrics, log, now: Date.now });
@@ -138,7 +138,9 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   });
   relay?.start(availability);
   device.onHeard = relay?.heard ?? availability.heard;
-  device.onPushChanged = relay?.pushChanged ?? ((tenant, source) => availability.lookAt(tenant, source));
+  const pushChanged = relay?.pushChanged ?? ((tenant: number, source: number) => availability.lookAt(tenant, source));
+  device.onPushChanged = pushChanged;
+  bayeux.presence.onChanged = pushChanged;
   const blobSweeper = new BlobSweeper({ blobs: core.blobs, references: core.blobReferences, isMine: isServersMine, log, now: Date.now });
   const bulkOperations = new BulkOperationScheduler({
     commands, documents, ids, history: core.historyReader, refusals: metrics, log, now: Date.now, isMine,

@@ -32,4 +32,7 @@ t.test('the owner may read', async (t) => {
   t.equal(await access.mayRead(principal('device_2'), '1', 'events'), false);
   t.equal(await access.mayRead(principal('device_1'), '2', 'events'), false);
   t.equal(await access.mayRead(principal('device_1', [], 2), '1', 'events'), false);
+  t.equal(await access.isOwner(principal('device_1'), '1'), true);
+  t.equal(await access.isOwner(principal('device_2'), '1'), false);
+  t.equal(await access.isOwner(principal('device_1'), '2'), false);
 });
