@@ -98,7 +98,7 @@ export class ClusterNode {
       messages, take: (shard, answers) => this.commands.take(shard, answers), onChanged: (changes) => caches.onChanged(changes),
       onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes),
     });
-    this.#deletion = new DataDeletion({ history, commands: this.commands, isBounded: true });
+    this.#deletion = new DataDeletion({ history, commands: this.commands, bus: options.bus, isBounded: true });
     this.projector = new ClusterProjector({
       journal, blocks, history, quarantine: options.quarantine, rowsMax: options.projectorRowsMax, intervalMs: options.projectorIntervalMs, log,
       runDeletion: (command) => this.#delete(command),
@@ -199,13 +199,12 @@ export class ClusterNode {
    * after its answer a larger one (docs/cluster.md). The first must be in the history before it is deleted there.
    */
   async #delete(command: JournalCommand): Promise<void> {
-    const { table, filter } = command.body as DataDelete;
+    const { filter } = command.body as DataDelete;
     const source = Number(filter.source ?? filter.deviceId);
     const shards = Number.isSafeInteger(source) && source > 0 ? [shardOf(command.tenant, source)]
       : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
     await this.visibility.visibleBefore(command.seq, shards, DELETION_VISIBLE_MS);
-    if (table === 'measurements') await this.#options.history.deleteMeasurements(command.tenant, filter, command.seq);
-    else await this.#deletion.run(command);
+    await this.#deletion.run(command);
   }
 }
 

@@ -1,5 +1,4 @@
 /** Brings the blocks of one process's projector into the history store; see history-insert.ts for what is refused. */
-import type { DataDelete } from '../model/command.ts';
 import type { JournalCommand } from './command-record.ts';
 import { GivenUp, HistoryInsert } from './history-insert.ts';
 import type { HistoryInsertOptions, InsertScope } from './history-insert.ts';
@@ -15,8 +14,8 @@ export { GivenUp };
 export interface BlockInsertOptions extends HistoryInsertOptions {
   readonly journal: Journal;
   readonly progress: ProjectorProgress;
-  /** Carries out a DELETE of a mutable collection. */
-  readonly deleteMutable: (command: JournalCommand) => Promise<void>;
+  /** Carries out a DELETE by filters; repeatable. */
+  readonly runDeletion: (command: JournalCommand) => Promise<void>;
 }
 
 /** Every method rejects with GivenUp when the server stops and the store refuses. */
@@ -84,10 +83,7 @@ export class BlockInsert {
   }
 
   deletion(command: JournalCommand, position: number): Promise<void> {
-    const { history, deleteMutable } = this.#options;
-    const { table, filter } = command.body as DataDelete;
-    const run = (): Promise<void> => (table === 'measurements' ? history.deleteMeasurements(command.tenant, filter, command.seq) : deleteMutable(command));
-    return this.#insert.deletion(command, run, this.#scope(position));
+    return this.#insert.deletion(command, () => this.#options.runDeletion(command), this.#scope(position));
   }
 
   /** Repeats until it succeeds. */

@@ -34,6 +34,8 @@ export interface HistoryWriter {
   insertRows(table: string, texts: readonly string[]): Promise<void>;
   /** Deletes measurements of the tenant by the filters of document 4 section 1.2, up to and including `seq`. */
   deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void>;
+  /** Ids and sources of the measurements that `deleteMeasurements` would delete, by id, behind `afterId`: a page; the last one is empty. */
+  selectMeasurements(tenant: number, filter: DataDelete['filter'], seq: number, afterId: number): Promise<{ id: number; source: number }[]>;
   /** Ids and sources of the rows of a mutable table that the filters of its collection select. */
   select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number, before?: Before):
     Promise<{ id: number; source: number }[]>;

@@ -32,7 +32,7 @@ export interface ProjectorOptions {
   readonly intervalMs: number;
   readonly log: Log;
   /** Carries out a DELETE of a mutable collection (through commands) once everything before it is in the history store. */
-  readonly deleteMutable: (command: JournalCommand) => Promise<void>;
+  readonly runDeletion: (command: JournalCommand) => Promise<void>;
   /** Told of each new position: the journal may be trimmed. */
   readonly onPosition: (position: number) => void;
   readonly onInserted: (table: string, rows: number) => void;

@@ -19,6 +19,8 @@ export const TENANT_TABLES: readonly string[] = Object.entries({ ...TABLES, ...U
   .filter(([, definition]) => definition.includes('tenant UInt32')).map(([table]) => table);
 /** Rows that a DELETE of a collection takes at a time. */
 const SELECT_PAGE = 1_000;
+/** Measurements that subscribers are told of at a time: each page reads the table again. */
+const MEASUREMENTS_PAGE = 50_000;
 
 export class ClickHouseHistoryWriter implements HistoryWriter {
   readonly #clickHouse: ClickHouse;
@@ -54,6 +56,14 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     const { where, params } = deleteFilter('measurements', tenant, filter);
     await refusing(this.#clickHouse.command(`DELETE FROM measurements WHERE id IN (SELECT id FROM measurements WHERE ${where} AND seq <= {seq:UInt64})
       AND tenant = {tenant:UInt32}`, { ...params, seq }));
+  }
+
+  async selectMeasurements(tenant: number, filter: DataDelete['filter'], seq: number, afterId: number): Promise<{ id: number; source: number }[]> {
+    await this.createTables();
+    const { where, params } = deleteFilter('measurements', tenant, filter);
+    return refusing(this.#clickHouse.query<{ id: number; source: number }>(
+      `SELECT DISTINCT id, source FROM measurements WHERE ${where} AND seq <= {seq:UInt64} AND id > {after:UInt64} ORDER BY id LIMIT ${MEASUREMENTS_PAGE}`,
+      { ...params, seq, after: afterId }));
   }
 
   /** Rows of a tenant that exists no more. Repeatable. */

@@ -64,6 +64,7 @@ export class TestNode {
       insertMeasurements: (columns, token) => alive(() => history.insertMeasurements(columns, token)),
       insertRows: (table, texts) => alive(() => history.insertRows(table, texts)),
       deleteMeasurements: (tenant, filter, seq) => alive(() => history.deleteMeasurements(tenant, filter, seq)),
+      selectMeasurements: (...filter) => alive(() => history.selectMeasurements(...filter)),
       select: (tenant, table, filter, afterId, before) => alive(() => history.select(tenant, table, filter, afterId, before)),
     };
     this.node = new ClusterNode({

@@ -28,7 +28,7 @@ t.test('long polling, in maintenance meanwhile', async (t) => {
       method: 'POST', headers: { authorization: `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}`, 'content-type': 'application/json' }, body: JSON.stringify([message]),
       ...(signal === undefined ? {} : { signal }),
     });
-    return (await answer.json())[0];
+    return ((await answer.json()) as object[])[0];
   };
   const { clientId } = await ask({ channel: '/meta/handshake', version: '1.0' });
   await ask({ channel: '/meta/subscribe', clientId, subscription: `/${id}` });

@@ -55,6 +55,11 @@ export class FakeHistory implements HistoryWriter {
     await this.after(`delete ${seq}`);
   }
 
+  async selectMeasurements(_tenant: number, filter: DataDelete['filter'], seq: number, afterId: number): Promise<{ id: number; source: number }[]> {
+    return this.values.filter((value) => value.seq <= seq && value.source === Number(filter.source) && value.seq > afterId)
+      .map((value) => ({ id: value.seq, source: value.source }));
+  }
+
   async select(_tenant: number, table: string, filter: DataDelete['filter'], afterId = 0, before?: Before): Promise<{ id: number; source: number }[]> {
     this.#check({ deleted: String(filter.source) });
     return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.source === Number(filter.source) && row.id > afterId)

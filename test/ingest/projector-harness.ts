@@ -32,11 +32,16 @@ export async function start(t: Test, platform: Platform, history: FakeHistory,
       insertMeasurements: (columns, token) => dead(() => history.insertMeasurements(columns, token)),
       insertRows: (table, texts) => dead(() => history.insertRows(table, texts)),
       deleteMeasurements: (tenant, filter, seq) => dead(() => history.deleteMeasurements(tenant, filter, seq)),
+      selectMeasurements: (...filter) => history.selectMeasurements(...filter),
       select: (tenant, table, filter) => history.select(tenant, table, filter),
     },
-    deleteMutable: (command) => dead(async () => {
-      deletions.push(command.seq);
+    runDeletion: (command) => dead(async () => {
       const { table, filter } = command.body as { table: string; filter: Record<string, string> };
+      if (table === 'measurements') {
+        await history.deleteMeasurements(1, filter, command.seq);
+        return;
+      }
+      deletions.push(command.seq);
       for (const { id, source } of await history.select(1, table, filter)) {
         await platform.request({ kind: table === 'events' ? COMMAND.EVENT_DELETE : COMMAND.ALARM_DELETE, key: source,
           body: { id: String(id) } })
