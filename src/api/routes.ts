@@ -28,6 +28,7 @@ import { retentionRoutes } from './retention.ts';
 import { rootRoutes } from './roots.ts';
 import type { Route } from './route.ts';
 import { SERVICE_USERS } from './service-users.ts';
+import { smartRestOneRoutes } from './smartrest-one.ts';
 import { subscriptionRoutes } from './subscriptions.ts';
 import { subtenantRoutes, tenantOf } from './subtenants.ts';
 import { systemRoutes } from './system.ts';
@@ -68,6 +69,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...bulkOperationRoutes(),
     ...deviceRegistrationRoutes(),
     ...bulkRegistrationRoutes(),
+    ...smartRestOneRoutes(),
     ...userRoutes(),
     ...userPasswordRoutes(),
     ...currentUserRoutes(),

@@ -286,3 +286,27 @@ t.test('@c8y/client: DeviceRegistrationService', async (t) => {
 t.test('nothing but refusals is in the log', async (t) => {
   t.same(server.complaints.filter((line) => !line.includes('refused by the limit')), []);
 });
+
+t.test('over SmartREST 1.0: row 61 of document 2, until accepted 50 and 404, then the credentials once', async (t) => {
+  const rows = async (who: Rest, body: string, headers: Record<string, string> = {}): Promise<string> => {
+    const reply = await who.request('POST', '/s', { body, headers: { 'content-type': 'text/plain', accept: '', ...headers } });
+    t.equal(reply.status, 200, body);
+    return reply.text;
+  };
+  await announce('one-new');
+  t.equal(await rows(bootstrap, '61,one-new'), '50,1,404');
+  t.equal(await statusOf('one-new'), 'PENDING_ACCEPTANCE');
+  t.equal(await rows(bootstrap, '61,nobody'), '50,1,404', 'nothing is announced by asking');
+  t.equal((await rest.get(`${REQUESTS}/nobody`)).status, 404);
+  await accept('one-new');
+  t.match(await rows(bootstrap, '\r\n61,nobody\r\n61,"one-new"\r\n', { accept: 'application/json' }),
+    /^50,2,404\n70,3,one-new,t1,device_one-new,[^,]{12,32}$/, 'the number is that of the line');
+  t.equal(await rows(bootstrap, '61,one-new'), '50,1,404', 'once');
+  t.equal(await rows(bootstrap, '61\n61,a,b\n100,x\n61,"a'), '45,1,Wrong number of arguments\n45,2,Wrong number of arguments\n50,3,403\n42,4,Malformed Request');
+  t.equal(await rows(rest, '61,one-new'), '50,1,403', 'for the bootstrap user only');
+  t.equal(await rows(rest, '', { 'x-id': 'some_1' }), '40,"No template for this X-ID."');
+  t.equal(await rows(rest, '100,1\n101', { 'x-id': 'some_1' }), '40,1,"No template for this X-ID."\n40,2,"No template for this X-ID."');
+  t.equal(await rows(rest, '15,some_1\n99'), '40,1,"No template for this X-ID."\n43,2,Invalid message identifier');
+  t.match(await rows(rest, '10,100,GET,/inventory/managedObjects,,,,,', { 'x-id': 'some_1' }), /^41,1,Collections of templates are not supported/);
+  t.equal((await fetch(`${server.url}/s`, { method: 'POST', body: '61,one-new' })).status, 401);
+});
