@@ -20,6 +20,7 @@ import { changeRecords, listRecords, readRecord } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
+import { tenantOption } from './tenant-option.ts';
 import { parseEntityTime } from './timestamps.ts';
 
 const AREA = 'devicecontrol';
@@ -87,6 +88,13 @@ function sentPart(members: Members): Partial<Pick<StoredBulkOperation, 'startDat
   };
 }
 
+/** The tenant's option is the least time between two operations; without it any is taken. @throws PlatformError 422. */
+async function requireRamp(request: ApiRequest, ramp: number | undefined): Promise<void> {
+  if (ramp === undefined) return;
+  const least = Number(await tenantOption(request, request.tenant, 'device-control', 'bulkoperation.creationramp') ?? 0);
+  if (ramp < least) throw invalid('creationRamp', String(ramp), `at least ${least} seconds, the option device-control/bulkoperation.creationramp`);
+}
+
 function fragmentsOf(members: Members): Members {
   return new Map([...members].filter(([name]) => !OWN_MEMBERS.includes(name)));
 }
@@ -134,6 +142,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   if (groupId !== undefined && failedParentId !== undefined) throw invalid('failedParentId', failedParentId, 'no value beside groupId');
   const target = groupId === undefined ? { failedParentId: failedParentId as string } : { groupId };
   const part = sentPart(members) as Required<ReturnType<typeof sentPart>>;
+  await requireRamp(request, part.creationRamp);
   const stored: StoredBulkOperation = {
     id: String(request.platform.ids.next()), owner: request.principal.userName, ...target, ...part, fragments: joinMembers(fragmentsOf(members)),
     status: 'ACTIVE', targets: await countTargets(request, target), done: 0, missing: 0,
@@ -195,7 +204,9 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   }
   const fragments = splitMembers(stored.fragments);
   mergeMembers(fragments, fragmentsOf(members));
-  const changed: StoredBulkOperation = { ...stored, ...sentPart(members), fragments: joinMembers(fragments) };
+  const part = sentPart(members);
+  await requireRamp(request, part.creationRamp);
+  const changed: StoredBulkOperation = { ...stored, ...part, fragments: joinMembers(fragments) };
   const audit = auditOf(request, id, 'Bulk operation updated');
   if (stored.nextAt === undefined) {
     await changeRecords(request, request.tenant, [{ collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(changed) }], [audit]);

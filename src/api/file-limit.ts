@@ -4,8 +4,11 @@ import { numberOption } from './tenant-option.ts';
 
 const FILE_BYTES_MAX = 50 * 1_048_576;
 
+/** What no tenant may exceed, bytes. */
+export const serverFileBytesMax = ({ config }: ApiRequest['platform']): number => config.fileMaxBytes ?? FILE_BYTES_MAX;
+
 /** Bytes. */
 export function fileBytesMax(request: ApiRequest): Promise<number> {
-  const maximum = request.platform.config.fileMaxBytes ?? FILE_BYTES_MAX;
+  const maximum = serverFileBytesMax(request.platform);
   return numberOption(request, request.tenant, ['files', 'max.size'], { minimum: 0, maximum, otherwise: maximum });
 }

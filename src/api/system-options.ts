@@ -3,6 +3,7 @@ import { PlatformError } from '../model/errors.ts';
 import { GREEN_LENGTH_MIN } from '../model/password.ts';
 import type { ApiRequest } from './api-request.ts';
 import { segment } from './entity-text.ts';
+import { serverFileBytesMax } from './file-limit.ts';
 import { found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 
@@ -30,7 +31,8 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
   files: {
     'microservice.zipped.max.size': secured(String(500 * MIB)), 'microservice.unzipped.max.size': secured(String(1024 * MIB)),
     'webapp.zipped.max.size': secured(String(50 * MIB)), 'webapp.unzipped.max.size': secured(String(250 * MIB)),
-    'max.size': open(String(50 * MIB)),
+    // The server's own setting: see `valueOf`.
+    'max.size': open(''),
   },
   system: { version: open(API_VERSION) },
   reportMailer: { available: open('false') },
@@ -50,9 +52,14 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
 
 const isVisible = (request: ApiRequest, option: SystemOption): boolean => option.isSecured !== true || request.hasRole(SECURED_ROLE);
 
+function valueOf(request: ApiRequest, category: string, key: string): string {
+  if (category === 'files' && key === 'max.size') return String(serverFileBytesMax(request.platform));
+  return SYSTEM_OPTIONS[category][key].value;
+}
+
 function optionOf(request: ApiRequest, category: string, key: string): object {
   const self = `${request.baseUrl}/tenant/system/options/${segment(category)}/${segment(key)}`;
-  return { self, category, key, value: SYSTEM_OPTIONS[category][key].value };
+  return { self, category, key, value: valueOf(request, category, key) };
 }
 
 function list(request: ApiRequest): Answer {
@@ -65,7 +72,7 @@ function list(request: ApiRequest): Answer {
 function getCategory(request: ApiRequest): Answer {
   const { category } = request.params;
   const keys = Object.hasOwn(SYSTEM_OPTIONS, category) ? SYSTEM_OPTIONS[category] : {};
-  const visible = Object.entries(keys).filter(([, option]) => isVisible(request, option)).map(([key, { value }]) => [key, value]);
+  const visible = Object.entries(keys).filter(([, option]) => isVisible(request, option)).map(([key]) => [key, valueOf(request, category, key)]);
   return found('option', JSON.stringify(Object.fromEntries(visible)));
 }
 

@@ -115,6 +115,20 @@ t.test('a device without an agent fails, one that is deleted fails too', async (
   t.match(found.progress, { pending: 2, failed: 1, all: 3 });
 });
 
+t.test('the tenant\'s option is the least creationRamp', async (t) => {
+  const { group } = await groupOf(1, 'Ramp');
+  const option = '/tenant/options/device-control/bulkoperation.creationramp';
+  const members = { groupId: group, startDate: FUTURE, operationPrototype: PROTOTYPE };
+  t.equal((await rest.put(option, { value: '2.5' })).status, 200);
+  t.match(await rest.post(BULK, { ...members, creationRamp: 2.4 }),
+    { status: 422, json: { error: 'devicecontrol/Invalid Data', message: /creationRamp.*2\.4.*2\.5.*device-control\/bulkoperation\.creationramp/ } });
+  const { id } = await rest.create(BULK, { ...members, creationRamp: 2.5 });
+  t.equal((await rest.put(`${BULK}/${id}`, { creationRamp: 1 })).status, 422);
+  t.match(await rest.put(`${BULK}/${id}`, { note: 'x' }), { status: 200, json: { creationRamp: 2.5 } });
+  await rest.delete(option);
+  t.match(await rest.put(`${BULK}/${id}`, { creationRamp: 0.01 }), { status: 200, json: { creationRamp: 0.01 } });
+});
+
 t.test('a dynamic group is what its query finds when it starts', async (t) => {
   const group = (await rest.create('/inventory/managedObjects', { name: 'Smart', type: 'c8y_DynamicGroup', c8y_IsDynamicGroup: {},
     c8y_DeviceQueryString: "$filter=(type eq 'bulk_Type') $orderby=name" })).id;

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { CLUSTER_NODES, PASSWORD, Rest, TENANT, notInCluster, startServer } from '../helpers/running-server.ts';
 
-const server = await startServer(t);
+const FILE_BYTES_MAX = 7_000_000;
+const server = await startServer(t, { flags: ['--file-max-bytes', String(FILE_BYTES_MAX)] });
 const { rest, management } = server;
 const USER_PASSWORD = 'Analytical-1';
 async function userWith(userName: string, roles: string[]): Promise<Rest> {
@@ -183,6 +184,8 @@ t.test('system options; secured ones need the role', async (t) => {
     }
   }
   t.match(await rest.read('/tenant/system/options/system/version'), { value: /^1017\.\d+\.\d+$/ });
+  t.equal((await rest.read('/tenant/system/options/files/max.size')).value, String(FILE_BYTES_MAX), 'the server\'s setting');
+  t.equal((await rest.read('/tenant/system/options/files'))['max.size'], String(FILE_BYTES_MAX));
   t.equal((await rest.get('/tenant/system/options/system/none')).status, 404);
   t.equal((await rest.get('/tenant/system/options/constructor/name')).status, 404);
   t.same(await rest.read('/tenant/system/options/none'), {});
