@@ -14,7 +14,7 @@ import { entryOfCommand } from '../ingest/quarantine.ts';
 import { Projector } from '../ingest/projector.ts';
 import { Sources } from '../ingest/sources.ts';
 import type { Log } from '../model/log.ts';
-import { BLOBS_DIRECTORY, backupRunning, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY } from '../operate/backup-running.ts';
+import { BLOBS_DIRECTORY, backupRunning, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME } from '../operate/backup-running.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
@@ -41,8 +41,6 @@ import { VERSION } from '../version.ts';
 import { CoreEvents, loginParts, recordsChanged } from './core.ts';
 import type { ServerCore } from './core.ts';
 
-/** What the history store refuses, in the data directory. */
-const QUARANTINE_FILE = 'quarantine.jsonl';
 /** Time for the last rows to reach the history; the journal keeps what does not. */
 const FLUSH_MS = 1_500;
 
@@ -156,7 +154,7 @@ export class SingleNode implements ServerCore {
     const engine = new EmbeddedClickHouse({ directory: join(data, CLICKHOUSE_DIRECTORY), log, memoryBytesMax: config.clickhouseMemoryMaxBytes });
     try {
       const url = await engine.start();
-      const quarantine = await QuarantineFile.open(join(data, QUARANTINE_FILE));
+      const quarantine = await QuarantineFile.open(join(data, QUARANTINE_NAME));
       const core = new SingleNode(config, log, data, engine, new ClickHouse({ url, log }), lock, quarantine);
       await core.#start();
       return core;
