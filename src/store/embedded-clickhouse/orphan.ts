@@ -38,7 +38,7 @@ function isEngine(pid: number, directory: string): boolean {
 }
 
 /** When a process started, in clock ticks since the machine did; 0 when there is none. */
-function startOf(pid: number): number {
+export function startOf(pid: number): number {
   const stat = read(`/proc/${pid}/stat`);
   // Field 22; the second, the name, may hold spaces and ends with the last parenthesis.
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? 0);
