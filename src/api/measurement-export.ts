@@ -8,7 +8,7 @@ import { MEASUREMENT_COLUMNS, measurementTexts } from './measurement-text.ts';
 import type { MeasurementRow } from './measurement-text.ts';
 import { unitsOf } from './measurements.ts';
 import type { ParquetColumn } from './parquet.ts';
-import { convertUnit } from './units.ts';
+import { convertUnit } from '../model/units.ts';
 
 /** Columns of MEASUREMENT_COLUMNS, and whether the row is one that was asked for. */
 const COLUMN_COUNT = 11;

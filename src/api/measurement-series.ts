@@ -9,7 +9,7 @@ import { isOwner } from './owner.ts';
 import { RANGE, REVERT, list } from './query-parameters.ts';
 import { found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
-import { convertUnit } from './units.ts';
+import { convertUnit } from '../model/units.ts';
 
 /** Values of one answer: times by the series that exist. More set `truncated`. */
 const VALUES_MAX = 5000;

@@ -4,8 +4,8 @@ import { compact, splitMembers } from '../model/json-document.ts';
 import type { SeriesValue } from '../model/measurement.ts';
 import type { ApiRequest } from './api-request.ts';
 import { entityText, segment, sourceIdOf, sourceText, unstoredText } from './entity-text.ts';
-import { convertUnit } from './units.ts';
-import type { UnitSystem } from './units.ts';
+import { convertUnit } from '../model/units.ts';
+import type { UnitSystem } from '../model/units.ts';
 
 /** One value of a measurement, as selected by MEASUREMENT_COLUMNS. */
 export interface MeasurementRow {

@@ -17,7 +17,7 @@ import { NO_CONTENT, found } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
-import { unitSystemOf } from './units.ts';
+import { unitSystemOf } from '../model/units.ts';
 
 export const MEASUREMENT_READ = ['ROLE_MEASUREMENT_READ'];
 const ADMIN = ['ROLE_MEASUREMENT_ADMIN'];

@@ -10,12 +10,14 @@ export const OPERATION_SERVER_KEPT = ['id', 'self', 'creationTime', 'deviceId', 
 /** Members that every operation begins without, or with the server's value. */
 export const OPERATION_BEGINS_WITHOUT = ['status', 'failureReason'] as const;
 
-/** Members of an operation that are no command fragments. */
-export const OPERATION_FIELDS: ReadonlySet<string> = new Set(['id', 'self', 'creationTime', 'deviceId', 'deviceName', 'deviceExternalIDs',
-  'bulkOperationId', 'status', 'failureReason', 'description', 'agentId', 'delivery', 'deliveryType', 'externalSource']);
-
 /** Neither SUCCESSFUL nor FAILED: the device still has to do something. */
 export const isOpenOperation = (status: string): boolean => status === 'PENDING' || status === 'EXECUTING';
+
+/** An operation as it goes to its agent (document 4 section 5.1): with what agents need beside it. @returns `operation`, which is changed. */
+export function deliveredOperation(operation: Members, agentId: string): Members {
+  const time = operation.get('creationTime') ?? 'null';
+  return operation.set('agentId', JSON.stringify(agentId)).set('delivery', `{"log":[],"status":"PENDING","time":${time}}`);
+}
 
 /** A failureReason is set only together with FAILED, and goes with it: `changes`, to be merged into `stored`, get what this takes. */
 export function fitFailureReason(changes: Members, stored: Members): void {

@@ -6,6 +6,7 @@ import type { DocumentReader, LiveBus, Notification } from '../model/command.ts'
 import type { Log } from '../model/log.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import { deliveredOperation } from '../model/operation.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import { operationRows } from '../smartrest/operation-rows.ts';
 import { RECEIVE } from '../smartrest/topics.ts';
@@ -179,7 +180,5 @@ export class OperationDelivery {
 
 /** The operation as JSON with what agents need beside it (document 4 section 7.8). */
 function notificationText(members: Members, agent: string, serial: string): string {
-  const time = members.get('creationTime') ?? 'null';
-  return joinMembers([...members, ['agentId', JSON.stringify(agent)], ['delivery', `{"log":[],"status":"PENDING","time":${time}}`],
-    ['externalSource', JSON.stringify({ externalId: serial, type: SERIAL_TYPE })]]);
+  return joinMembers(deliveredOperation(new Map(members), agent).set('externalSource', JSON.stringify({ externalId: serial, type: SERIAL_TYPE })));
 }

@@ -1,6 +1,10 @@
 /** Bayeux messages: reading a request, writing an answer, and the texts that notifications become (document 4, section 10.2). */
 import type { Notification } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { compact, joinMembers, splitMembers } from '../model/json-document.ts';
+import { deliveredOperation } from '../model/operation.ts';
+import { convertMeasurement } from '../model/units.ts';
+import type { UnitSystem } from '../model/units.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
 import type { UrlForm } from './bayeux-channel.ts';
 
@@ -119,6 +123,7 @@ export type Decorate = (area: Notification['area'], text: string, tenant: number
 export class OutgoingNotification {
   readonly notification: Notification;
   readonly #decorate: Decorate | undefined;
+  #text: string | undefined = undefined;
   #payload: string | undefined = undefined;
 
   constructor(notification: Notification, decorate: Decorate | undefined) {
@@ -128,36 +133,81 @@ export class OutgoingNotification {
 
   /** `{"realtimeAction":…,"data":…}`; for DELETE `data` is the id, undecorated. */
   get payload(): string {
-    if (this.#payload === undefined) {
+    return this.#payload ??= this.#payloadOf(this.#entity);
+  }
+
+  /** The operation as its agent gets it. */
+  payloadForAgent(agentId: string): string {
+    return this.#payloadOf(joinMembers(deliveredOperation(splitMembers(compact(this.#entity)), agentId)));
+  }
+
+  /** With the units that the subscriber wants: of measurements, and not of what is gone. */
+  payloadIn(units: UnitSystem): string {
+    const { action, area } = this.notification;
+    return area !== 'measurements' || action === 'DELETE' ? this.payload : this.#payloadOf(convertMeasurement(this.#entity, units));
+  }
+
+  get #entity(): string {
+    if (this.#text === undefined) {
       const { action, area, tenant } = this.notification;
-      let text = this.notification.text();
-      if (this.#decorate !== undefined && action !== 'DELETE') text = this.#decorate(area, text, tenant);
-      this.#payload = `{"realtimeAction":"${action}","data":${text}}`;
+      const text = this.notification.text();
+      this.#text = this.#decorate !== undefined && action !== 'DELETE' ? this.#decorate(area, text, tenant) : text;
     }
-    return this.#payload;
+    return this.#text;
+  }
+
+  #payloadOf(text: string): string {
+    return `{"realtimeAction":"${this.notification.action}","data":${text}}`;
   }
 }
 
-/** A notification on one channel: one text for each form of `data`, made when first needed. */
+/** What decides the text of a message beside its channel: how a session's URL delivers, and the units of its handshake. */
+export interface DeliveryForm {
+  readonly data: UrlForm['data'];
+  readonly units: UnitSystem | undefined;
+}
+
+/** A notification on one channel: one text for each form, made when first needed. */
 export class OutgoingMessage {
   readonly #outgoing: OutgoingNotification;
   readonly #channel: string;
   readonly #id: number;
+  readonly #agentId: string | undefined;
   #asObject: Delivery | undefined = undefined;
   #asArray: Delivery | undefined = undefined;
+  /** Of sessions with units: few have any. */
+  #converted: Map<string, Delivery> | undefined = undefined;
 
-  constructor(outgoing: OutgoingNotification, channel: string, id: number) {
+  /** @param options.agentId set when the channel is an agent's. */
+  constructor(outgoing: OutgoingNotification, options: { channel: string; id: number; agentId: string | undefined }) {
     this.#outgoing = outgoing;
-    this.#channel = channel;
-    this.#id = id;
+    this.#channel = options.channel;
+    this.#id = options.id;
+    this.#agentId = options.agentId;
   }
 
-  delivery(form: UrlForm['data']): Delivery {
-    if (form === 'array') return this.#asArray ??= this.#encode(`[${this.#outgoing.payload}]`);
-    return this.#asObject ??= this.#encode(this.#outgoing.payload);
+  delivery({ data, units }: DeliveryForm): Delivery {
+    if (units !== undefined) return this.#deliveryIn(data, units);
+    if (data === 'array') return this.#asArray ??= this.#encode(data, this.#payload);
+    return this.#asObject ??= this.#encode(data, this.#payload);
   }
 
-  #encode(data: string): Delivery {
+  get #payload(): string {
+    return this.#agentId === undefined ? this.#outgoing.payload : this.#outgoing.payloadForAgent(this.#agentId);
+  }
+
+  #deliveryIn(data: UrlForm['data'], units: UnitSystem): Delivery {
+    const key = `${data} ${units}`;
+    let delivery = this.#converted?.get(key);
+    if (delivery === undefined) {
+      delivery = this.#encode(data, this.#agentId === undefined ? this.#outgoing.payloadIn(units) : this.#payload);
+      (this.#converted ??= new Map()).set(key, delivery);
+    }
+    return delivery;
+  }
+
+  #encode(form: UrlForm['data'], payload: string): Delivery {
+    const data = form === 'array' ? `[${payload}]` : payload;
     const text = `{"channel":${JSON.stringify(this.#channel)},"id":"${this.#id}","data":${data}}`;
     return { text, sizeBytes: Buffer.byteLength(text) };
   }

@@ -5,6 +5,7 @@ import { AncestorLookup } from './ancestor-lookup.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
 import type { BayeuxLimits } from './bayeux-limits.ts';
+import { AGENT_FAMILY } from './bayeux-channel.ts';
 import type { Channel, ChannelFamily } from './bayeux-channel.ts';
 import { OutgoingMessage, OutgoingNotification } from './bayeux-message.ts';
 import type { Decorate } from './bayeux-message.ts';
@@ -144,7 +145,9 @@ export class BayeuxRouter {
 
   #message(outgoing: OutgoingNotification, family: ChannelFamily, id: string): OutgoingMessage {
     this.#messageCount += 1;
-    return new OutgoingMessage(outgoing, family.prefix + id, this.#messageCount);
+    return new OutgoingMessage(outgoing, {
+      channel: family.prefix + id, id: this.#messageCount, agentId: family === AGENT_FAMILY ? id : undefined,
+    });
   }
 }
 

@@ -3,10 +3,11 @@
  * (document 4, section 10.3). It knows transports only as `ConnectTransport`.
  */
 import type { Principal } from '../model/principal.ts';
+import { unitSystemOf } from '../model/units.ts';
 import type { BayeuxLimits } from './bayeux-limits.ts';
 import type { Channel, UrlForm } from './bayeux-channel.ts';
-import { answerText, lostText, memberOf, millisecondsOf } from './bayeux-message.ts';
-import type { Advice, Answer, OutgoingMessage, Request } from './bayeux-message.ts';
+import { answerText, lostText, memberOf, millisecondsOf, textOf } from './bayeux-message.ts';
+import type { Advice, Answer, DeliveryForm, OutgoingMessage, Request } from './bayeux-message.ts';
 import { DeliveryQueue } from './bayeux-queue.ts';
 import type { QueueBudget } from './bayeux-queue.ts';
 import type { Clock } from './clock.ts';
@@ -67,6 +68,7 @@ export class BayeuxSession {
   isReady = false;
   readonly #options: SessionOptions;
   readonly #queue: DeliveryQueue;
+  readonly #form: DeliveryForm;
   readonly #timeoutMs: number;
   readonly #intervalMs: number;
   #held: HeldConnect | undefined = undefined;
@@ -82,6 +84,7 @@ export class BayeuxSession {
     this.clientId = options.clientId;
     this.principal = options.principal;
     this.urlForm = options.urlForm;
+    this.#form = { data: options.urlForm.data, units: unitSystemOf(textOf(memberOf(handshake.ext, 'systemOfUnits'))) };
     this.isAuthenticatedByMessage = options.isAuthenticatedByMessage;
     // A handshake's timeout of 0 means a fast first connect, as in a connect; it is no wish to poll without a pause.
     this.#timeoutMs = millisecondsOf(memberOf(handshake.advice, 'timeout'), limits.timeoutMsMax) || limits.timeoutMs;
@@ -112,7 +115,7 @@ export class BayeuxSession {
   /** Queues a message; costs the publisher no more than that. */
   enqueue(message: OutgoingMessage): void {
     if (this.#hasEnded) return;
-    this.#queue.push(message.delivery(this.urlForm.data));
+    this.#queue.push(message.delivery(this.#form));
     this.#announce();
   }
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { PlatformError } from '../../src/model/errors.ts';
-import { convertUnit } from '../../src/api/units.ts';
+import { convertUnit } from '../../src/model/units.ts';
 import { DEVICE, startApi } from './helpers/api.ts';
 import type { AskedQuery } from './helpers/fake-platform.ts';
 

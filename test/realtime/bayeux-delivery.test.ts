@@ -58,16 +58,16 @@ t.test('each channel shows its area, its actions and its source', async (t) => {
     for (const area of ['measurements', 'events', 'alarms', 'managedobjects', 'operations'] as const) {
       for (const action of ['CREATE', 'UPDATE', 'DELETE'] as const) {
         for (const source of ['agent', 'child', 'group']) {
-          world.bus.publish(new TestNotification(area, source, JSON.stringify(`${area} ${source}`), { action }));
-          world.bus.publish(new TestNotification(area, source, '"wrong tenant"', { action, tenant: 2 }));
+          world.bus.publish(new TestNotification(area, source, JSON.stringify({ what: `${area} ${source}` }), { action }));
+          world.bus.publish(new TestNotification(area, source, '{"what":"wrong tenant"}', { action, tenant: 2 }));
         }
       }
     }
     world.clock.turn();
     const seen = deliveriesOf(poll.messages);
-    t.same(seen.map((message) => `${message.data.realtimeAction} ${message.data.data}`), expected, channel);
+    t.same(seen.map((message) => `${message.data.realtimeAction} ${message.data.data.what}`), expected, channel);
     const prefix = channel.slice(0, channel.lastIndexOf('/') + 1);
-    t.ok(seen.every((message) => message.channel === channel || message.channel === prefix + message.data.data.split(' ')[1]));
+    t.ok(seen.every((message) => message.channel === channel || message.channel === prefix + message.data.data.what.split(' ')[1]));
   };
   const list = (area: string, actions: string[], sources: string[]): string[] =>
     actions.flatMap((action) => sources.map((source) => `${action} ${area} ${source}`));
@@ -314,4 +314,38 @@ t.test('tenants are apart', async (t) => {
   publish(world, new TestNotification('alarms', '1', '{}', { tenant: 2 }));
   t.equal(mine.messages, undefined);
   t.equal(deliveriesOf(theirs.messages).length, 1);
+});
+
+t.test('an agent gets its operations with what agents need beside them, others as they are', async (t) => {
+  const world = createWorld({ hierarchy: { ancestors: () => ['42'] } });
+  const agent = await new PollingClient(world, { urlForm: AGENTS_URL }).watch('/42');
+  const watcher = await new PollingClient(world, { urlForm: AGENTS_URL }).watch('/operations/43');
+  const operation = { id: '9', deviceId: '43', status: 'PENDING', creationTime: '2026-05-02T10:00:00.000Z', c8y_Restart: {}, delivery: 'mine' };
+  const notification = new TestNotification('operations', '43', JSON.stringify(operation));
+  publish(world, notification);
+  t.same(deliveriesOf(agent.messages).map(({ channel, data }) => [channel, data.data]), [['/42',
+    { ...operation, agentId: '42', delivery: { log: [], status: 'PENDING', time: operation.creationTime } }]]);
+  t.same(deliveriesOf(watcher.messages).map(({ data }) => data.data), [operation]);
+  t.equal(notification.textCount, 1);
+});
+
+t.test('measurements come in the units of the handshake', async (t) => {
+  const world = createWorld();
+  const watch = async (ext: object, urlForm = DOCUMENTS_URL): Promise<Poll> => {
+    const client = new PollingClient(world, { urlForm });
+    await client.handshake({ ext });
+    await client.subscribe(['/measurements/1', '/events/1']);
+    await client.connect();
+    return client.connect();
+  };
+  const polls = await Promise.all([watch({}), watch({ systemOfUnits: 'imperial' }), watch({ systemOfUnits: 'metric' }), watch({ systemOfUnits: 'stone' })]);
+  const text = '{"time":"x","source":{"id":"1"},"c8y_T":{"T":{"value":21.50,"unit":"degC"},"n":{"value":"5","unit":"m"}},"u":{"L":{"value":10,"unit":"ft"}},"k":[1, 2]}';
+  publish(world, new TestNotification('measurements', '1', text), new TestNotification('measurements', '1', '"7"', { action: 'DELETE' }),
+    new TestNotification('events', '1', '{"e":{"T":{"value":1,"unit":"m"}}}'));
+  const values = polls.map(({ messages }) => deliveriesOf(messages).map(({ data }) => data[0].data));
+  const plain = JSON.parse(text);
+  const imperial = { ...plain, c8y_T: { ...plain.c8y_T, T: { value: 70.7, unit: 'degF' } } };
+  const metric = { ...plain, u: { L: { value: 3.048, unit: 'm' } } };
+  const event = { e: { T: { value: 1, unit: 'm' } } };
+  t.same(values, [[plain, '7', event], [imperial, '7', event], [metric, '7', event], [plain, '7', event]]);
 });

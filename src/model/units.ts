@@ -1,4 +1,5 @@
-/** Conversion of units on read (document 4 section 1.3): metric to imperial and back; unknown units stay as they are. */
+/** Conversion of units on read and live (document 4 sections 1.3 and 10.4): metric to imperial and back; unknown units stay as they are. */
+import { compact, joinMembers, splitMembers, stringMember } from './json-document.ts';
 
 export type UnitSystem = 'metric' | 'imperial';
 
@@ -42,4 +43,27 @@ export function convertUnit(quantity: Quantity, system: UnitSystem | undefined):
   if (conversion === undefined) return { value: quantity.value, unit: quantity.unit };
   // Twelve digits: the rounding of binary fractions is not shown.
   return { value: Number((quantity.value * conversion.factor + conversion.offset).toPrecision(12)), unit: conversion.unit };
+}
+
+/** @param text a measurement as a JSON document. @returns it with values and units converted; what is no series stays as it is. */
+export function convertMeasurement(text: string, system: UnitSystem): string {
+  const members = splitMembers(compact(text));
+  for (const [name, fragment] of members) {
+    if (name === 'source' || !fragment.startsWith('{')) continue;
+    const series = splitMembers(fragment);
+    for (const [key, value] of series) series.set(key, convertSeries(value, system));
+    members.set(name, joinMembers(series));
+  }
+  return joinMembers(members);
+}
+
+function convertSeries(text: string, system: UnitSystem): string {
+  if (!text.startsWith('{')) return text;
+  const parts = splitMembers(text);
+  const unit = stringMember(parts, 'unit');
+  const value = Number(parts.get('value') ?? NaN);
+  if (unit === undefined || !Number.isFinite(value)) return text;
+  const converted = convertUnit({ value, unit }, system);
+  if (converted.unit === unit || !Number.isFinite(converted.value)) return text;
+  return joinMembers(parts.set('value', String(converted.value)).set('unit', JSON.stringify(converted.unit)));
 }
