@@ -171,7 +171,6 @@ export class StateView {
     if (this.#kept.size > KEPT_MAX || this.#keptCharacters > KEPT_CHARACTERS_MAX) this.#shrink();
   }
 
-  get overlaySize(): number { return this.#overlay.size; }
   /** For tests: documents kept, and commands that wait for some. */
   get keptCount(): number { return this.#kept.size; }
   get scopesCount(): number { return this.#scopes.size; }

@@ -99,10 +99,6 @@ export class Metrics implements Refusals {
     this.#log.warn({ limit, count }, `refused by the limit ${limit}`);
   }
 
-  refusalsOf(limit: string): number {
-    return this.#refusals.get(limit) ?? 0;
-  }
-
   /** A value that is read when somebody asks. */
   gauge(name: string, help: string, read: () => number): void {
     this.registry.registerMetric(new Gauge({ name, help, registers: [], collect() { this.set(read()); } }));

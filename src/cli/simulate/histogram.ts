@@ -14,11 +14,6 @@ export class Histogram {
     this.count += 1;
   }
 
-  addAll(other: Histogram): void {
-    for (let index = 0; index < BUCKETS; index += 1) this.buckets[index] += other.buckets[index];
-    this.count += other.count;
-  }
-
   /** Upper bound of the bucket that holds the share (0 to 1) of all values, in microseconds; 0 when there is none. */
   percentile(share: number): number {
     let left = Math.max(1, Math.ceil(this.count * share));
