@@ -4,6 +4,7 @@
  * Commands that were under way when the tenant ended may still write, so that nothing is taken for gone before it stayed gone for a while.
  */
 import type { Collection, CommandPort, DocumentReader, DocumentsRemove, RecordChange, RecordsChange } from '../model/command.ts';
+import { BackgroundLoop } from '../model/background-loop.ts';
 import { COMMAND } from '../model/command.ts';
 import { actorOfDocument } from '../model/document-routing.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -53,28 +54,24 @@ export interface TenantDeletionOptions {
 export class TenantDeletion {
   removedDocumentsCount = 0;
   readonly #options: TenantDeletionOptions;
-  #isStopped = false;
-  #running: Promise<void> | undefined;
-  #wake: (() => void) | undefined;
+  readonly #loop = new BackgroundLoop();
 
   constructor(options: TenantDeletionOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#loop.start(() => this.#run());
   }
 
   /** Something is to be done: it need not wait for the next look. */
   wake(): void {
-    this.#wake?.();
+    this.#loop.wake();
   }
 
   /** Resolves when nothing is under way any more. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#wake?.();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** One bounded step of each deletion. @returns whether there is more to do at once. */
@@ -150,23 +147,14 @@ export class TenantDeletion {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#loop.isStopped) {
       let isMore = false;
       try {
         isMore = await this.step();
       } catch (error) {
         this.#options.log.warn({ error: (error as Error).message, retryMs: IDLE_PAUSE_MS }, 'a tenant could not be deleted yet');
       }
-      await this.#pause(isMore ? STEP_PAUSE_MS : IDLE_PAUSE_MS);
+      await this.#loop.pause(isMore ? STEP_PAUSE_MS : IDLE_PAUSE_MS, { isIdle: !isMore });
     }
-  }
-
-  #pause(durationMs: number): Promise<void> {
-    if (this.#isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, durationMs);
-      if (durationMs === IDLE_PAUSE_MS) timer.unref();
-      this.#wake = () => { clearTimeout(timer); resolve(); };
-    });
   }
 }

@@ -67,15 +67,7 @@ export class Block {
   /** Whether it has rows that the query reads and that are not inserted yet. */
   holds(query: HistoryQuery): boolean {
     return query.tables.some((table) => !this.done.has(table)
-      && (table === 'measurements' ? this.#holdsMeasurements(query.source) : this.rows.some((row) => row.table === table)));
-  }
-
-  #holdsMeasurements(source: number | undefined): boolean {
-    const { columns } = this;
-    if (source === undefined) return columns.rowCount > 0;
-    const index = columns.source.indexOf(source);
-    // Rows behind the count are of an earlier block.
-    return index >= 0 && index < columns.rowCount;
+      && (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)));
   }
 
   clear(): void {

@@ -61,6 +61,14 @@ export class MeasurementColumns {
       || this.fragments.size >= DICTIONARY_SIZE_MAX || this.seriesNames.size >= DICTIONARY_SIZE_MAX || this.units.size >= DICTIONARY_SIZE_MAX;
   }
 
+  /** Whether there are rows of the source; of any when it is undefined. */
+  holds(source: number | undefined): boolean {
+    if (source === undefined) return this.rowCount > 0;
+    const index = this.source.indexOf(source);
+    // Rows behind the count are of an earlier block.
+    return index >= 0 && index < this.rowCount;
+  }
+
   clear(): void {
     this.rowCount = 0;
     this.documentBytes = 0;

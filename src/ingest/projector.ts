@@ -68,15 +68,7 @@ class Block {
   holds(query: HistoryQuery): boolean {
     if (this.deletion !== undefined) return true;
     return query.tables.some((table) => !this.done.has(table)
-      && (table === 'measurements' ? this.#holdsMeasurements(query.source) : this.rows.some((row) => row.table === table)));
-  }
-
-  #holdsMeasurements(source: number | undefined): boolean {
-    const { columns } = this;
-    if (source === undefined) return columns.rowCount > 0;
-    const index = columns.source.indexOf(source);
-    // Rows behind the count are of an earlier block.
-    return index >= 0 && index < columns.rowCount;
+      && (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)));
   }
 
   get isFull(): boolean { return this.deletion !== undefined || this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX; }

@@ -3,6 +3,7 @@
  * It also notes when the sessions that were connected at a crash lost their connection, so that their time runs.
  */
 import type { SessionState } from '../actors/session.ts';
+import { BackgroundLoop } from '../model/background-loop.ts';
 import { COMMAND } from '../model/command.ts';
 import type { CommandPort, DocumentReader, SessionExpire } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
@@ -36,9 +37,7 @@ export class SessionSweeper {
   expiredCount = 0;
   readonly #options: SessionSweeperOptions;
   readonly #stepSessions: number;
-  #isStopped = false;
-  #running: Promise<void> | undefined;
-  #wake: (() => void) | undefined;
+  readonly #loop = new BackgroundLoop();
 
   constructor(options: SessionSweeperOptions) {
     this.#options = options;
@@ -47,14 +46,12 @@ export class SessionSweeper {
 
   /** Begins with a pass at once. */
   start(): void {
-    this.#running ??= this.#run();
+    this.#loop.start(() => this.#run());
   }
 
   /** Resolves when nothing is under way any more. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#wake?.();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** One pass over all sessions. Rejects when the store or the journal refuses; what is left is for the next pass. */
@@ -63,25 +60,25 @@ export class SessionSweeper {
     // Whoever is stored as connected and has no connection has lost it before now.
     const lostAt = now();
     for (const tenant of tenants()) {
-      for (let after: string | undefined; !this.#isStopped;) {
+      for (let after: string | undefined; !this.#loop.isStopped;) {
         const limit = this.#stepSessions;
         const page = await documents.list('session', tenant, '', after === undefined ? { limit } : { after, limit });
         await Promise.all(page.map(async ({ id, value }) => { if (await this.#isDue(tenant, id, value)) await this.#expire(tenant, id, lostAt); }));
         if (page.length < limit) break;
         after = page[page.length - 1].id;
-        await this.#pause(STEP_PAUSE_MS);
+        await this.#loop.pause(STEP_PAUSE_MS, { isIdle: false });
       }
     }
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#loop.isStopped) {
       try {
         await this.sweep();
       } catch (error) {
         this.#options.log.warn({ error: (error as Error).message, retryMs: PASS_PAUSE_MS }, 'expired sessions could not be removed');
       }
-      await this.#pause(PASS_PAUSE_MS, { isIdle: true });
+      await this.#loop.pause(PASS_PAUSE_MS, { isIdle: true });
     }
   }
 
@@ -99,15 +96,5 @@ export class SessionSweeper {
     const { isRemoved } = await this.#options.commands.request<{ isRemoved: boolean }>({
       kind: COMMAND.SESSION_EXPIRE, tenant, key: `s:${session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body });
     if (isRemoved) this.expiredCount += 1;
-  }
-
-  /** @param options.isIdle the process need not stay for what comes then. */
-  #pause(durationMs: number, options: { isIdle?: boolean } = {}): Promise<void> {
-    if (this.#isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, durationMs);
-      if (options.isIdle) timer.unref();
-      this.#wake = () => { clearTimeout(timer); resolve(); };
-    });
   }
 }

@@ -4,6 +4,7 @@
  * planned is created again under the same ids, which has no effect for those that are there: each device gets its operation exactly once.
  */
 import { bulkTargets, GroupError, GroupTooLarge } from '../inventory/group-members.ts';
+import { BackgroundLoop } from '../model/background-loop.ts';
 import {
   BULK_ACTIVE_PREFIX, BULK_CHUNK_DEVICES, BULK_DEVICES_LIMIT, BULK_DEVICES_MAX, BULK_OPERATIONS, bulkActiveKey, bulkChunkKey, bulkChunkPrefix,
   bulkIdOfKey, bulkKey, dueOperations,
@@ -53,30 +54,26 @@ export class BulkOperationScheduler {
   /** Tenants whose records were changed. */
   readonly #changed = new Set<number>();
   #passAt = 0;
-  #isStopped = false;
-  #running: Promise<void> | undefined;
-  #wake: (() => void) | undefined;
+  readonly #loop = new BackgroundLoop();
 
   constructor(options: BulkSchedulerOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#loop.start(() => this.#run());
   }
 
   /** Resolves when nothing is under way any more. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#wake?.();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** To be told of all changed records. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     if (!changes.some(({ collection }) => collection === BULK_OPERATIONS)) return;
     this.#changed.add(tenant);
-    this.#wake?.();
+    this.#loop.wake();
   }
 
   /** Does what is due now, for each bulk operation one batch. @returns when there is something to do again, ms since 1970. */
@@ -91,7 +88,7 @@ export class BulkOperationScheduler {
     for (const tenant of this.#changed) this.#dueAt.set(tenant, 0);
     this.#changed.clear();
     for (const [tenant, dueAt] of [...this.#dueAt]) {
-      if (this.#isStopped) break;
+      if (this.#loop.isStopped) break;
       if (dueAt > startAt) continue;
       const nextAt = isMine(tenant) ? await this.#tenant(tenant) : Infinity;
       if (nextAt === Infinity) this.#dueAt.delete(tenant);
@@ -101,7 +98,7 @@ export class BulkOperationScheduler {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#loop.isStopped) {
       let nextAt = this.#options.now() + RETRY_MS;
       try {
         nextAt = await this.step();
@@ -109,23 +106,14 @@ export class BulkOperationScheduler {
         this.#options.log.warn({ err: error, retryMs: RETRY_MS }, 'the bulk operations could not be looked at');
       }
       if (this.#changed.size > 0) nextAt = 0;
-      await this.#pause(Math.max(PAUSE_MS_MIN, nextAt - this.#options.now()));
+      await this.#loop.pause(Math.max(PAUSE_MS_MIN, nextAt - this.#options.now()), { isIdle: true });
     }
-  }
-
-  #pause(durationMs: number): Promise<void> {
-    if (this.#isStopped) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, durationMs);
-      timer.unref();
-      this.#wake = () => { clearTimeout(timer); resolve(); };
-    });
   }
 
   /** @returns when the next of its operations is due, Infinity when there is none. */
   async #tenant(tenant: number): Promise<number> {
     let nextAt = Infinity;
-    for (let after: string | undefined; !this.#isStopped;) {
+    for (let after: string | undefined; !this.#loop.isStopped;) {
       const options = after === undefined ? { limit: LIST_PAGE } : { after, limit: LIST_PAGE };
       const page = await this.#options.documents.list(BULK_OPERATIONS, tenant, BULK_ACTIVE_PREFIX, options);
       for (const { id: key } of page) nextAt = Math.min(nextAt, await this.#guarded(tenant, bulkIdOfKey(key)));
@@ -137,7 +125,7 @@ export class BulkOperationScheduler {
 
   /** One that fails does not hold up the others. */
   async #guarded(tenant: number, id: string): Promise<number> {
-    if (this.#isStopped) return Infinity;
+    if (this.#loop.isStopped) return Infinity;
     try {
       return await this.#advance(tenant, id);
     } catch (error) {

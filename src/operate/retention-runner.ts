@@ -2,6 +2,7 @@
  * Carries out retention runs: each night, when somebody asks for one, and early when the disk fills up. A run is a record of the tenant with its
  * plan; each part of it is counted and written down, removed, and ticked off, so that a crash neither forgets nor counts anything twice.
  */
+import { BackgroundLoop } from '../model/background-loop.ts';
 import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, CommandPort, DocumentReader, IdSource, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -60,31 +61,27 @@ export class RetentionRunner {
   /** Tenant -> attempts of the part under way that failed. */
   readonly #failures = new Map<number, number>();
   readonly #earlyAt = new Map<number, number>();
-  #isStopped = false;
+  readonly #loop = new BackgroundLoop();
   #isWanted = false;
-  #running: Promise<void> | undefined;
-  #wake: (() => void) | undefined;
 
   constructor(options: RetentionRunnerOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#loop.start(() => this.#run());
   }
 
   /** Resolves when nothing is under way any more. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#wake?.();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
   /** To be told of all changed records. */
   recordsChanged(changes: readonly RecordChange[]): void {
     if (!changes.some(({ collection, id }) => collection === RETENTION_RULES && id === STATE_KEY)) return;
     this.#isWanted = true;
-    this.#wake?.();
+    this.#loop.wake();
   }
 
   /** Begins what is due and does one part of each run under way. @returns whether there is more to do at once. */
@@ -93,7 +90,7 @@ export class RetentionRunner {
     this.#lookAtDisk();
     let isMore = false;
     for (const tenant of tenants()) {
-      if (this.#isStopped) return false;
+      if (this.#loop.isStopped) return false;
       if (!isMine(tenant)) continue;
       try {
         if (await this.#tenant(tenant)) isMore = true;
@@ -115,7 +112,7 @@ export class RetentionRunner {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#loop.isStopped) {
       let isMore = false;
       this.#isWanted = false;
       try {
@@ -124,16 +121,8 @@ export class RetentionRunner {
         this.#options.log.warn({ err: error, retryMs: RETRY_MS }, 'retention could not be looked at');
       }
       const waitMs = this.#failures.size > 0 ? RETRY_MS : isMore ? PAUSE_MS : IDLE_MS;
-      if (!this.#isStopped && !this.#isWanted) await this.#pause(waitMs);
+      if (!this.#isWanted) await this.#loop.pause(waitMs, { isIdle: true });
     }
-  }
-
-  #pause(durationMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, durationMs);
-      timer.unref();
-      this.#wake = () => { clearTimeout(timer); resolve(); };
-    });
   }
 
   #lookAtDisk(): void {
@@ -219,7 +208,7 @@ export class RetentionRunner {
       if (chunk === undefined) return { ...item, isDone: true };
       return run.isDryRun ? { ...item, after: chunk.through, count: item.count + chunk.count } : { ...item, pending: chunk };
     }
-    const isRemoved = await store.remove(tenant, item, item.after, pending.through, () => !this.#isStopped);
+    const isRemoved = await store.remove(tenant, item, item.after, pending.through, () => !this.#loop.isStopped);
     if (!isRemoved) return undefined;
     this.removedCount += pending.count;
     return { ...item, after: pending.through, count: item.count + pending.count };

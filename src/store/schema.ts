@@ -12,6 +12,16 @@ const mutableTail = `
   INDEX id_index id TYPE minmax GRANULARITY 1
 ) ENGINE = ReplacingMergeTree(version, deleted)`;
 
+/** First columns of events and alarms. */
+const entityHead = `  tenant UInt32,
+  id UInt64,
+  source UInt64,
+  type String,
+  time DateTime64(3, 'UTC'),
+  creation_time DateTime64(3, 'UTC'),
+  last_updated DateTime64(3, 'UTC'),
+`;
+
 /**
  * Small parts of measurements are compact: 0.1 µs more CPU a row at the insert, 0.35 less with the merges (10 million rows, 2026-11-21).
  * measurements: one row for each value of a measurement, `part` counts them from 0 (one row with an empty fragment where there is no
@@ -51,23 +61,9 @@ SETTINGS non_replicated_deduplication_window = 10000, min_bytes_for_wide_part = 
   fragments Array(String),
   parents Array(UInt64),${mutableTail} ORDER BY (tenant, id)`,
   events: `CREATE TABLE IF NOT EXISTS events (
-  tenant UInt32,
-  id UInt64,
-  source UInt64,
-  type String,
-  time DateTime64(3, 'UTC'),
-  creation_time DateTime64(3, 'UTC'),
-  last_updated DateTime64(3, 'UTC'),
-  fragments Array(String),${mutableTail} PARTITION BY toYYYYMM(creation_time) ORDER BY (tenant, source, time, id)`,
+${entityHead}  fragments Array(String),${mutableTail} PARTITION BY toYYYYMM(creation_time) ORDER BY (tenant, source, time, id)`,
   alarms: `CREATE TABLE IF NOT EXISTS alarms (
-  tenant UInt32,
-  id UInt64,
-  source UInt64,
-  type String,
-  time DateTime64(3, 'UTC'),
-  creation_time DateTime64(3, 'UTC'),
-  last_updated DateTime64(3, 'UTC'),
-  status LowCardinality(String),
+${entityHead}  status LowCardinality(String),
   severity LowCardinality(String),
   count UInt64,
   fragments Array(String),${mutableTail} ORDER BY (tenant, source, id)`,
