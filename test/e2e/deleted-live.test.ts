@@ -26,6 +26,6 @@ for (const [area, path, body] of KINDS) {
     await eventually('all are told', () => live.messages.length >= gone.length);
     t.same((await rest.read(`${path}?source=${id}`))[area].map((one: { id: string }) => one.id), [kept]);
     t.same(live.messages.map(({ data }) => data).sort((a, b) => Number(a.data) - Number(b.data)),
-      gone.map((one) => ({ realtimeAction: 'DELETE', data: one })), 'each once, whatever its number of series');
+      gone.sort((a, b) => Number(a) - Number(b)).map((one) => ({ realtimeAction: 'DELETE', data: one })), 'each once, whatever its number of series');
   });
 }
