@@ -21,6 +21,12 @@ import type { Quarantine } from './quarantine.ts';
 
 /** Rows of mutable tables in one block; more make the block full. */
 const MUTABLE_ROWS_MAX = 20_000;
+/**
+ * A block that has so many rows after the interval waits on, up to HOLD_FACTOR intervals in all: an insert costs the engine 8 ms whatever is
+ * in it, and a merge later. 3.1 µs a row for inserts of 10,000, 1.3 for those of 50,000 (2026-11-21).
+ */
+const HELD_ROWS_MIN = 2_000;
+const HOLD_FACTOR = 2.5;
 
 export interface ProjectorOptions {
   readonly journal: Journal;
@@ -29,6 +35,7 @@ export interface ProjectorOptions {
   /** Takes what the history store refuses for what it is. */
   readonly quarantine: Quarantine;
   readonly rowsMax: number;
+  /** Of the inserts while little comes; see HOLD_FACTOR. */
   readonly intervalMs: number;
   readonly log: Log;
   /** Carries out a DELETE of a mutable collection (through commands) once everything before it is in the history store. */
@@ -100,6 +107,10 @@ export class Projector {
   #wantedSeq = 0;
   #waiters: { seq: number; query: HistoryQuery | undefined; resolve: () => void; reject: (error: Error) => void }[] = [];
   #timer: NodeJS.Timeout | undefined;
+  /** The block being filled has had its interval and waits on. */
+  #isHeld = false;
+  /** Its time was over while the one before it was still being inserted. */
+  #isDue = false;
   #stopping = false;
   #running: Promise<void> | undefined;
   #wake: (() => void) | undefined;
@@ -118,7 +129,7 @@ export class Projector {
     this.#consumedSeq = position;
     this.#offeredSeq = this.#options.journal.lastSeq;
     this.isLagging = this.#options.journal.lastSeq > position;
-    this.#timer = setInterval(() => this.#kick(), this.#options.intervalMs);
+    this.#startInterval();
     this.#running = this.#run(intent);
   }
 
@@ -170,7 +181,7 @@ export class Projector {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#insert.isStopping = true;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     this.#kick();
     await this.#running;
     for (const waiter of this.#waiters.slice()) waiter.reject(new Error('the server stops'));
@@ -198,6 +209,24 @@ export class Projector {
     }
   }
 
+  /** From now on the block being filled has its interval. */
+  #startInterval(): void {
+    clearTimeout(this.#timer);
+    this.#isHeld = false;
+    if (!this.#stopping) this.#timer = setTimeout(this.#endInterval, this.#options.intervalMs);
+  }
+
+  readonly #endInterval = (): void => {
+    if (!this.#isHeld && !this.isLagging && this.#filling.columns.rowCount >= HELD_ROWS_MIN) {
+      this.#isHeld = true;
+      this.#timer = setTimeout(this.#endInterval, this.#options.intervalMs * (HOLD_FACTOR - 1));
+      return;
+    }
+    this.#isDue = !this.#filling.isEmpty;
+    this.#kick();
+    this.#startInterval();
+  };
+
   #kick(): void {
     this.#wake?.();
   }
@@ -211,7 +240,7 @@ export class Projector {
         continue;
       }
       await this.#insertBlock();
-      if (!this.#filling.isFull && this.#wantedSeq <= this.position && !this.isLagging) await this.#waitForKick();
+      if (!this.#filling.isFull && !this.#isDue && this.#wantedSeq <= this.position && !this.isLagging) await this.#waitForKick();
     }
   }
 
@@ -277,6 +306,8 @@ export class Projector {
     const block = this.#filling;
     this.#filling = this.#spare;
     this.#underWay = block;
+    this.#isDue = false;
+    this.#startInterval();
     try {
       await this.#insertAll(block, parts);
       await this.#insert.untilDone(() => this.#options.progress.savePosition(block.lastSeq));

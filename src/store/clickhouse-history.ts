@@ -6,11 +6,12 @@ import type { HistoryQuery } from '../ingest/projector.ts';
 import type { DataDelete, HistoryReader } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { parseTime } from '../model/iso-time.ts';
+import { exceptionCodeOf } from './clickhouse.ts';
 import type { ClickHouse } from './clickhouse.ts';
 import { refusing } from './history-refusals.ts';
 import { encodeNative } from './native-columns.ts';
 import type { NativeColumn } from './native-columns.ts';
-import { ADDED_COLUMNS, TABLES, USAGE_TABLES } from './schema.ts';
+import { ADDED_COLUMNS, TABLES, TUNING, USAGE_TABLES } from './schema.ts';
 
 /** A query waits this long for what was acknowledged before it. */
 const VISIBLE_TIMEOUT_MS = 10_000;
@@ -21,6 +22,8 @@ export const TENANT_TABLES: readonly string[] = Object.entries({ ...TABLES, ...U
 const SELECT_PAGE = 1_000;
 /** Measurements that subscribers are told of at a time: each page reads the table again. */
 const MEASUREMENTS_PAGE = 50_000;
+/** ClickHouse's UNKNOWN_SETTING. */
+const UNKNOWN_SETTING = 115;
 
 export class ClickHouseHistoryWriter implements HistoryWriter {
   readonly #clickHouse: ClickHouse;
@@ -34,6 +37,7 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
   async createTables(): Promise<void> {
     if (this.#tablesReady) return;
     for (const statement of [...Object.values(TABLES), ...Object.values(USAGE_TABLES), ...ADDED_COLUMNS]) await this.#clickHouse.command(statement);
+    for (const statement of TUNING) await this.#clickHouse.command(statement).catch(passUnknownSetting);
     this.#tablesReady = true;
   }
 
@@ -86,6 +90,11 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
       `SELECT id, source FROM ${table} FINAL WHERE ${where}${wasThere} AND id > {after:UInt64} ORDER BY id LIMIT ${SELECT_PAGE}`,
       { ...params, after: afterId }));
   }
+}
+
+/** An older server is slower, but right. */
+function passUnknownSetting(error: unknown): void {
+  if (exceptionCodeOf(error) !== UNKNOWN_SETTING) throw error;
 }
 
 /** @throws HistoryRefusal what cannot be encoded today cannot be encoded tomorrow. */

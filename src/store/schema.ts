@@ -110,3 +110,10 @@ export const USAGE_TABLES: Readonly<Record<string, string>> = {
 
 /** Columns that a table of an older version has not: 2 added the form. */
 export const ADDED_COLUMNS: readonly string[] = ['ALTER TABLE measurements ADD COLUMN IF NOT EXISTS form UInt64 AFTER seq'];
+
+/**
+ * Settings of tables that only cost or save time: a store that does not know one of them is used without it. Fewer, wider merges: each row of
+ * measurements is written again 1.6 times instead of 3.5 (a million rows in inserts of 10,000), which takes 0.9 µs of 2.5 off each
+ * row; the parts that a query reads stay as few (2026-11-21).
+ */
+export const TUNING: readonly string[] = ['ALTER TABLE measurements MODIFY SETTING merge_selector_base = 10'];

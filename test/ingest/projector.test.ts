@@ -35,6 +35,32 @@ t.test('follows live: one block when somebody looks, one when the interval ends,
   t.same(timed.inserted.filter((entry) => !entry.startsWith('measurements')), []);
 });
 
+t.test('a block with many rows waits longer than one with few, and not for ever', async (t) => {
+  const history = new FakeHistory();
+  const intervalMs = 400;
+  const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 50_000, intervalMs });
+  const insertedAfter = async (values: number[]): Promise<number> => {
+    await running.platform.measure(5, [0]);
+    const from = performance.now();
+    // An insert begins the next block's time.
+    await visible(running);
+    await running.platform.measure(5, values);
+    const last = running.platform.group.lastAppendedSeq;
+    await until(() => running.projector.position === last, 'the insert');
+    return performance.now() - from;
+  };
+  t.ok(await insertedAfter(range(0, 2_000)) >= 2.5 * intervalMs, 'many: two and a half intervals');
+  t.equal(history.values.length, 2_001);
+  await insertedAfter([1]);
+  t.equal(history.values.length, 2_003);
+  // Nothing asks for it and the interval would end within an hour.
+  const asked = await start(t, new Platform(openEnvironment(t)), new FakeHistory(), { rowsMax: 50_000 });
+  await asked.platform.measure(5, range(0, 3_000));
+  await visible(asked);
+  t.equal(asked.projector.position, 1, 'who asks does not wait for it');
+  await Promise.all([running.projector.stop(), asked.projector.stop()]);
+});
+
 t.test('values of one measurement are parts of one row id, what is not stored leaves no row', async (t) => {
   const history = new FakeHistory();
   const running = await start(t, new Platform(openEnvironment(t)), history);
