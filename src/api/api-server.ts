@@ -49,10 +49,11 @@ export class ApiServer implements RequestOwner {
       now: () => platform.now(),
     });
     this.cors = new TenantCors(platform);
-    const { bodiesBytesMax, bodiesMax, bodyMaxBytes, jsonBodyMaxBytes } = platform.config;
+    const { bodiesBytesMax, bodiesMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes } = platform.config;
     this.bodies = new BodyBudget({
       bytesMax: bodiesBytesMax,
       bodiesMax,
+      pausedMsMax: bodiesPausedMsMax,
       largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes),
     });
     this.server = new UwsServer({
@@ -180,11 +181,11 @@ export class ApiServer implements RequestOwner {
     return false;
   }
 
-  /** The body has to be collected meanwhile, a small one: its data comes once. */
+  /** The body has to be collected meanwhile, its first part: its data comes once. */
   private awaitPrincipal(request: ApiRequest, principal: Promise<ApiRequest['principal'] | undefined>): void {
     request.wantsXBasic = request.exchange.header('usexbasic').toLowerCase() === 'true';
     if (request.compiled?.route.body !== undefined) {
-      request.exchange.earlyBytesMax = BYTES_BEFORE_LOGIN_MAX;
+      request.exchange.awaitIdentity(BYTES_BEFORE_LOGIN_MAX);
       // The check may wait long and holds the request: what counts no more has to be free.
       request.exchange.onAborted(() => request.dropBody());
       this.readBody(request);
@@ -192,7 +193,7 @@ export class ApiServer implements RequestOwner {
     principal
       .then((found) => {
         if (request.exchange.isOver) return;
-        if (found !== undefined) request.exchange.earlyBytesMax = Infinity;
+        if (found !== undefined) request.exchange.identified();
         this.identified(request, found);
       })
       .catch((error: unknown) => this.fail(request, error));

@@ -4,8 +4,12 @@
 const BYTES_MAX = 128 * 1024 * 1024;
 /** Bodies of which a part has come, at once. */
 const BODIES_MAX = 10_000;
-/** Bytes of one body while its sender's password is being checked. */
+/** Bytes of one body while its sender's password is being checked; the rest stays with the client until then. */
 export const BYTES_BEFORE_LOGIN_MAX = 1024 * 1024;
+/** Bodies of which the rest waits at once. Each has a part in memory and a connection whose end is not seen. */
+const PAUSED_MAX = 100;
+/** How long. */
+const PAUSED_MS_MAX = 10_000;
 
 /** Names of the limits, as in answers and counters. */
 export const BODY_LIMIT = { BYTES: 'http/bodies-bytes', BODIES: 'http/bodies', BEFORE_LOGIN: 'http/bodies-before-login-bytes' } as const;
@@ -14,11 +18,16 @@ export type BodyLimit = (typeof BODY_LIMIT)[keyof typeof BODY_LIMIT];
 export class BodyBudget {
   readonly bytesMax: number;
   readonly bodiesMax: number;
+  readonly pausedMsMax: number;
   private takenBytes = 0;
   private takenBodies = 0;
+  private pausedBodies = 0;
 
   /** @param options.largestBytes the largest body that is taken at all: it has to fit. */
-  constructor(options: { readonly bytesMax?: number | undefined; readonly bodiesMax?: number | undefined; readonly largestBytes: number }) {
+  constructor(options: {
+    readonly bytesMax?: number | undefined; readonly bodiesMax?: number | undefined; readonly pausedMsMax?: number | undefined; readonly largestBytes: number;
+  }) {
+    this.pausedMsMax = options.pausedMsMax ?? PAUSED_MS_MAX;
     this.bytesMax = options.bytesMax ?? Math.max(BYTES_MAX, options.largestBytes);
     this.bodiesMax = options.bodiesMax ?? BODIES_MAX;
   }
@@ -51,5 +60,21 @@ export class BodyBudget {
 
   giveBody(): void {
     this.takenBodies -= 1;
+  }
+
+  /** Bodies that are not read on before it is known who sends them. */
+  get paused(): number {
+    return this.pausedBodies;
+  }
+
+  /** @returns false when too many wait already. */
+  takePause(): boolean {
+    if (this.pausedBodies >= PAUSED_MAX) return false;
+    this.pausedBodies += 1;
+    return true;
+  }
+
+  givePause(): void {
+    this.pausedBodies -= 1;
   }
 }

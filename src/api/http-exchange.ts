@@ -76,8 +76,10 @@ export class HttpExchange {
   receivedAt = performance.now();
   /** Place for the layer above: what it knows about the request. */
   context: unknown = undefined;
-  /** More of a body is refused as `http/bodies-before-login-bytes`; Infinity once it is known who sends it. */
-  earlyBytesMax = Infinity;
+  /** More of a body is not read before it is known who sends it. */
+  private earlyBytesMax = Infinity;
+  /** Runs while the body is not read on. */
+  private pauseTimer: NodeJS.Timeout | undefined = undefined;
   private isStreaming = false;
   private abortCallback: (() => void) | undefined = undefined;
   /** Whoever waits for room goes on when the client goes. */
@@ -126,10 +128,11 @@ export class HttpExchange {
   /** Collects the body; has to be called while the handler of the request runs. A body above the limit is not kept. */
   readBody(limitBytes: number, done: BodyCallback): void {
     const announced = Number(this.header('content-length'));
-    if (announced > limitBytes || announced > this.earlyBytesMax) {
+    const isTooEarly = announced <= limitBytes && announced > this.earlyBytesMax && !this.pauseBody(done);
+    if (announced > limitBytes || isTooEarly) {
       // What still arrives is thrown away, so that the client gets to read the answer.
       this.response.onData(() => undefined);
-      done(this, undefined, announced > limitBytes ? undefined : BODY_LIMIT.BEFORE_LOGIN);
+      done(this, undefined, isTooEarly ? BODY_LIMIT.BEFORE_LOGIN : undefined);
       return;
     }
     this.response.onData((chunk, isLast) => {
@@ -166,10 +169,6 @@ export class HttpExchange {
       this.refuseBody(done, undefined);
       return;
     }
-    if (length > this.earlyBytesMax) {
-      this.refuseBody(done, BODY_LIMIT.BEFORE_LOGIN);
-      return;
-    }
     if (isLast && this.bodyLength === 0) {
       // The usual case: everything came with one read. The chunk is detached after this call.
       if (!this.hold(chunk.byteLength)) {
@@ -187,10 +186,43 @@ export class HttpExchange {
     }
     this.body.set(new Uint8Array(chunk), this.bodyLength);
     this.bodyLength = length;
-    if (!isLast) return;
+    if (!isLast) {
+      // What had been read when the pause began still comes: less than one buffer of the library.
+      if (length > this.earlyBytesMax && !this.pauseBody(done)) this.refuseBody(done, BODY_LIMIT.BEFORE_LOGIN);
+      return;
+    }
     const body = this.body.subarray(0, length);
     this.endBody();
     done(this, body);
+  }
+
+  /** From now on at most `bytes` of the body are read until `identified`; the rest waits with the client, as long as the budget lets it. */
+  awaitIdentity(bytes: number): void {
+    this.earlyBytesMax = bytes;
+  }
+
+  /** It is known who sends the body: the rest is read. */
+  identified(): void {
+    this.earlyBytesMax = Infinity;
+    this.resumeBody();
+  }
+
+  /** @returns false when too many bodies wait. */
+  private pauseBody(done: BodyCallback): boolean {
+    if (this.pauseTimer !== undefined) return true;
+    const { bodies } = this.server;
+    if (!bodies.takePause()) return false;
+    this.pauseTimer = setTimeout(() => this.server.guard(this, () => this.refuseBody(done, BODY_LIMIT.BEFORE_LOGIN)), bodies.pausedMsMax);
+    this.response.pause();
+    return true;
+  }
+
+  private resumeBody(): void {
+    if (this.pauseTimer === undefined) return;
+    clearTimeout(this.pauseTimer);
+    this.pauseTimer = undefined;
+    this.server.bodies.givePause();
+    if (!this.isOver) this.response.resume();
   }
 
   private refuseBody(done: BodyCallback, limit: BodyLimit | undefined): void {
@@ -240,6 +272,7 @@ export class HttpExchange {
 
   /** The answer is complete, or its client has gone. */
   private end(): void {
+    this.resumeBody();
     this.releaseBody();
     this.server.ended(this);
   }
@@ -249,6 +282,7 @@ export class HttpExchange {
     if (this.isOver || this.isStreaming) return;
     // What still arrives is thrown away, so that the client gets to read the answer.
     this.bodyStream?.fail(new BrokenBody('the request was answered before the end of its body'));
+    this.resumeBody();
     this.isAnswered = true;
     this.response.cork(() => {
       this.writeHead(status, headers);

@@ -87,6 +87,8 @@ export interface ApiConfig {
   readonly bodiesBytesMax?: number;
   /** Bodies of which a part has come, at once; 503 `http/bodies` above. Default 10,000. */
   readonly bodiesMax?: number;
+  /** How long a large body waits to be read on before it is known who sends it; then 503 `http/bodies-before-login-bytes`. Default 10,000. */
+  readonly bodiesPausedMsMax?: number;
   /** Origins that browsers may call from: comma separated, `*` stands for any text. Default `*`. */
   readonly allowOrigin?: string;
   /** Shown in /openapi.json. */

@@ -71,32 +71,79 @@ t.test('so has their number', async (t) => {
   t.equal(api.server.bodies.bodies, 0);
 });
 
-t.test('before the password is checked: 1 MiB', async (t) => {
-  const api = await startApi(t, { config: { bodyMaxBytes: 4 * MIB } });
+/** A login that ends when `release` is called. */
+function slowLogin(api: Api): { release: () => void } {
   let release: () => void = () => undefined;
   api.fake.login = new Promise((resolve) => {
     release = resolve;
   });
-  const announced = await begin(t, api, `Content-Length: ${2 * MIB}`, 'x');
-  await until(() => announced.answer().includes('}'));
-  t.match(announced.answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/);
-  const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
-  const chunked = await begin(t, api, 'Transfer-Encoding: chunked', chunk.repeat(17));
-  await until(() => chunked.answer().includes('}'));
-  t.match(chunked.answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/);
-  t.same(api.fake.counted, ['http/bodies-before-login-bytes', 'http/bodies-before-login-bytes']);
-  t.equal(api.server.bodies.bytes, 0);
+  return { release: () => release() };
+}
+
+const CHUNK = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+
+t.test('before the password is checked 1 MiB is read, and the rest afterwards', async (t) => {
+  const api = await startApi(t, { config: { bodyMaxBytes: 16 * MIB } });
+  const { release } = slowLogin(api);
+  const { bodies } = api.server;
+  const announced = await begin(t, api, `Content-Length: ${12 * MIB}`, 'x'.repeat(12 * MIB));
+  await until(() => bodies.paused === 1);
+  const chunked = await begin(t, api, 'Transfer-Encoding: chunked', `${CHUNK.repeat(12 * 16)}0\r\n\r\n`);
+  await until(() => bodies.paused === 2);
+  const held = bodies.bytes;
+  t.ok(held < 6 * MIB, `${held} bytes are held of two bodies`);
   const small = api.call('POST', PATH, { body: 'x'.repeat(MIB) });
-  await until(() => api.server.bodies.bytes >= MIB);
-  t.equal(api.server.bodies.bytes, MIB, 'it counts while it waits');
+  await until(() => bodies.bytes >= held + MIB);
+  t.equal(bodies.bytes, held + MIB, 'nothing more of them is read');
+  t.same([announced.answer(), chunked.answer()], ['', '']);
   const gone = await begin(t, api, 'Content-Length: 3', 'abc');
-  await until(() => api.server.bodies.bytes === MIB + 3);
+  await until(() => bodies.bytes === held + MIB + 3);
   gone.socket.destroy();
-  await until(() => api.server.bodies.bytes === MIB);
-  t.equal(api.server.bodies.bytes, MIB);
+  await until(() => bodies.bytes === held + MIB);
+  t.equal(bodies.bytes, held + MIB);
   release();
   t.equal((await small).status, 201);
+  await until(() => announced.answer() !== '' && chunked.answer() !== '');
+  for (const { answer } of [announced, chunked]) t.match(answer(), /^HTTP\/1.1 201 /);
+  t.same([bodies.paused, bodies.bytes, bodies.bodies], [0, 0, 0]);
+  t.same(api.fake.counted, []);
   t.equal((await api.call('POST', PATH, { body: 'x'.repeat(2 * MIB) })).status, 201, 'who is known may send more');
+});
+
+t.test('a body that waits too long is refused, and so is one more than may wait', async (t) => {
+  const api = await startApi(t, { config: { bodyMaxBytes: 4 * MIB, bodiesPausedMsMax: 300 } });
+  const { release } = slowLogin(api);
+  const { bodies } = api.server;
+  const long = await begin(t, api, `Content-Length: ${2 * MIB}`, 'x');
+  await until(() => long.answer().includes('}'));
+  t.match(long.answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/);
+  t.same([bodies.paused, bodies.bytes], [0, 0]);
+  long.socket.destroy();
+  release();
+
+  const many = await startApi(t, { config: { bodyMaxBytes: 4 * MIB } });
+  const other = slowLogin(many);
+  const waiting = await Promise.all(Array.from({ length: 100 }, () => begin(t, many, `Content-Length: ${2 * MIB}`, 'x')));
+  await until(() => many.server.bodies.paused === 100);
+  t.equal(many.server.bodies.paused, 100);
+  const further = [await begin(t, many, `Content-Length: ${2 * MIB}`, 'x'), await begin(t, many, 'Transfer-Encoding: chunked', CHUNK.repeat(17))];
+  await until(() => further.every(({ answer }) => answer().includes('}')));
+  for (const { answer } of further) t.match(answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/);
+  t.same(many.fake.counted, ['http/bodies-before-login-bytes', 'http/bodies-before-login-bytes']);
+  other.release();
+  await until(() => many.server.bodies.paused === 0);
+  t.same(waiting.map(({ answer }) => answer()), waiting.map(() => ''), 'the others are read on');
+  for (const { socket } of waiting) socket.destroy();
+  await until(() => many.server.bodies.bytes === 0);
+  t.same([many.server.bodies.paused, many.server.bodies.bytes, many.server.bodies.bodies], [0, 0, 0]);
+});
+
+t.test('with wrong credentials the rest of a large body is thrown away and the answer is read', async (t) => {
+  const api = await startApi(t, { config: { bodyMaxBytes: 16 * MIB } });
+  api.fake.login = new Promise((_resolve, reject) => { setTimeout(() => reject(refusedBy('authentication/checks-waiting')), 200); });
+  const large = await api.call('POST', PATH, { body: 'x'.repeat(12 * MIB) });
+  t.equal(large.status, 503);
+  t.same([api.server.bodies.paused, api.server.bodies.bytes], [0, 0]);
 });
 
 t.test('a password that nobody has time to check is no wrong one', async (t) => {

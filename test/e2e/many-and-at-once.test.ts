@@ -11,8 +11,6 @@ const MIB = 1_048_576;
 
 t.test('10,000 measurements in one POST are one acknowledgement, and all there', async (t) => {
   const id = await rest.createDevice('Ten thousand');
-  // Each node has to know the user before it takes a body of more than 1 MiB (http/bodies-before-login-bytes).
-  for (let node = 0; node < CLUSTER_NODES; node += 1) await rest.read('/user/currentUser');
   const measurements = Array.from({ length: 10_000 }, (_, index) => ({ source: { id }, time: at(index), type: 'bulk', f: { s: { value: index, unit: 'C' } } }));
   const reply = await rest.request('POST', '/measurement/measurements', { body: { measurements }, headers: { accept: '' } });
   t.equal(reply.status, 201, reply.text);
