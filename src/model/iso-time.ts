@@ -47,16 +47,35 @@ export function formatTime(ms: number): string {
  */
 export function parseTimeBytes(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < 10 || bytes[start + 4] !== MINUS || bytes[start + 7] !== MINUS) return NaN;
-  const year = twoDigits(bytes, start) * 100 + twoDigits(bytes, start + 2);
-  const month = twoDigits(bytes, start + 5);
-  const day = twoDigits(bytes, start + 8);
-  if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month))) return NaN;
-  const midnight = daysSince1970(year, month, day) * MS_PER_DAY;
+  const yearBytes = bytes[start] << 24 | bytes[start + 1] << 16 | bytes[start + 2] << 8 | bytes[start + 3];
+  const dayBytes = bytes[start + 5] << 24 | bytes[start + 6] << 16 | bytes[start + 8] << 8 | bytes[start + 9];
+  if (yearBytes !== lastYearBytes || dayBytes !== lastDayBytes) {
+    const read = parseDay(bytes, start);
+    if (read !== read) return NaN;
+    lastYearBytes = yearBytes;
+    lastDayBytes = dayBytes;
+    lastMidnight = read;
+  }
+  const midnight = lastMidnight;
   if (end === start + 10) return midnight;
   const separator = bytes[start + 10];
   if (separator !== 0x54 && separator !== 0x74 && separator !== SPACE) return NaN;
   const timeOfDay = parseTimeOfDay(bytes, start + 11, end);
   return midnight + timeOfDay - parseOffset(bytes, position, end);
+}
+
+/** Most messages are of one day: its bytes and its midnight as they were read last. No date has the bytes 0. */
+let lastYearBytes = 0;
+let lastDayBytes = 0;
+let lastMidnight = NaN;
+
+/** @returns midnight of `YYYY-MM-DD` or NaN. */
+function parseDay(bytes: Uint8Array, start: number): number {
+  const year = twoDigits(bytes, start) * 100 + twoDigits(bytes, start + 2);
+  const month = twoDigits(bytes, start + 5);
+  const day = twoDigits(bytes, start + 8);
+  if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month))) return NaN;
+  return daysSince1970(year, month, day) * MS_PER_DAY;
 }
 
 /** @returns ms since midnight or NaN; leaves `position` at the offset. */

@@ -37,6 +37,16 @@ t.test('bytes: a range is read, nothing behind it', (t) => {
   t.end();
 });
 
+t.test('a day that is no day is none after one that is, and the other way round', (t) => {
+  const midnights: [string, number | undefined][] = [
+    ['2024-05-02', Date.UTC(2024, 4, 2)], ['2024-05-32', undefined], ['2024-05-02', Date.UTC(2024, 4, 2)], ['2024-05-0:', undefined],
+    ['2024-05-03', Date.UTC(2024, 4, 3)], ['20x4-05-03', undefined], ['2023-02-29', undefined], ['2024-02-29', Date.UTC(2024, 1, 29)],
+    ['2023-02-29', undefined], ['2024-02-29', Date.UTC(2024, 1, 29)], ['2025-02-28', Date.UTC(2025, 1, 28)],
+  ];
+  for (const [day, ms] of midnights) t.equal(parseTime(`${day}T00:00:01Z`), ms === undefined ? undefined : ms + 1_000, day);
+  t.end();
+});
+
 t.test('format and parse are inverse over four millennia', (t) => {
   const seed = Date.now();
   let state = seed;
