@@ -132,25 +132,32 @@ t.test('errors are ClickHouse\'s own, and leave nothing behind in a session', as
 
 t.test('an insert with a token that was seen is dropped, also after kill -9', async (t) => {
   await createTable('tokens');
-  const insert = async (firstId: number, token?: string): Promise<number> => {
+  const insert = async (firstId: number, token?: string, texts = ['a', 'b', 'c']): Promise<number> => {
     const settings = token === undefined ? {} : { insert_deduplication_token: token };
-    await client.insertNative('tokens', COLUMNS, block(firstId, ['a', 'b', 'c']), settings);
+    await client.insertNative('tokens', COLUMNS, block(firstId, texts), settings);
     return await count('tokens');
   };
+  // Large ones reach the table in another way.
+  const large = ['a', 'b', 'c'].map((text) => text.repeat(200_000));
   t.equal(await insert(1, 'first'), 3);
   t.equal(await insert(1, 'first'), 3, 'again');
   t.equal(await insert(5, 'first'), 3, 'the token decides, not the rows');
   t.equal(await insert(1, 'second'), 6, 'another token, the same rows');
   t.equal(await insert(1), 9);
   t.equal(await insert(1), 12, 'nothing is dropped without a token');
+  t.equal(await insert(1, 'first', large), 12, 'a large one with the token of a small one');
+  t.equal(await insert(1, 'large', large), 15);
   await killAndWait();
-  t.equal(await insert(1, 'first'), 12, 'after kill -9');
-  t.equal(await insert(1, 'third'), 15);
+  t.equal(await insert(1, 'first'), 15, 'after kill -9');
+  t.equal(await insert(1, 'large', large), 15);
+  t.equal(await insert(1, 'large'), 15, 'a small one with the token of a large one');
+  for (const expected of [18, 21]) t.equal(await insert(1, undefined, large), expected, 'large without a token');
+  t.equal(await insert(1, 'third'), 24);
   const text = '{"text":"x\\n\\nDROP TABLE tokens","id":99}\n';
   for (const token of ['json', 'json']) await client.insertText('tokens', 'JSONEachRow', text, { insert_deduplication_token: token });
-  t.equal(await count('tokens'), 16, 'text formats honour the token');
+  t.equal(await count('tokens'), 25, 'text formats honour the token');
   for (let turn = 0; turn < 2; turn++) await client.insertText('tokens', 'JSONEachRow', text);
-  t.equal(await count('tokens'), 18, 'and drop nothing without one');
+  t.equal(await count('tokens'), 27, 'and drop nothing without one');
 });
 
 t.test('a token is remembered for each partition of a batch', async (t) => {

@@ -18,6 +18,8 @@ const STALLED_STREAM_MS = 60_000;
 const KEEP_ALIVE_MS = 65_000;
 /** Formats of which the pieces that the engine yields make up one text. */
 const STREAMABLE = new Set(['JSONEachRow', 'JSONCompactEachRow', 'CSV', 'TSV', 'TabSeparated', 'Native', 'RowBinary']);
+/** Bodies of Native from which on they are selected from their file; 10,000 measurements have as much. */
+const SELECTED_BYTES_MIN = 524_288;
 /** The same, but every piece begins with a line of names. */
 const STREAMABLE_WITH_NAMES = new Set(['CSVWithNames', 'TSVWithNames', 'TabSeparatedWithNames']);
 /** Asks for the result in pieces as they are made. A ClickHouse server ignores the header and always streams. */
@@ -85,7 +87,7 @@ async function runInsert(options: ServerOptions, parsed: ParsedRequest, insert: 
   const settings = new Map([...deduplication(parsed.settings), ...parsed.settings]);
   const path = await options.spool.write(body);
   try {
-    const sql = insertFromFile(insert, path);
+    const sql = insertFromFile(insert, path, body.length);
     await options.engine.run('write', sql, 'TSV', { label, params: new Map(), settings, database: parsed.database });
   } finally {
     await options.spool.remove(path);
@@ -101,10 +103,13 @@ function deduplication(settings: ReadonlyMap<string, string>): [string, string][
   return [['deduplicate_insert', hasToken ? 'enable' : 'disable'], ['deduplicate_insert_select', hasToken ? 'force_enable' : 'disable']];
 }
 
-/** Native: SELECT by name, with about a tenth less CPU than FROM INFILE; other formats need what INSERT knows of the table's structure. */
-function insertFromFile(insert: InsertStatement, path: string): string {
+/**
+ * Large Native: SELECT by name, with about a tenth less CPU than FROM INFILE; a small one is planned as long as it runs, and INFILE takes a
+ * millisecond of 8 less. Both give a token the same meaning. Other formats need what INSERT knows of the table's structure.
+ */
+function insertFromFile(insert: InsertStatement, path: string, bytes: number): string {
   const target = `INSERT INTO ${insert.table} ${insert.columns}`;
-  if (insert.format !== 'Native') return `${target} FROM INFILE ${quoteLiteral(path)} FORMAT ${insert.format}`;
+  if (insert.format !== 'Native' || bytes < SELECTED_BYTES_MIN) return `${target} FROM INFILE ${quoteLiteral(path)} FORMAT ${insert.format}`;
   const columns = insert.columns === '' ? '*' : insert.columns.slice(1, -1);
   return `${target} SELECT ${columns} FROM file(${quoteLiteral(path)}, 'Native')`;
 }
