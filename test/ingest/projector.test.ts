@@ -53,7 +53,7 @@ t.test('a block with many rows waits longer than one with few, and not for ever'
   t.equal(history.values.length, 2_001);
   await insertedAfter([1]);
   t.equal(history.values.length, 2_003);
-  // Nothing asks for it and the interval would end within an hour.
+  // The interval would end within an hour.
   const asked = await start(t, new Platform(openEnvironment(t)), new FakeHistory(), { rowsMax: 50_000 });
   await asked.platform.measure(5, range(0, 3_000));
   await visible(asked);
