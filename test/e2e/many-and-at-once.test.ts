@@ -1,7 +1,7 @@
 /** Large bodies and collections, and read-your-writes. */
 import t from 'tap';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
-import { CLUSTER_NODES, startServer } from '../helpers/running-server.ts';
+import { startServer } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
 const { rest } = server;
