@@ -166,7 +166,7 @@ async function putAll(request: ApiRequest): Promise<Answer> {
     requestedAt: platform.now(),
     after: 0,
   };
-  const id = `${BULK_CHANGE_PREFIX}${String(platform.ids.next()).padStart(16, '0')}`;
+  const id = `${BULK_CHANGE_PREFIX}${String(await platform.ids.nextInOrder()).padStart(16, '0')}`;
   await changeRecords(request, tenant, [{ collection: 'job', id, expected: undefined, value: JSON.stringify(change) }]);
   for (let waitedMs = 0; waitedMs < BULK_WAIT_MS; waitedMs += BULK_POLL_MS) {
     if ((await platform.documents.get('job', tenant, id)) === undefined) return { status: 200, text: '' };

@@ -76,7 +76,7 @@ async function upload(request: ApiRequest, application: StoredApplication): Prom
     const manifest = await checkedManifest(request, application, { blobs: platform.blobs, key, bytes });
     const name = (fileName || form.fields.get('fileName') || `${application.name}.zip`).slice(0, NAME_LENGTH_MAX);
     const attachment: StoredAttachment = {
-      id: String(platform.ids.next()), application: id, name, blob: key, bytes, created: formatTime(platform.now()),
+      id: String(await platform.ids.nextInOrder()), application: id, name, blob: key, bytes, created: formatTime(platform.now()),
       ...(manifest === undefined ? {} : { manifest }),
     };
     return { attachment, form };
@@ -187,7 +187,7 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
     const manifest = await checkedManifest(request, application, { blobs, key, bytes });
     const { manifest: _, ...kept } = old;
     const attachment: StoredAttachment = {
-      ...kept, id: String(platform.ids.next()), blob: key, bytes, created: formatTime(platform.now()), ...(manifest === undefined ? {} : { manifest }),
+      ...kept, id: String(await platform.ids.nextInOrder()), blob: key, bytes, created: formatTime(platform.now()), ...(manifest === undefined ? {} : { manifest }),
     };
     const { old: before, next } = await updateApplication(request, id, (stored) => {
       const versions = stored.versions?.map((one) => (one.binaryId === old.id ? { ...one, binaryId: attachment.id } : one));

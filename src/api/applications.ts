@@ -43,7 +43,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   members.delete('activeVersionId');
   const { key, name, type } = JSON.parse(request.bodyText()) as Pick<StoredApplication, 'key' | 'name' | 'type'>;
   const empty: StoredApplication = {
-    id: String(platform.ids.next()), owner: principal.tenant, ownerNumber: principal.tenantNumber, key, name, type, availability: 'PRIVATE', doc: '{}',
+    id: String(await platform.ids.nextInOrder()), owner: principal.tenant, ownerNumber: principal.tenantNumber, key, name, type, availability: 'PRIVATE', doc: '{}',
   };
   const application = mergedApplication(request, empty, members);
   await createApplication(request, application);
@@ -139,7 +139,7 @@ async function clone(request: ApiRequest): Promise<Answer> {
   const binary = version?.binaryId ?? application.activeVersionId;
   const { activeVersionId: _, versions: __, ...copied } = application;
   const copy: StoredApplication = {
-    ...copied, ...await freeNames(request, application), id: String(platform.ids.next()), owner: principal.tenant, ownerNumber: principal.tenantNumber,
+    ...copied, ...await freeNames(request, application), id: String(await platform.ids.nextInOrder()), owner: principal.tenant, ownerNumber: principal.tenantNumber,
     availability: 'PRIVATE',
   };
   const attachment = binary === undefined ? undefined : await copyAttachment(request, await loadAttachment(request, id, binary), copy.id);
@@ -157,8 +157,9 @@ async function copyAttachment(request: ApiRequest, attachment: StoredAttachment,
   const { blobs, ids } = request.platform;
   const content = await blobs.read(attachment.blob);
   if (content === undefined) throw new Error(`the content ${attachment.blob} of an application is missing`);
+  const id = String(await ids.nextInOrder());
   const { key } = await blobs.put(content, attachment.bytes);
-  return { ...attachment, id: String(ids.next()), application, blob: key, created: formatTime(request.platform.now()) };
+  return { ...attachment, id, application, blob: key, created: formatTime(request.platform.now()) };
 }
 
 async function freeNames(request: ApiRequest, { key, name, contextPath }: StoredApplication): Promise<Pick<StoredApplication, 'key' | 'name' | 'contextPath'>> {

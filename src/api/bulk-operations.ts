@@ -144,7 +144,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const part = sentPart(members) as Required<ReturnType<typeof sentPart>>;
   await requireRamp(request, part.creationRamp);
   const stored: StoredBulkOperation = {
-    id: String(request.platform.ids.next()), owner: request.principal.userName, ...target, ...part, fragments: joinMembers(fragmentsOf(members)),
+    id: String(await request.platform.ids.nextInOrder()), owner: request.principal.userName, ...target, ...part, fragments: joinMembers(fragmentsOf(members)),
     status: 'ACTIVE', targets: await countTargets(request, target), done: 0, missing: 0,
   };
   await changeRecords(request, request.tenant, additions(stored), [auditOf(request, stored.id, 'Bulk operation created')]);
@@ -214,7 +214,7 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   }
   const { nextAt: _nextAt, planned: _planned, failure: _failure, ...kept } = changed;
   const scheduled: StoredBulkOperation = {
-    ...kept, id: String(request.platform.ids.next()), owner: request.principal.userName, targets: await countTargets(request, stored), done: 0, missing: 0,
+    ...kept, id: String(await request.platform.ids.nextInOrder()), owner: request.principal.userName, targets: await countTargets(request, stored), done: 0, missing: 0,
   };
   const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
   await changeRecords(request, request.tenant, [

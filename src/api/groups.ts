@@ -47,7 +47,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   checkDevicePermissions(members, 'groups');
   const roles = await sentRoles(request, 'groups') ?? [];
-  const group: StoredGroup = { id: request.platform.ids.next(), name: stringMember(members, 'name') as string, roles, doc: docOf(request) };
+  const group: StoredGroup = { id: await request.platform.ids.nextInOrder(), name: stringMember(members, 'name') as string, roles, doc: docOf(request) };
   await GROUPS.create(request, group);
   return created('group', groupText(request, group), groupUrl(request, group.id));
 }

@@ -39,7 +39,7 @@ function sentPermissions(request: ApiRequest): StoredInventoryRole['permissions'
 async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const role: StoredInventoryRole = {
-    id: request.platform.ids.next(), name: stringMember(members, 'name') as string, description: stringMember(members, 'description') ?? '',
+    id: await request.platform.ids.nextInOrder(), name: stringMember(members, 'name') as string, description: stringMember(members, 'description') ?? '',
     permissions: sentPermissions(request) ?? [],
   };
   await ROLES.create(request, role);
@@ -118,7 +118,7 @@ async function assign(request: ApiRequest): Promise<Answer> {
     const limit = `at most ${ASSIGNMENTS_MAX} assignments of a user`;
     throw new PlatformError('validation/invalid-field', { area: 'users', name: 'inventoryAssignments', value: existing.length, limit });
   }
-  const assignment: StoredAssignment = { id: request.platform.ids.next(), managedObject, roles };
+  const assignment: StoredAssignment = { id: await request.platform.ids.nextInOrder(), managedObject, roles };
   const key = assignmentKey(userName, assignment.id);
   const value = JSON.stringify(assignment);
   await changeRecords(request, request.tenant, [{ collection: 'inventoryAssignment', id: key, expected: undefined, value }],

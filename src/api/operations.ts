@@ -84,8 +84,10 @@ async function post(request: ApiRequest): Promise<Answer> {
   const device = deviceOf(members);
   if (!isEntityId(device)) throw new PlatformError('source/not-found', { area: AREA, id: device });
   await requireOwner(request, device);
+  // SmartREST 501 to 503 take the oldest one of a device: that with the smallest id.
+  const [id] = await request.platform.ids.nextBesideInOrder(request.tenant, [Number(device)]);
   const body: OperationCreate = {
-    id: String(request.platform.ids.nextBeside(request.tenant, Number(device))),
+    id: String(id),
     doc: newDocument(members, AREA, NOT_SENT),
     user: request.principal.userName,
     ...applicationOf(request),

@@ -58,7 +58,7 @@ async function post(request: ApiRequest): Promise<Answer> {
     request.platform.refusals.count(RULES_LIMIT);
     throw new PlatformError('retention/too-many', { limit: RULES_LIMIT, maximum: RULES_MAX });
   }
-  const named = { id: String(request.platform.ids.next()), rule };
+  const named = { id: String(await request.platform.ids.nextInOrder()), rule };
   const change = { collection: RETENTION_RULES, id: ruleKey(named.id), expected: undefined, value: JSON.stringify(rule) } as const;
   await changeRecords(request, request.tenant, [change], [audit(request, 'Retention rule created', named)]);
   return created('retentionRule', ruleText(request, named), ruleUrl(request, named.id));

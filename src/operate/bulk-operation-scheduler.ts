@@ -149,8 +149,9 @@ export class BulkOperationScheduler {
     if (stored.done >= stored.targets) return this.#save(tenant, stored, text, stored.nextAt);
     const { count, nextAt } = dueOperations(stored, now, Math.min(BATCH_MAX, stored.targets - stored.done));
     if (count === 0) return nextAt;
-    const planned = (await this.#devices(tenant, stored, count))
-      .map((device) => [device, String(this.#options.ids.nextBeside(tenant, Number(device)))] as const);
+    const devices = await this.#devices(tenant, stored, count);
+    const ids = await this.#options.ids.nextBesideInOrder(tenant, devices.map(Number));
+    const planned = devices.map((device, index) => [device, String(ids[index])] as const);
     const next: StoredBulkOperation = { ...stored, nextAt, planned };
     await this.#change(tenant, [{ collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(next) }]);
     return this.#create(tenant, next, JSON.stringify(next), planned);

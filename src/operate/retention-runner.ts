@@ -163,7 +163,7 @@ export class RetentionRunner {
     const { documents, defaultDays, now } = this.#options;
     if (state?.value.active !== undefined) throw new PlatformError('retention/running', { id: state.value.active });
     const rules = rulesOf(await documents.list(RETENTION_RULES, tenant, RULE_PREFIX, { limit: RULES_MAX + 1 }), defaultDays);
-    const id = String(this.#options.ids.next());
+    const id = String(await this.#options.ids.nextInOrder());
     const startedAt = now();
     const planned: RetentionRun = { ...run, status: 'RUNNING', startedAt, items: plannedItems(rules, startedAt) };
     const next: RetentionState = { doneFor, active: id };

@@ -45,6 +45,10 @@ export class IdBlocks implements IdSource {
     return idBeside(this, tenant, key);
   }
 
+  // One process gives all ids, and so all of them in order.
+  async nextInOrder(): Promise<number> { return this.next(); }
+  async nextBesideInOrder(tenant: number, keys: readonly ActorKey[]): Promise<number[]> { return keys.map((key) => this.nextBeside(tenant, key)); }
+
   /** An id is only given out when the reservation of its block is on disk. */
   async #reserve(): Promise<void> {
     this.#reserving = true;

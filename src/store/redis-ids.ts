@@ -1,8 +1,11 @@
 /**
  * Ids from blocks that are reserved in Redis. Ids of different nodes interleave; each is given once, also when Redis loses its last second:
- * after every start of a Redis server the next block begins far behind what may have been reserved and forgotten.
+ * after every start of a Redis server the next block begins far behind what may have been reserved and forgotten. Ids in order are reserved by
+ * the same script when they are needed, behind all blocks of all nodes.
  */
+import { shardOf, shardOfId } from '../ingest/command-record.ts';
 import type { ActorKey, IdSource } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import { idBeside } from './id-blocks.ts';
 import { RedisScript, redisProblem } from './redis-connection.ts';
@@ -16,6 +19,8 @@ const FIRST_ID = 1_000;
 /** More than all nodes reserve in the time that a crash of Redis can undo: 4,096 blocks. 2^53 is enough for 500,000 starts. */
 const SKIP_AFTER_START = 4_096 * BLOCK_SIZE;
 const RETRY_MS = 200;
+/** Reserved for each id in order beside an actor: the next one of a shard is at most 144 ids away, as shards are spread by the golden ratio. */
+const BESIDE_RESERVED = 256;
 
 /**
  * KEYS 1: hash `next` and `run`, the run of the server that reserved last. ARGV 1 size, 2 least first id, 3 skip. Answers the first id.
@@ -42,6 +47,8 @@ export class RedisIds implements IdSource {
   readonly #options: RedisIdsOptions;
   #next = 0;
   #end = 0;
+  /** Behind the last ids that were given in order. */
+  #orderedEnd = 0;
   /** The block behind the one in use. */
   #following: number | undefined;
   #isReserving = false;
@@ -84,6 +91,22 @@ export class RedisIds implements IdSource {
     return idBeside(this, tenant, key);
   }
 
+  async nextInOrder(): Promise<number> {
+    return this.#reserveInOrder(1);
+  }
+
+  async nextBesideInOrder(tenant: number, keys: readonly ActorKey[]): Promise<number[]> {
+    const found: number[] = [];
+    while (found.length < keys.length) {
+      const count = (keys.length - found.length) * BESIDE_RESERVED;
+      const first = await this.#reserveInOrder(count);
+      for (let id = first; id < first + count && found.length < keys.length; id += 1) {
+        if (shardOfId(tenant, id) === shardOf(tenant, keys[found.length])) found.push(id);
+      }
+    }
+    return found;
+  }
+
   /** Ends the repetition of a reservation. */
   stop(): void { this.#isStopped = true; }
 
@@ -109,12 +132,25 @@ export class RedisIds implements IdSource {
     this.#isReserving = false;
   }
 
-  /** A block whose answer was lost stays unused. Ids of this node grow even if Redis comes back with older state. */
-  async #reserveBlock(): Promise<number> {
+  #reserveBlock(): Promise<number> {
+    return this.#run(BLOCK_SIZE);
+  }
+
+  /** @throws PlatformError `general/documents-unavailable`; ids whose answer was lost stay unused. */
+  async #reserveInOrder(count: number): Promise<number> {
+    const first = await this.#run(count).catch((error: unknown) => {
+      throw new PlatformError('general/documents-unavailable', { reason: redisProblem(error) });
+    });
+    this.#orderedEnd = Math.max(this.#orderedEnd, first + count);
+    return first;
+  }
+
+  /** What was reserved and whose answer was lost stays unused. Ids of this node grow even if Redis comes back with older state. */
+  async #run(count: number): Promise<number> {
     const { connection, prefix, above = 0 } = this.#options;
-    const least = Math.max(FIRST_ID, above + 1, this.#end);
-    const first = Number(await connection.run(RESERVE, [`${prefix}:ids`], [String(BLOCK_SIZE), String(least), String(SKIP_AFTER_START)]));
-    if (!Number.isSafeInteger(first + BLOCK_SIZE)) throw new Error(`the ids of Redis have reached ${first}`);
+    const least = Math.max(FIRST_ID, above + 1, this.#end, this.#orderedEnd);
+    const first = Number(await connection.run(RESERVE, [`${prefix}:ids`], [String(count), String(least), String(SKIP_AFTER_START)]));
+    if (!Number.isSafeInteger(first + count)) throw new Error(`the ids of Redis have reached ${first}`);
     return first;
   }
 }

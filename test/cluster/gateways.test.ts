@@ -18,7 +18,8 @@ import type { TestNode } from './nodes.ts';
 
 function idsOf(cluster: TestCluster): IdSource {
   let last = 5_000;
-  return { next: () => last += 1, peek: () => last + 1, nextBeside: (_tenant, key) => Number(cluster.idBeside(key)) };
+  return { next: () => last += 1, peek: () => last + 1, nextBeside: (_tenant, key) => Number(cluster.idBeside(key)), nextInOrder: async () => last += 1,
+    nextBesideInOrder: async (_tenant, keys) => keys.map((key) => Number(cluster.idBeside(key))) };
 }
 
 const principal: Principal = { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_DEVICE', 'ROLE_MEASUREMENT_ADMIN']) };

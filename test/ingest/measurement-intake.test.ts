@@ -45,7 +45,7 @@ function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {})
   let nextId = 1_000;
   const intake = new JsonMeasurementIntake({
     group, sources: new Sources({ get, getMany: () => [], list: () => [] }), now: () => NOW,
-    ids: { next: () => nextId++, peek: () => nextId, nextBeside: () => nextId++ }, refusals: { count: (limit) => { refused.push(limit); } },
+    ids: { next: () => nextId++, peek: () => nextId, nextBeside: () => nextId++ } as never, refusals: { count: (limit) => { refused.push(limit); } },
   });
   const post = (body: string | Buffer, settings: PostSettings = {}) =>
     new Promise<PostedMeasurements>((resolve, reject) => {

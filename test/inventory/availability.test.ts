@@ -18,7 +18,7 @@ function monitorOf(platform: Platform, clock: Clock, more: { connected?: Set<num
   const counted: string[] = [];
   const next = (): number => { id += 1; return id; };
   const monitor = new AvailabilityMonitor({
-    commands: platform.commands, documents: platform.documents, ids: { next, peek: next, nextBeside: next }, tenants: () => [TENANT], isMine: () => more.isMine ?? true,
+    commands: platform.commands, documents: platform.documents, ids: { next, peek: next, nextBeside: next } as never, tenants: () => [TENANT], isMine: () => more.isMine ?? true,
     isConnected: (_tenant, device) => more.connected?.has(device) ?? false, refusals: { count: (limit) => void counted.push(limit) }, log: silentLog, now: () => clock.now,
     ...(more.stepDevices === undefined ? {} : { stepDevices: more.stepDevices }), ...(more.heardMax === undefined ? {} : { heardMax: more.heardMax }),
   });

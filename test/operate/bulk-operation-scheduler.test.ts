@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import { bulkActiveKey, bulkKey } from '../../src/model/bulk-operation.ts';
 import type { StoredBulkOperation } from '../../src/model/bulk-operation.ts';
 import { COMMAND } from '../../src/model/command.ts';
+import type { ActorKey } from '../../src/model/command.ts';
 import { BulkOperationScheduler } from '../../src/operate/bulk-operation-scheduler.ts';
 import { NOW, TENANT, openPlatform, silentLog, until } from '../actors/platform.ts';
 import type { Platform } from '../actors/platform.ts';
@@ -35,8 +36,9 @@ function schedulerOf(platform: Platform, clock: Clock, isMine = (): boolean => t
     nextId += 1;
     return nextId;
   };
+  const ids = { next, peek: () => nextId + 1, nextBeside: next, nextInOrder: async () => next(), nextBesideInOrder: async (_: number, keys: readonly ActorKey[]) => keys.map(next) };
   return new BulkOperationScheduler({
-    commands: platform.commands, documents: platform.documents, ids: { next, peek: () => nextId + 1, nextBeside: next }, tenants: () => [TENANT], isMine,
+    commands: platform.commands, documents: platform.documents, ids, tenants: () => [TENANT], isMine,
     history: { query: async () => [], stream: async () => { throw new Error('no stream'); } }, refusals: { count: () => undefined }, log: silentLog, now: () => clock.now,
   });
 }

@@ -66,7 +66,7 @@ class World {
         list: (_collection, tenant, prefix, { limit }) => [...world.records].filter(([key]) => key.startsWith(`${tenant}/${prefix}`)).sort()
           .slice(0, limit).map(([key, value]) => ({ id: key.slice(String(tenant).length + 1), value })),
       },
-      store: this.store, ids: { next: () => { world.id += 1; return world.id; }, peek: () => 0, nextBeside: () => 0 }, tenants: () => world.tenants,
+      store: this.store, ids: { nextInOrder: async () => { world.id += 1; return world.id; } } as never, tenants: () => world.tenants,
       isMine: (tenant) => !world.foreign.has(tenant), hour: 2, defaultDays, refusals: { count: (limit) => void world.refused.push(limit) }, log: quiet, now: () => world.now,
       disk: { freeBytes: () => world.freeBytes, warnBytes: 1e9, get isEarly() { return world.isEarly; } },
     });

@@ -4,6 +4,7 @@ import { shardOf, shardOfId } from '../../src/ingest/command-record.ts';
 import { IdBlocks } from '../../src/store/id-blocks.ts';
 import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
 import { openEnvironment } from '../actors/platform.ts';
+import { idsInOrder } from './ids-contract.ts';
 
 const fail = (error: Error): void => { throw error; };
 
@@ -64,4 +65,10 @@ t.test('an id beside an actor lies in its shard, and ids go on growing', async (
     t.ok(id > last, 'grows');
     last = id;
   }
+});
+
+t.test('ids in order', async (t) => {
+  const documents = new LmdbDocuments(openEnvironment(t));
+  const ids = await IdBlocks.open(documents, fail);
+  await idsInOrder(t, () => ids);
 });

@@ -16,6 +16,7 @@ import { RedisIds } from '../../src/store/redis-ids.ts';
 import { compareUtf8, slotOf } from '../../src/store/redis-keys.ts';
 import { describeRedisTarget, readRedisTarget } from '../../src/store/redis-settings.ts';
 import { Random } from '../smartrest/random.ts';
+import { idsInOrder } from './ids-contract.ts';
 import { Proxy, quiet, startRedis, startRedisCluster, until } from '../helpers/redis-server.ts';
 import { missing } from '../helpers/tools.ts';
 
@@ -138,6 +139,43 @@ t.test('the next block is reserved ahead; without Redis ids end rather than repe
   await server.start();
   t.ok(last < Number(server.cli('HGET', 'p:ids', 'next')));
   await until('it goes on', () => { try { return ids.next() > last; } catch { return false; /* Not yet. */ } });
+});
+
+for (const kind of ['server', 'cluster']) {
+  t.test(`ids in order, of three nodes, ${kind}`, { skip }, async (t) => {
+    const { url } = kind === 'server' ? await startRedis(t) : await startRedisCluster(t);
+    const connection = await connect(t, url);
+    const nodes = await Promise.all([0, 1, 2].map(() => RedisIds.open({ connection, prefix: 'p', log: quiet })));
+    await idsInOrder(t, (turn) => nodes[turn % 3]);
+  });
+}
+
+t.test('ids in order go on above when Redis comes back, and are refused while it is away', { skip }, async (t) => {
+  const server = await startRedis(t);
+  const proxy = await new Proxy(server.port).listen(t);
+  const connection = new RedisConnection({ target: readRedisTarget(proxy.url), log: quiet, name: 'test', commandTimeoutMs: 300 });
+  t.teardown(() => { connection.close(); });
+  await connection.ready(10_000);
+  const ids = await RedisIds.open({ connection, prefix: 'p', log: quiet });
+  const refused = { code: 'general/documents-unavailable', status: 503 };
+  const first = await ids.nextInOrder();
+  proxy.onRequest = () => 'drop-answer';
+  await t.rejects(ids.nextInOrder(), refused);
+  proxy.onRequest = () => 'pass';
+  await connection.ready(10_000);
+  const [second] = await ids.nextBesideInOrder(3, [4_711]);
+  t.ok(second > first);
+  // What was reserved since is lost.
+  server.cli('HSET', 'p:ids', 'next', String(first));
+  await server.kill();
+  await t.rejects(ids.nextBesideInOrder(3, [4_711]), refused);
+  await server.start();
+  let third = 0;
+  await until('it goes on', async () => {
+    third = await ids.nextInOrder().catch(() => 0);
+    return third > 0;
+  });
+  t.ok(third > second);
 });
 
 t.test('who has a connection: claims at once see each other, a release takes only its own', { skip }, async (t) => {

@@ -102,6 +102,14 @@ export class FakePlatform {
           fake.nextId += 1;
           return fake.nextId;
         },
+        nextInOrder: async () => {
+          fake.nextId += 1;
+          return fake.nextId;
+        },
+        nextBesideInOrder: async (_tenant, keys) => keys.map(() => {
+          fake.nextId += 1;
+          return fake.nextId;
+        }),
       },
       documents: {
         get: (collection, tenant, id) => fake.get(collection, id, tenant),
