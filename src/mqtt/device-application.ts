@@ -22,6 +22,7 @@ import { isAtOrBelow, ownsOrHasRole } from './device-rights.ts';
 import { LoadedDocuments } from './loaded-documents.ts';
 import { MeasurementPublisher } from './measurement-publisher.ts';
 import { OperationDelivery } from './operation-delivery.ts';
+import type { ReceiversElsewhere } from './operation-delivery.ts';
 
 const REASON_IDENTIFIER_INVALID = 0x85;
 const REASON_NOT_AUTHORIZED = 0x87;
@@ -37,6 +38,8 @@ export interface DeviceApplicationOptions {
   readonly bus: LiveBus;
   /** Without it nobody connects to register. */
   readonly registration?: DeviceRegistration;
+  /** In a cluster: who is connected to other nodes. */
+  readonly receivers?: ReceiversElsewhere;
   readonly refusals: Refusals;
   readonly log: Log;
   readonly now: () => number;
@@ -75,7 +78,7 @@ export class DeviceApplication implements MqttApplication {
     this.now = options.now;
     this.registration = options.registration;
     this.measurements = new MeasurementPublisher(options.group, options.ids);
-    this.operations = new OperationDelivery(options.documents, options.bus, options.log);
+    this.operations = new OperationDelivery(options.documents, options.bus, options.log, options.receivers);
     this.#authenticator = options.authenticator;
     this.#certificateLogins = options.certificateLogins;
   }

@@ -18,22 +18,34 @@ const HIERARCHY_MAX = 1_000;
 const PENDING_MAX = 2_000;
 /** Operations of a service (a child addition) are its device's, as those of child devices without a connection. */
 const DEVICE_LINKS = ['childDevices', 'childAdditions'] as const;
+/** External IDs of an object by which it may be connected. */
+const SERIALS_MAX = 100;
+/** Objects whose connections are looked up at once. */
+const LOOKUPS_AT_ONCE = 100;
 const NO_LINKS: readonly PlatformDeviceLink[] = [];
+
+/** The other nodes of a cluster, where a device may be connected. */
+export interface ReceiversElsewhere {
+  /** @param devices managed objects with their serials. @returns those that receive their operations through another node now. */
+  receivedElsewhere(tenantNumber: number, devices: ReadonlyMap<number, readonly string[]>): Promise<ReadonlySet<number>>;
+}
 
 export class OperationDelivery {
   readonly #documents: DocumentReader;
   readonly #bus: LiveBus;
   readonly #log: Log;
+  readonly #elsewhere: ReceiversElsewhere | undefined;
   /** managed object -> the connected devices that it is: several when several serials are bound to it. The last one comes last. */
   readonly #links = new Map<number, readonly PlatformDeviceLink[]>();
   readonly #tenants = new Set<number>();
   /** On which topics (bits of RECEIVE) a connection has been sent an operation that is PENDING: once on each, unless it asks again. */
   readonly #forwarded = new WeakMap<PlatformDeviceLink, Map<string, number>>();
 
-  constructor(documents: DocumentReader, bus: LiveBus, log: Log) {
+  constructor(documents: DocumentReader, bus: LiveBus, log: Log, elsewhere?: ReceiversElsewhere) {
     this.#documents = documents;
     this.#bus = bus;
     this.#log = log;
+    this.#elsewhere = elsewhere;
   }
 
   register(link: PlatformDeviceLink): void {
@@ -62,18 +74,10 @@ export class OperationDelivery {
     const tenant = link.tenantNumber;
     const queued = again ? undefined : await this.#queuedFor(link);
     for (const target of await this.#devicesBelow(link)) {
-      const open = await this.#documents.list('openOperation', tenant, `${target}\n`, { limit: PENDING_MAX });
-      const pending: { readonly id: string; readonly created: number }[] = [];
-      for (const { id: entry, value } of open) {
+      // Ids of operations are given in order: the oldest comes first.
+      for (const { id: entry, value } of await this.#documents.list('openOperation', tenant, `${target}\n`, { limit: PENDING_MAX })) {
         if (value !== 'PENDING') continue;
-        const id = String(Number(entry.slice(target.length + 1)));
-        const text = await this.#documents.get('operation', tenant, id);
-        if (text !== undefined) pending.push({ id, created: Date.parse((JSON.parse(text) as { creationTime: string }).creationTime) });
-      }
-      // Ids of two nodes of a cluster have no order.
-      pending.sort((one, other) => one.created - other.created);
-      for (const { id } of pending) {
-        const text = await this.#documents.get('operation', tenant, id);
+        const text = await this.#documents.get('operation', tenant, String(Number(entry.slice(target.length + 1))));
         if (text !== undefined) await this.#deliver(link, target, text, queued);
       }
     }
@@ -98,12 +102,26 @@ export class OperationDelivery {
   async #devicesBelow(link: PlatformDeviceLink): Promise<Iterable<string>> {
     const devices = new Set([String(link.source)]);
     for (const device of devices) {
-      for (const { id } of await this.#linked('children', link.tenantNumber, device)) {
-        const child = id.slice(id.lastIndexOf('\n') + 1);
-        if (devices.size < HIERARCHY_MAX && this.#receivingLink(Number(child), link.tenantNumber) === undefined) devices.add(child);
-      }
+      const children = (await this.#linked('children', link.tenantNumber, device)).map(({ id }) => id.slice(id.lastIndexOf('\n') + 1))
+        .filter((child) => this.#receivingLink(Number(child), link.tenantNumber) === undefined).slice(0, HIERARCHY_MAX);
+      const elsewhere = await this.#receivedElsewhere(link.tenantNumber, children);
+      for (const child of children) if (devices.size < HIERARCHY_MAX && !elsewhere.has(Number(child))) devices.add(child);
     }
     return devices;
+  }
+
+  /** Those of the objects that another node of the cluster brings their operations. */
+  async #receivedElsewhere(tenant: number, ids: readonly string[]): Promise<ReadonlySet<number>> {
+    const received = new Set<number>();
+    for (let start = 0; this.#elsewhere !== undefined && start < ids.length; start += LOOKUPS_AT_ONCE) {
+      const serials = await Promise.all(ids.slice(start, start + LOOKUPS_AT_ONCE).map(async (id) => {
+        const prefix = `${id}\n${SERIAL_TYPE}\n`;
+        const entries = await this.#documents.list('externalIdsOf', tenant, prefix, { limit: SERIALS_MAX });
+        return [Number(id), entries.map((entry) => entry.id.slice(prefix.length))] as const;
+      }));
+      for (const source of await this.#elsewhere.receivedElsewhere(tenant, new Map(serials))) received.add(source);
+    }
+    return received;
   }
 
   /** Devices and services below or above an object. */
@@ -131,19 +149,22 @@ export class OperationDelivery {
 
   /** To the device itself when it receives operations, else to the nearest ancestor that does (its gateway). */
   async #route(tenant: number, device: string, text: string, isPending: boolean): Promise<void> {
-    const link = await this.#receiverOf(tenant, device);
+    const link = await this.#receiverOf(tenant, device, isPending);
     if (link === undefined) return;
     if (isPending) await this.#deliver(link, device, text);
     // Delivered again when it is set to PENDING again.
     else this.#forwarded.get(link)?.delete(stringMember(splitMembers(text), 'id') ?? '');
   }
 
-  async #receiverOf(tenant: number, device: string): Promise<PlatformDeviceLink | undefined> {
+  /** @param isAlone nobody who is nearer receives it through another node. */
+  async #receiverOf(tenant: number, device: string, isAlone: boolean): Promise<PlatformDeviceLink | undefined> {
     const open = [device];
     const seen = new Set(open);
+    const nearer: string[] = [];
     for (let next = open.shift(); next !== undefined && seen.size < HIERARCHY_MAX; next = open.shift()) {
       const link = this.#receivingLink(Number(next), tenant);
-      if (link !== undefined) return link;
+      if (link !== undefined) return isAlone && (await this.#receivedElsewhere(tenant, nearer)).size > 0 ? undefined : link;
+      nearer.push(next);
       for (const { id } of await this.#linked('parents', tenant, next)) {
         const parent = id.slice(id.lastIndexOf('\n') + 1);
         if (!seen.has(parent)) { seen.add(parent); open.push(parent); }

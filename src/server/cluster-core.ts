@@ -9,6 +9,7 @@ import { MANAGEMENT_TENANT, Tenants } from '../accounts/tenants.ts';
 import type { Tokens } from '../accounts/tokens.ts';
 import type { HealthReport } from '../api/platform.ts';
 import { ClusterNode } from '../cluster/node.ts';
+import { OperationReceivers } from '../cluster/operation-receivers.ts';
 import type { Change } from '../cluster/outcome-sender.ts';
 import { SessionTakeover } from '../cluster/session-takeover.ts';
 import type { Member } from '../cluster/shard-leases.ts';
@@ -112,6 +113,7 @@ export class ClusterCore implements ServerCore {
   readonly blobs: NatsBlobs;
   readonly blobReferences: BlobReferences[] = [];
   readonly sessions: ClusterSessions;
+  readonly receivers: OperationReceivers;
   /** Copies of a cluster are made of its servers (docs/cluster.md). */
   readonly backup = undefined;
   readonly node: ClusterNode;
@@ -161,9 +163,9 @@ export class ClusterCore implements ServerCore {
     this.authenticator = authenticator;
     this.tokens = tokens;
     const registry = new RedisConnectionRegistry(gateways, prefix);
-    this.sessions = opened.add(new SessionTakeover({
-      registry, messages, log, isMember: (nodeId) => leases.members.some((member) => member.nodeId === nodeId),
-    }), (sessions) => sessions.stop());
+    const isMember = (nodeId: string): boolean => leases.members.some((member) => member.nodeId === nodeId);
+    this.sessions = opened.add(new SessionTakeover({ registry, messages, log, isMember }), (sessions) => sessions.stop());
+    this.receivers = new OperationReceivers({ registry, messages, log, isMember });
   }
 
   get commands() { return this.node.commands; }

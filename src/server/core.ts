@@ -20,6 +20,7 @@ import type { BlobReferences } from '../operate/blob-sweeper.ts';
 import type { Metrics } from '../operate/metrics.ts';
 import type { SecretsFile } from '../operate/secrets-file.ts';
 import type { NodeMessages } from '../cluster/node-messages.ts';
+import type { OperationReceivers } from '../cluster/operation-receivers.ts';
 import type { LocalSessions } from '../cluster/session-takeover.ts';
 import type { ShardLeases } from '../cluster/shard-leases.ts';
 import type { ClickHouse } from '../store/clickhouse.ts';
@@ -75,6 +76,8 @@ export interface ServerCore {
   readonly blobReferences: BlobReferences[];
   /** Undefined on a single node. */
   readonly sessions: ClusterSessions | undefined;
+  /** Devices that are connected to other nodes; undefined on a single node. */
+  readonly receivers: OperationReceivers | undefined;
   /** What the parts of a cluster's nodes tell each other, and who owns what; undefined on a single node. */
   readonly cluster: { readonly messages: NodeMessages; readonly leases: ShardLeases } | undefined;
   /** What a running server can be asked for over its control socket. */

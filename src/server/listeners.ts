@@ -74,8 +74,9 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const registration = new DeviceRegistration({ commands, documents, tenants: core.tenants, now: Date.now });
   const device = new DeviceApplication({
     authenticator, certificateLogins: tenantServices.certificateLogins, registration, commands, group, documents, ids, bus, refusals: metrics, log,
-    now: Date.now,
+    now: Date.now, ...(core.receivers === undefined ? {} : { receivers: core.receivers }),
   });
+  core.receivers?.start(device.isPushed.bind(device));
   const messages = metrics.counter('millrace_messages_total', 'Messages by protocol and result', ['protocol', 'result']);
   const mqtt = new MqttServer({
     application: device, store: new SessionDocuments({ commands, documents, now: Date.now }), log,

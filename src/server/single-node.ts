@@ -74,6 +74,7 @@ export class SingleNode implements ServerCore {
   readonly blobReferences: BlobReferences[] = [];
   readonly events = new CoreEvents();
   readonly sessions = undefined;
+  readonly receivers = undefined;
   readonly cluster = undefined;
   readonly secrets: SecretsFile;
   accounts!: Awaited<ReturnType<typeof createFirstAccounts>>;

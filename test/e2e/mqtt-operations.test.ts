@@ -2,7 +2,7 @@
 import t from 'tap';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import type { Device } from '../helpers/running-server-mqtt.ts';
-import { eventually, notInCluster, startServer } from '../helpers/running-server.ts';
+import { eventually, startServer } from '../helpers/running-server.ts';
 import type { Teardown } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
@@ -132,8 +132,7 @@ t.test('operations of children come through the gateway, addressed by their own 
   await back.row('s/ds', '511,gw-deep,"deep, while away"');
 });
 
-const otherNode = notInCluster('a gateway does not know that the child is connected to another node (known defect)');
-t.test('a child that is connected itself gets its operations itself', { skip: otherNode }, async (t) => {
+t.test('a child that is connected itself gets its operations itself', async (t) => {
   const { device } = await createDevice(t, 'gateway-b');
   await device.publish('s/us', '101,gwb-child,Child,child_Type');
   const child = await connectDevice(t, server, 'gwb-child');
@@ -141,7 +140,19 @@ t.test('a child that is connected itself gets its operations itself', { skip: ot
   await child.publish('s/us', '125');
   await order(await rest.idOf('gwb-child') as string, { c8y_Restart: {} });
   await child.row('s/ds', '510,gwb-child');
-  t.same(device.rows('s/ds'), []);
+  // What comes behind it on the gateway's connection tells that it has not come there.
+  await order(await rest.idOf('gateway-b') as string, { c8y_Command: { text: 'own' } });
+  await device.row('s/ds', '511,gateway-b,own');
+  t.same(device.rows('s/ds'), ['511,gateway-b,own']);
+  // Neither when the gateway asks again.
+  await device.publish('s/us', '500');
+  await eventually('what waits came again', () => device.rows('s/ds').filter((row) => row === '511,gateway-b,own').length === 2);
+  await order(await rest.idOf('gateway-b') as string, { c8y_Command: { text: 'more' } });
+  await device.row('s/ds', '511,gateway-b,more');
+  t.notOk(device.rows('s/ds').includes('510,gwb-child'));
+  await child.end();
+  await order(await rest.idOf('gwb-child') as string, { c8y_Command: { text: 'gone' } });
+  await device.row('s/ds', '511,gwb-child,gone');
 });
 
 t.test('devicecontrol/notifications has the operation as JSON', async (t) => {
