@@ -1,4 +1,4 @@
-/** Transport over net.Socket and tls.TLSSocket. All sockets share four listener functions: no closure per connection. */
+/** Transport over net.Socket and tls.TLSSocket. All sockets share five listener functions: no closure per connection. */
 import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -6,9 +6,11 @@ import type { DetailedPeerCertificate } from 'node:tls';
 import type { Transport, TransportListener } from './transport.ts';
 
 const LISTENER = Symbol('mqtt connection');
+const HAS_ENDED = Symbol('the client has sent everything');
 
 interface MqttSocket extends Socket {
   [LISTENER]?: TransportListener;
+  [HAS_ENDED]?: boolean;
 }
 
 export class SocketTransport implements Transport {
@@ -30,7 +32,10 @@ export class SocketTransport implements Transport {
   attach(listener: TransportListener): void {
     const socket = this.#socket;
     socket[LISTENER] = listener;
+    // A client that publishes with QoS 0 and goes may be gone before its messages could be handled: they are not lost with it (onEnd).
+    socket.allowHalfOpen = true;
     socket.on('data', onData);
+    socket.on('end', onEnd);
     socket.on('drain', onDrain);
     socket.on('error', onError);
     socket.on('close', onClose);
@@ -46,6 +51,7 @@ export class SocketTransport implements Transport {
 
   resume(): void {
     this.#socket.resume();
+    if (this.#socket[HAS_ENDED] === true) this.#socket.end();
   }
 
   end(): void {
@@ -61,6 +67,12 @@ export class SocketTransport implements Transport {
 
 function onData(this: MqttSocket, chunk: Buffer): void {
   this[LISTENER]?.received(chunk);
+}
+
+/** While the connection does not read, it has something left to handle: `resume` follows, or its end. */
+function onEnd(this: MqttSocket): void {
+  if (this.isPaused()) this[HAS_ENDED] = true;
+  else this.end();
 }
 
 function onDrain(this: MqttSocket): void {

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import mqtt from 'mqtt';
 import type { MqttClient } from 'mqtt';
+import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
 import { Harness, until } from './helpers/harness.ts';
 
 /** A key and a certificate of this run's own. */
@@ -92,3 +93,30 @@ t.test('a client that floods and does not read is held, and gets all when it rea
   t.equal(count, 900);
   await client.endAsync();
 });
+
+for (const scheme of ['mqtt', 'mqtts']) {
+  t.test(`what a client sent before it went is handled, also when the server was busy meanwhile, ${scheme}`, async (t) => {
+    const harness = new Harness();
+    const tls = scheme === 'mqtts' ? { tls: createCertificate(t.testdir()) } : {};
+    const { port } = await harness.server.listen({ host: '127.0.0.1', port: 0, ...tls });
+    t.teardown(() => harness.server.close(100));
+    let isBusy = true;
+    harness.onPublish = () => (isBusy ? PUBLISH_RESULT.BUSY : PUBLISH_RESULT.DONE);
+    const client = await mqtt.connectAsync(`${scheme}://127.0.0.1:${port}`, { clientId: 'hasty', username: 't1/user', password: 'right', reconnectPeriod: 0,
+      rejectUnauthorized: false, will: { topic: 's/us', payload: Buffer.from('not sent'), qos: 0, retain: false } });
+    client.publish('s/us', 'first', { qos: 0 });
+    client.publish('s/us', 'second', { qos: 0 });
+    // It closes its side; ours follows.
+    const closed = client.endAsync();
+    // The end of the connection has arrived: what comes behind it on the same event loop has been heard.
+    for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => { setTimeout(resolve, 1); });
+    t.equal(harness.link('hasty').closedWith, undefined);
+    isBusy = false;
+    harness.link('hasty').connection.resume();
+    await until(() => harness.link('hasty').closedWith !== undefined);
+    t.same(harness.received.map(({ payload }) => payload), ['first', 'second']);
+    await closed;
+    t.equal(harness.link('hasty').closedWith, true, 'DISCONNECT was handled too: no will');
+    await until(() => harness.server.connectionsCount === 0);
+  });
+}
