@@ -9,6 +9,7 @@ import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
 import { BulkAlarmChanges } from '../api/bulk-alarm-changes.ts';
 import { apiRoutes } from '../api/routes.ts';
 import { AvailabilityRelay } from '../cluster/availability-relay.ts';
+import { UsageFlush } from '../cluster/usage-flush.ts';
 import { AvailabilityMonitor } from '../inventory/availability-monitor.ts';
 import { JsonMeasurementIntake } from '../ingest/measurement-intake.ts';
 import type { BinaryRecord, Command } from '../model/command.ts';
@@ -166,11 +167,14 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     bayeux.endUser(tenantId(tenant), userName);
   };
   device.onResult = (result) => { messages.inc({ protocol: 'mqtt', result }); };
+  const { usage } = tenantServices;
+  const usageFlush = core.cluster === undefined ? usage : new UsageFlush(usage, { ...core.cluster, log });
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
   const api = new ApiServer({
     commands, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
     accounts: { tokens: core.tokens, mailer: new LogMailer(log, () => mails.inc()) }, blobs: core.blobs,
-    ...tenantServices.platform, availability: relay ?? availability,
+    ...tenantServices.platform,
+    usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) }, availability: relay ?? availability,
     retention: { defaultDays: config.retentionDefaultDays, begin: retention.begin.bind(retention) },
     measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
     config: {
