@@ -187,7 +187,8 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
     const manifest = await checkedManifest(request, application, { blobs, key, bytes });
     const { manifest: _, ...kept } = old;
     const attachment: StoredAttachment = {
-      ...kept, id: String(await platform.ids.nextInOrder()), blob: key, bytes, created: formatTime(platform.now()), ...(manifest === undefined ? {} : { manifest }),
+      ...kept, id: String(await platform.ids.nextInOrder()), blob: key, bytes, created: formatTime(platform.now()),
+      ...(manifest === undefined ? {} : { manifest }),
     };
     const { old: before, next } = await updateApplication(request, id, (stored) => {
       const versions = stored.versions?.map((one) => (one.binaryId === old.id ? { ...one, binaryId: attachment.id } : one));

@@ -43,7 +43,8 @@ async function post(request: ApiRequest): Promise<Answer> {
   members.delete('activeVersionId');
   const { key, name, type } = JSON.parse(request.bodyText()) as Pick<StoredApplication, 'key' | 'name' | 'type'>;
   const empty: StoredApplication = {
-    id: String(await platform.ids.nextInOrder()), owner: principal.tenant, ownerNumber: principal.tenantNumber, key, name, type, availability: 'PRIVATE', doc: '{}',
+    id: String(await platform.ids.nextInOrder()), owner: principal.tenant, ownerNumber: principal.tenantNumber, key, name, type,
+    availability: 'PRIVATE', doc: '{}',
   };
   const application = mergedApplication(request, empty, members);
   await createApplication(request, application);
@@ -139,8 +140,8 @@ async function clone(request: ApiRequest): Promise<Answer> {
   const binary = version?.binaryId ?? application.activeVersionId;
   const { activeVersionId: _, versions: __, ...copied } = application;
   const copy: StoredApplication = {
-    ...copied, ...await freeNames(request, application), id: String(await platform.ids.nextInOrder()), owner: principal.tenant, ownerNumber: principal.tenantNumber,
-    availability: 'PRIVATE',
+    ...copied, ...await freeNames(request, application), id: String(await platform.ids.nextInOrder()),
+    owner: principal.tenant, ownerNumber: principal.tenantNumber, availability: 'PRIVATE',
   };
   const attachment = binary === undefined ? undefined : await copyAttachment(request, await loadAttachment(request, id, binary), copy.id);
   await createApplication(request, copy);

@@ -214,7 +214,8 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   }
   const { nextAt: _nextAt, planned: _planned, failure: _failure, ...kept } = changed;
   const scheduled: StoredBulkOperation = {
-    ...kept, id: String(await request.platform.ids.nextInOrder()), owner: request.principal.userName, targets: await countTargets(request, stored), done: 0, missing: 0,
+    ...kept, id: String(await request.platform.ids.nextInOrder()), owner: request.principal.userName, targets: await countTargets(request, stored),
+    done: 0, missing: 0,
   };
   const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
   await changeRecords(request, request.tenant, [

@@ -53,10 +53,12 @@ export class OperationReceivers implements ReceiversElsewhere {
   async #ask(nodeId: string, question: Question): Promise<number[]> {
     const { messages, log } = this.#options;
     try {
-      return JSON.parse(Buffer.from(await messages.request(nodeId, SUBJECT, Buffer.from(JSON.stringify(question)), TIMEOUT_MS)).toString()) as number[];
+      const answer = await messages.request(nodeId, SUBJECT, Buffer.from(JSON.stringify(question)), TIMEOUT_MS);
+      return JSON.parse(Buffer.from(answer).toString()) as number[];
     } catch (error) {
       if (!(error instanceof NodeUnreachable)) throw error;
-      log.warn({ ...question, node: nodeId, error: error.message }, 'the node that had the sessions of devices does not answer: their gateway gets their operations');
+      log.warn({ ...question, node: nodeId, error: error.message },
+        'the node that had the sessions of devices does not answer: their gateway gets their operations');
       return [];
     }
   }

@@ -174,7 +174,8 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     commands, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
     accounts: { tokens: core.tokens, mailer: new LogMailer(log, () => mails.inc()) }, blobs: core.blobs,
     ...tenantServices.platform,
-    usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) }, availability: relay ?? availability,
+    usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },
+    availability: relay ?? availability,
     retention: { defaultDays: config.retentionDefaultDays, begin: retention.begin.bind(retention) },
     measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
     config: {
