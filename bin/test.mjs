@@ -20,7 +20,7 @@ const PROGRAMS = {
 const MISSING_PROGRAM = /is not installed/;
 
 /** What runs a second time against a cluster, and what that needs; see CONTRIBUTING.md. */
-const CLUSTER_FILES = ['mqtt-operations', 'mqtt-static-templates']
+const CLUSTER_FILES = ['audits', 'live-clients', 'mqtt-connections', 'mqtt-json-and-modes', 'mqtt-operations', 'mqtt-static-templates', 'operations']
   .map((name) => `test/e2e/${name}.test.ts`);
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
