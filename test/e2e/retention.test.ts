@@ -220,6 +220,22 @@ t.test('operations that are not over stay, and bulk operations that have such', 
   t.equal((await runNow()).total, 0, 'they were created today');
 });
 
+t.test('a bulk operation goes when all its operations are over', async (t) => {
+  const group = (await rest.create('/inventory/managedObjects', { type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} })).id as string;
+  for (const name of ['one', 'two']) await rest.create(`/inventory/managedObjects/${group}/childAssets`, { managedObject: { id: await rest.createDevice(name) } });
+  const bulk = { groupId: group, startDate: daysAgo(100), creationRamp: 0.05, operationPrototype: { c8y_Restart: {} } };
+  const { id } = await rest.create('/devicecontrol/bulkoperations', bulk);
+  const path = `/devicecontrol/bulkoperations/${id}`;
+  await eventually('its operations are created', async () => (await rest.read(path)).status === 'COMPLETED');
+  await onlyRules([{ dataType: 'BULK_OPERATION', maximumAge: 1 }]);
+  t.match(await runNow(), { status: 'COMPLETED', total: 0 }, 'they are not over');
+  t.equal((await rest.read(path)).id, id);
+  const { operations } = await rest.read(`/devicecontrol/operations?bulkOperationId=${id}`);
+  for (const operation of operations) await rest.put(`/devicecontrol/operations/${operation.id}`, { status: 'SUCCESSFUL' });
+  t.match(await runNow(), { status: 'COMPLETED', total: 1 });
+  t.equal((await rest.get(path)).status, 404);
+});
+
 t.test('runs are listed, and each that removes has an audit record', async (t) => {
   const { one } = await seed();
   await onlyRules([{ dataType: 'EVENT', maximumAge: 30, source: one }]);
