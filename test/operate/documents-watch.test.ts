@@ -23,7 +23,7 @@ class Store {
   get report(): { ready: boolean; documents: Record<string, unknown> } {
     const parts = {
       journal: { lastSeq: 9, sizeBytes: 1 }, group: { lastAppendedSeq: 9, refusal: undefined }, actors: { committedSeq: 7, pendingCount: 0 },
-      projector: { position: 9 }, disk: { refusal: undefined, freeBytes: 1 }, engine: { state: 'ready', restartsCount: 0 }, handledSeq: 9,
+      projector: { position: 9 }, disk: { refusal: undefined, freeBytes: 1 }, engine: { state: 'ready', restartsCount: 0 }, handledSeq: () => 9,
       watchedDocuments: this.watched, quarantine: { isFull: false, count: 0, sizeBytes: 0 },
     } as unknown as HealthParts;
     const { ready, parts: { documents } } = reportHealth(parts);
