@@ -140,7 +140,8 @@ export class ClickHouseRetention {
   /** Those of the bulk operations that have operations which are not over. */
   async bulkOperationsUnderWay(tenant: number, ids: readonly string[]): Promise<Set<string>> {
     const rows = await this.#clickHouse.query<{ bulk: number }>(
-      `SELECT DISTINCT bulk FROM operations FINAL WHERE tenant = {tenant:UInt32} AND bulk IN {ids:Array(UInt64)} AND NOT (${OVER.OPERATION})`, { tenant, ids: ids.map(Number) });
+      `SELECT DISTINCT bulk FROM operations FINAL WHERE tenant = {tenant:UInt32} AND bulk IN {ids:Array(UInt64)} AND NOT (${OVER.OPERATION})`,
+      { tenant, ids: ids.map(Number) });
     return new Set(rows.map(({ bulk }) => String(bulk)));
   }
 }

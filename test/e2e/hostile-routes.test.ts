@@ -1,6 +1,6 @@
 /**
  * Every route of the table under hostile paths, queries, headers and bodies, with ids of another tenant in every position: no crash, no 500, no
- * words of the server's inside, and the other tenant is neither seen nor changed. A failure names its seed: MILLRACE_TEST_SEED repeats it.
+ * words of the server's inside, and the other tenant is neither seen nor changed. Each run sends the same; MILLRACE_TEST_SEED has it send others.
  */
 import { Agent, request } from 'node:http';
 import t from 'tap';
@@ -10,7 +10,7 @@ import { Random, hostileRequest } from '../helpers/hostile-requests.ts';
 import type { HostileRequest } from '../helpers/hostile-requests.ts';
 import { PASSWORD, Rest, startServer } from '../helpers/running-server.ts';
 
-const SEED = Number(process.env['MILLRACE_TEST_SEED'] ?? Date.now() % 1_000_000_007);
+const SEED = Number(process.env['MILLRACE_TEST_SEED'] ?? 20_261_121);
 const DURATION_MS = Number(process.env['MILLRACE_TEST_FUZZ_MS'] ?? 30_000);
 const AT_ONCE = 12;
 /** Passwords, tokens and locks of the users that send the requests: afterwards they could not. */
