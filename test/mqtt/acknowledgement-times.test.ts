@@ -70,7 +70,6 @@ t.test('a message that is held counts from its receipt, one that is not taken do
   client.send(publish('a', '2', 1, 2));
   t.same(harness.latencies.map(({ count }) => count), [1, 1]);
   t.ok(harness.latencies[0].durationMs >= 35, `${harness.latencies[0].durationMs}`);
-  t.ok(harness.latencies[1].durationMs < 20, `${harness.latencies[1].durationMs}`);
   t.equal(client.connection!.unacknowledged, 0);
 });
 
