@@ -108,7 +108,10 @@ export const SETTINGS = [
   { name: 'clickhouse-database', type: 'text', default: 'millrace', maximum: 64, pattern: { source: '[A-Za-z_][A-Za-z0-9_]*', words: 'letters, digits and _' },
     description: 'Database on that server; made when it is missing.' },
   { name: 'ca-certificate', type: 'text', unit: 'file', default: null,
-    description: 'Certificates of authorities that are trusted for NATS, Redis and ClickHouse over TLS, PEM.' },
+    description: 'Certificates of authorities that are trusted for NATS, Redis and ClickHouse over TLS (tls://, rediss://, https://), PEM.' },
+  { name: 'client-certificate', type: 'text', unit: 'file', default: null,
+    description: 'Certificate that this node shows to NATS, Redis and ClickHouse over TLS, PEM. Wants --client-key too.' },
+  { name: 'client-key', type: 'text', unit: 'file', default: null, description: 'Key of that certificate, PEM, not encrypted.' },
   { name: 'cluster-prefix', type: 'text', default: 'millrace', maximum: 32,
     pattern: { source: '[a-z][a-z0-9-]*', words: 'lower-case letters, digits and -, a letter first' },
     description: 'Start of the names of streams, buckets and keys: several clusters can share the same servers.' },
@@ -203,7 +206,13 @@ function relationMistakes(config: Config): string[] {
   for (const [name, value] of nats === undefined ? [] : shared) {
     if (value === undefined) mistakes.push(`--nats is given without --${name}: the nodes of a cluster have to agree on it, so none can generate it`);
   }
-  for (const [name, path] of [['nats-credentials', config.natsCredentials], ['ca-certificate', config.caCertificate]]) {
+  const { clientKey, clientCertificate } = config;
+  if ((clientKey === undefined) !== (clientCertificate === undefined)) {
+    const [given, absent] = clientKey === undefined ? ['client-certificate', 'client-key'] : ['client-key', 'client-certificate'];
+    mistakes.push(`--${given} is given without --${absent}; a client's certificate takes both`);
+  }
+  for (const [name, path] of [['nats-credentials', config.natsCredentials], ['ca-certificate', config.caCertificate],
+    ['client-certificate', clientCertificate], ['client-key', clientKey]]) {
     if (path === undefined) continue;
     try { accessSync(path, constants.R_OK); } catch {
       mistakes.push(`--${name} is "${path}"; it takes a file that can be read`);

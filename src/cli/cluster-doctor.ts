@@ -5,6 +5,7 @@ import { checkClickHouse } from '../store/clickhouse-doctor.ts';
 import { checkNats } from '../store/nats-doctor.ts';
 import { checkRedis } from '../store/redis-doctor.ts';
 import { readRedisTarget } from '../store/redis-settings.ts';
+import { tlsFilesOf } from '../store/tls-files.ts';
 
 /** As in doctor.ts. */
 interface Finding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
@@ -16,21 +17,21 @@ const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabl
 
 /** @returns what was found; empty without settings of a cluster or a ClickHouse server. */
 export async function clusterFindings(config: Config, timeLimitMs = TIME_LIMIT_MS): Promise<Finding[]> {
-  const { nats, redis, clickhouse, natsCredentials, caCertificate } = config;
+  const { nats, redis, clickhouse, natsCredentials } = config;
+  const tls = tlsFilesOf(config);
   const checks: Promise<Finding[]>[] = [];
   if (nats !== undefined) {
     const settings = {
-      servers: nats, name: 'millrace-doctor', ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }),
-      ...(caCertificate === undefined ? {} : { caFile: caCertificate }),
+      servers: nats, name: 'millrace-doctor', ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }), ...tls,
     };
     const wanted = { prefix: config.clusterPrefix, replicas: config.natsReplicas, journalMaxBytes: config.journalMaxBytes };
     checks.push(limited('NATS', timeLimitMs, () => checkNats(settings, wanted, NO_LOG)));
   }
   if (redis !== undefined) {
-    checks.push(limited('redis', timeLimitMs, () => checkRedis(readRedisTarget(redis), { prefix: config.clusterPrefix })));
+    checks.push(limited('redis', timeLimitMs, () => checkRedis(readRedisTarget(redis, tls), { prefix: config.clusterPrefix })));
   }
   if (clickhouse !== undefined) {
-    checks.push(limited('ClickHouse', timeLimitMs, () => checkClickHouse({ url: clickhouse, database: config.clickhouseDatabase })));
+    checks.push(limited('ClickHouse', timeLimitMs, () => checkClickHouse({ url: clickhouse, database: config.clickhouseDatabase, tls })));
   }
   return (await Promise.all(checks)).flat();
 }

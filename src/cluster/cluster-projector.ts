@@ -42,6 +42,8 @@ export interface ClusterProjectorOptions {
   /** The block that a shard's progress names, as stored. */
   readonly blockOf: (shard: number) => Promise<string | undefined>;
   readonly onInserted: (table: string, rows: number) => void;
+  /** This node does not reach the history store: what is on its way there is not waited for. */
+  readonly isHistoryAway?: () => boolean;
   /** See HistoryInsertOptions. */
   readonly uncertainTries?: number;
 }
@@ -129,11 +131,12 @@ export class ClusterProjector {
     const track = this.#tracks.get(shard);
     if (!track) return;
     // With the history away there is nothing to wait for.
-    if (this.lastError === undefined) await this.visible(shard, track.offeredSeq, timeoutMs).catch((error: Error) => {
+    const isAway = (): boolean => this.lastError !== undefined || this.#options.isHistoryAway?.() === true;
+    if (!isAway()) await this.visible(shard, track.offeredSeq, timeoutMs).catch((error: Error) => {
       this.#options.log.info({ shard, error: error.message }, 'projector: the next owner of the shard brings in what is left');
     });
     // The positions of a block move together, as far as possible.
-    if (this.lastError === undefined && this.#underWay?.block.ranges.has(shard)) await Promise.race([this.#underWay.done, pause(timeoutMs)]);
+    if (!isAway() && this.#underWay?.block.ranges.has(shard)) await Promise.race([this.#underWay.done, pause(timeoutMs)]);
     if (this.#tracks.get(shard) === track) this.lose(shard);
   }
 

@@ -64,6 +64,8 @@ export interface ClusterNodeOptions {
   readonly answerTimeoutMs: number;
   readonly projectorRowsMax: number;
   readonly projectorIntervalMs: number;
+  /** See ClusterProjectorOptions. */
+  readonly isHistoryAway?: () => boolean;
   /** See HistoryInsertOptions. */
   readonly uncertainTries?: number;
   readonly usage?: UsageCount;
@@ -104,6 +106,7 @@ export class ClusterNode {
       runDeletion: (command) => this.#delete(command),
       blockOf: async (shard) => parseProgress<BlockIntent>(await documents.reader.inShard(shard).get('meta', 0, PROGRESS_KEY)).intent?.token,
       onInserted: (table, rows) => options.onInserted?.(table, rows),
+      ...(options.isHistoryAway ? { isHistoryAway: options.isHistoryAway } : {}),
       ...(options.uncertainTries === undefined ? {} : { uncertainTries: options.uncertainTries }),
     });
     this.owners = Array.from({ length: SHARD_COUNT }, (_, shard) => new ShardOwner({

@@ -3,11 +3,16 @@
  * owns the shard. Implemented in src/store on NATS; the policy (who should own what) is pure and lies in src/cluster/assignment.ts.
  */
 
+/** A store that a node does not reach: without documents it can decide nothing, without the history its rows are not seen. */
+export type Lack = 'documents' | 'history';
+
 export interface Member {
   readonly nodeId: string;
   readonly roles: readonly ('gateway' | 'shard' | 'scoring')[];
   /** It wants to give its shards away (planned stop). */
   readonly isLeaving: boolean;
+  /** The worst of what it lacks, by its own account; absent when it has all. */
+  readonly lacks?: Lack | undefined;
 }
 
 export interface ShardLeasesEvents {
@@ -32,6 +37,11 @@ export interface ShardLeases {
   join(events: ShardLeasesEvents): Promise<void>;
   /** Hands every shard over (others are told to take them at once) and leaves. */
   leave(): Promise<void>;
+  /**
+   * What this node does not reach, undefined: it reaches everything. Members that lack less take its shards after a while; without documents
+   * they are given up (`onLost`), otherwise handed over. Where all lack the same, everybody keeps what he has (fitness.ts).
+   */
+  lack(what: Lack | undefined): void;
   /** The node that owns the shard as last seen, undefined when nobody does. */
   ownerOf(shard: number): string | undefined;
   readonly owned: ReadonlyMap<number, number>;

@@ -60,6 +60,8 @@ export class ShardOwner {
   readonly shard: number;
   readonly #options: ShardOwnerOptions;
   #service: Service | undefined;
+  /** Being taken over. */
+  #opening: ShardDocuments | undefined;
   /** Taking over and restarting go one after the other. */
   #generation = 0;
   /** Subscribers were told of the measurements up to here by this node. */
@@ -92,11 +94,13 @@ export class ShardOwner {
     const isCurrent = (): boolean => generation === this.#generation;
     const { shard, documents: stores, journal, projector, log } = this.#options;
     const documents: ShardDocuments = stores.open(shard, () => { if (isCurrent()) this.#restart(epoch, 0); });
+    this.#opening = documents;
     const position = await documents.takeOver(epoch);
     if (!isCurrent()) {
       documents.stop();
       throw new Fenced(`shard ${shard} was lost while it was taken over`);
     }
+    this.#opening = undefined;
     const service = this.#makeService(epoch, documents, position);
     this.#service = service;
     const progress = new ProjectorMemory<BlockIntent>(service.routed, service.actors);
@@ -171,6 +175,9 @@ export class ShardOwner {
   /** The lease is gone: everything ends at once, nothing more is written or answered. */
   lose(): void {
     this.#generation += 1;
+    // The store may be away for long.
+    this.#opening?.stop();
+    this.#opening = undefined;
     const service = this.#service;
     if (!service) return;
     this.#service = undefined;
@@ -223,10 +230,10 @@ export class ShardOwner {
     setTimeout(() => {
       if (generation !== this.#generation) return;
       this.acquire(epoch).catch((error: Error) => {
-        if (error instanceof Fenced) return;
+        // `acquire` has begun a generation of its own: with any other the shard was lost meanwhile.
+        if (error instanceof Fenced || generation + 1 !== this.#generation) return;
         this.#options.log.error({ err: error, shard: this.shard }, 'a shard could not be loaded anew; trying again');
-        // `acquire` has begun a generation of its own: nothing else has happened since.
-        if (generation + 1 === this.#generation) this.#restart(epoch, RESTART_MS);
+        this.#restart(epoch, RESTART_MS);
       });
     }, delayMs).unref();
   }

@@ -12,7 +12,8 @@ import { ClusterNode } from '../cluster/node.ts';
 import { OperationReceivers } from '../cluster/operation-receivers.ts';
 import type { Change } from '../cluster/outcome-sender.ts';
 import { SessionTakeover } from '../cluster/session-takeover.ts';
-import type { Member } from '../cluster/shard-leases.ts';
+import type { Lack, Member } from '../cluster/shard-leases.ts';
+import { StoreWatch } from '../cluster/store-watch.ts';
 import type { Config } from '../config.ts';
 import { shardOf } from '../ingest/command-record.ts';
 import { Sources } from '../ingest/sources.ts';
@@ -45,6 +46,7 @@ import type { ChangeOfExisting } from '../store/redis-first-start.ts';
 import { RedisIds } from '../store/redis-ids.ts';
 import { readRedisTarget } from '../store/redis-settings.ts';
 import { SCHEMA_VERSION } from '../store/schema.ts';
+import { tlsFilesOf } from '../store/tls-files.ts';
 import { CoreEvents, loginParts, recordsChanged } from './core.ts';
 import type { ClusterSessions, ServerCore } from './core.ts';
 
@@ -86,6 +88,8 @@ interface Adapters {
   readonly messages: NatsNodeMessages;
   readonly durability: RedisDurability;
   readonly clickHouse: ClickHouse;
+  /** The same server, only to be asked whether it answers. */
+  readonly clickHouseProbe: ClickHouse;
   readonly ids: RedisIds;
   readonly blobs: NatsBlobs;
   readonly quarantine: QuarantineFile;
@@ -120,6 +124,9 @@ export class ClusterCore implements ServerCore {
   readonly #adapters: Adapters;
   readonly #disk: DiskGuard;
   readonly #writer: ClickHouseHistoryWriter;
+  readonly #stored: RedisClusterDocuments;
+  readonly #redisWatch: StoreWatch;
+  readonly #clickHouseWatch: StoreWatch;
 
   private constructor(config: ClusterConfig, log: Log, data: string, adapters: Adapters, metrics: Metrics) {
     this.config = config;
@@ -136,6 +143,18 @@ export class ClusterCore implements ServerCore {
     this.#disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
     this.#writer = new ClickHouseHistoryWriter(clickHouse);
     const documents = new RedisClusterDocuments({ owners, gateways, prefix, owner: messages.nodeId, durability, log });
+    this.#stored = documents;
+    const awayMs = config.leaseTimeMs;
+    this.#redisWatch = opened.add(new StoreWatch({ ask: () => owners.ask(), awayMs, onChanged: () => this.#reachChanged('Redis', this.#redisWatch) }),
+      (watch) => watch.stop());
+    this.#clickHouseWatch = opened.add(new StoreWatch({
+      ask: () => adapters.clickHouseProbe.ask(), awayMs,
+      onChanged: () => {
+        // Away: their connections are dead. Back: what was begun meanwhile would wait for its time limit.
+        clickHouse.abortWrites();
+        this.#reachChanged('ClickHouse', this.#clickHouseWatch);
+      },
+    }), (watch) => watch.stop());
     this.documents = documents.reader;
     this.bus = opened.add(new NatsLiveBus({ connection: nats, messages, prefix, log, refusals: this.metrics }), (bus) => bus.close());
     this.tenants = new Tenants(config.tenant);
@@ -152,6 +171,7 @@ export class ClusterCore implements ServerCore {
       usage: {
         count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification),
       },
+      isHistoryAway: () => this.#clickHouseWatch.isAway,
       journalBytesMax: config.journalMaxBytes, answerTimeoutMs: config.answerTimeoutMs,
       projectorRowsMax: config.projectorBatchRows, projectorIntervalMs: config.projectorIntervalMs,
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
@@ -242,17 +262,55 @@ export class ClusterCore implements ServerCore {
     return this.node.visible(timeoutMs);
   }
 
+  /** Others take the shards of a node that lacks what they have (cluster/fitness.ts). */
+  #reachChanged(name: string, watch: StoreWatch): void {
+    const shards = this.#adapters.leases.owned.size;
+    if (watch.isAway) this.log.warn({ server: name, problem: watch.problem, shards }, 'a server is not reached; nodes that reach it take the shards of this one');
+    else this.log.info({ server: name }, 'a server is reached again');
+    this.#adapters.leases.lack(this.#lacks);
+  }
+
+  get #lacks(): Lack | undefined {
+    if (this.#redisWatch.isAway) return 'documents';
+    return this.#clickHouseWatch.isAway ? 'history' : undefined;
+  }
+
+  /** Whether another node has what this one lacks: then clients should go there. */
+  #isBetterElsewhere(members: readonly Member[], what: Lack): boolean {
+    return members.some(({ nodeId, lacks }) => nodeId !== this.nodeId && (lacks === undefined || (what === 'documents' && lacks === 'history')));
+  }
+
+  #documentsProblem(members: readonly Member[]): string | undefined {
+    const { owners } = this.#adapters;
+    const { problem } = this.#redisWatch;
+    // One master of several that is away for all nodes takes none of them out of service.
+    const isWhole = owners.target.kind !== 'cluster' || this.#isBetterElsewhere(members, 'documents');
+    if (problem !== undefined && isWhole) return `Redis: ${problem}`;
+    return owners.unavailable ?? (this.#stored.refused === undefined ? undefined : `Redis: ${this.#stored.refused}`);
+  }
+
+  /** Where no node reaches ClickHouse writes are still taken: no node is out of service for it. */
+  #clickHouseState(members: readonly Member[]): { ready: boolean; [detail: string]: unknown } {
+    const { projector } = this.node;
+    const { problem } = this.#clickHouseWatch;
+    const isWorse = problem !== undefined && this.#isBetterElsewhere(members, 'history');
+    return {
+      ready: !isWorse, ...(problem === undefined ? {} : { [isWorse ? 'problem' : 'away']: `ClickHouse: ${problem}` }),
+      ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }), pendingRows: projector.pendingRows, lagGroups: projector.lagGroups,
+    };
+  }
+
   health(): HealthReport {
-    const { nats, owners, journal, leases } = this.#adapters;
-    const { projector, intake } = this.node;
+    const { nats, journal, leases } = this.#adapters;
+    const { intake } = this.node;
     const part = (problem: string | undefined, details: object = {}): { ready: boolean } =>
       ({ ready: problem === undefined, ...(problem === undefined ? {} : { problem }), ...details });
     const members: readonly Member[] = leases.members;
     const report = {
       journal: part(intake.refusal ?? journal.unavailable, { sizeBytes: journal.sizeBytes }),
-      documents: part(owners.unavailable),
+      documents: part(this.#documentsProblem(members)),
       // Behind, and not wrong: the journal has what is not there yet.
-      clickhouse: { ready: true, ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }), pendingRows: projector.pendingRows },
+      clickhouse: this.#clickHouseState(members),
       quarantine: { ready: !this.#adapters.quarantine.isFull, count: this.#adapters.quarantine.count, sizeBytes: this.#adapters.quarantine.sizeBytes },
       cluster: part(nats.unavailable, { node: this.nodeId, shards: leases.owned.size, nodes: members.map(({ nodeId }) => nodeId) }),
     };
@@ -274,6 +332,10 @@ export class ClusterCore implements ServerCore {
     metrics.gauge('millrace_quarantine_size_bytes', 'Bytes of the quarantine file', () => quarantine.sizeBytes);
     metrics.total('millrace_group_commits_total', 'Group commits', () => intake.groupsCount);
     metrics.total('millrace_records_total', 'Records committed', () => intake.recordsCount);
+    metrics.gauge('millrace_projector_lag_groups', 'Groups of the journal between what is decided and what is in the history, of the shard that is most behind',
+      () => projector.lagGroups);
+    metrics.gauges('millrace_cluster_server_reached', 'Whether this node reaches the server (1) or not (0)', 'server', () => [
+      ['redis', this.#redisWatch.isAway ? 0 : 1], ['clickhouse', this.#clickHouseWatch.isAway ? 0 : 1], ['nats', this.#adapters.nats.isConnected ? 1 : 0]]);
     metrics.gauge('millrace_cluster_shards', 'Shards that this node owns', () => leases.owned.size);
     metrics.gauge('millrace_cluster_nodes', 'Nodes of the cluster as this one sees it', () => leases.members.length);
     metrics.gauge('millrace_disk_free_bytes', 'Free space of the data directory', () => this.#disk.freeBytes);
@@ -337,17 +399,20 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
   const nodeId = `${name}-${randomBytes(4).toString('hex')}`;
   const replicas = config.natsReplicas;
   const roles = config.roles.split(',') as Member['roles'][number][];
+  const tls = tlsFilesOf(config);
   const nats = opened.add(await NatsConnection.open({
-    servers: config.nats, name: nodeId, ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }),
-    ...(config.caCertificate === undefined ? {} : { caFile: config.caCertificate }),
+    servers: config.nats, name: nodeId, ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }), ...tls,
   }, { log, timeoutMs: START_TIMEOUT_MS }), (connection) => connection.close());
-  const target = readRedisTarget(config.redis);
+  const target = readRedisTarget(config.redis, tls);
   const owners = opened.add(new RedisConnection({ target, log, name: `${nodeId}-owners` }), (connection) => connection.close());
   const gateways = opened.add(new RedisConnection({
     target, log, name: `${nodeId}-gateways`, autoPipelining: true, commandTimeoutMs: GATEWAY_TIMEOUT_MS,
   }), (connection) => connection.close());
   await Promise.all([owners.ready(START_TIMEOUT_MS), gateways.ready(START_TIMEOUT_MS)]);
   const clickHouse = opened.add(await openClickHouse(config, log), (client) => client.close());
+  const clickHouseProbe = opened.add(new ClickHouse({
+    url: config.clickhouse, log, tls, connectionsMax: 1, requestTimeoutMs: config.leaseTimeMs,
+  }), (client) => client.close());
   const messages = opened.add(new NatsNodeMessages({ connection: nats, prefix, nodeId, log }), (all) => all.close());
   const journal = opened.add(await NatsJournal.open({ connection: nats, prefix, nodeId, replicas, maxBytes: config.journalMaxBytes, log }),
     (all) => all.close());
@@ -356,13 +421,14 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
   const ids = opened.add(await RedisIds.open({ connection: gateways, prefix, log }), (all) => all.stop());
   const blobs = await NatsBlobs.open({ connection: nats, prefix, replicas });
   const quarantine = await QuarantineFile.open(join(data, QUARANTINE_FILE));
-  return { nats, owners, gateways, journal, leases, messages, durability, clickHouse, ids, blobs, quarantine, opened };
+  return { nats, owners, gateways, journal, leases, messages, durability, clickHouse, clickHouseProbe, ids, blobs, quarantine, opened };
 }
 
 /** Makes the database when it is missing. */
 async function openClickHouse(config: ClusterConfig, log: Log): Promise<ClickHouse> {
   const database = config.clickhouseDatabase;
-  const first = new ClickHouse({ url: config.clickhouse, log });
+  const server = { url: config.clickhouse, log, tls: tlsFilesOf(config) };
+  const first = new ClickHouse(server);
   try {
     for (const end = performance.now() + START_TIMEOUT_MS; ;) {
       try {
@@ -376,5 +442,5 @@ async function openClickHouse(config: ClusterConfig, log: Log): Promise<ClickHou
   } finally {
     await first.close();
   }
-  return new ClickHouse({ url: config.clickhouse, log, database });
+  return new ClickHouse({ ...server, database });
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../model/log.ts';
 import { ClickHouse, exceptionCodeOf } from './clickhouse.ts';
+import type { TlsFiles } from './tls-files.ts';
 
 /** As in cli/doctor.ts. `remedy` belongs to warn and fail. */
 export interface ClickHouseFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
@@ -22,11 +23,11 @@ const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabl
 const AUTHENTICATION = new Set([192, 193, 194, 516]);
 const NOT_PERMITTED = new Set([291, 344, 497, 164]);
 
-interface Target { readonly url: string; readonly database: string }
+interface Target { readonly url: string; readonly database: string; readonly tls?: TlsFiles }
 
 /** Connects, looks, makes a table `doctor_<random>` in the database (made when missing, as the server does) and removes it. */
-export async function checkClickHouse({ url, database }: Target): Promise<ClickHouseFinding[]> {
-  const options = { url, log: NO_LOG, requestTimeoutMs: REQUEST_TIMEOUT_MS };
+export async function checkClickHouse({ url, database, tls }: Target): Promise<ClickHouseFinding[]> {
+  const options = { url, log: NO_LOG, requestTimeoutMs: REQUEST_TIMEOUT_MS, ...(tls === undefined ? {} : { tls }) };
   const client = new ClickHouse(options);
   try {
     const sentAt = Date.now();
@@ -58,7 +59,7 @@ function connectRemedy(error: unknown): string {
   const code = exceptionCodeOf(error);
   if (code !== undefined && AUTHENTICATION.has(code)) return 'check user and password in the URL of --clickhouse';
   if (code !== undefined) return 'see the log of ClickHouse';
-  if (/certificate|tls|ssl|self.signed|altname/i.test(textOf(error))) return 'check https:// and the certificate, or trust its authority (NODE_EXTRA_CA_CERTS)';
+  if (/certificate|tls|ssl|self.signed|altname/i.test(textOf(error))) return 'check https:// and the names in its certificate, trust its authority with --ca-certificate, and give --client-certificate if it wants one';
   if (/timeout/i.test(textOf(error))) return 'it takes connections and does not answer: see its log and its load';
   return 'start clickhouse-server, and check host, firewall and that the port is that of HTTP (8123, 8443 with TLS)';
 }

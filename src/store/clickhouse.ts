@@ -1,12 +1,17 @@
 /** The history store: a thin adapter over @clickhouse/client, for a ClickHouse server and for the embedded one alike. */
+import { Agent } from 'node:https';
 import { Readable } from 'node:stream';
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { ClickHouseClient, ClickHouseSettings, Logger } from '@clickhouse/client';
 import type { Log } from '../model/log.ts';
+import { tlsOptionsOf } from './tls-files.ts';
+import type { TlsFiles } from './tls-files.ts';
 
 export interface ClickHouseOptions {
   /** Credentials in it count before the two below. */
   readonly url: string;
+  /** Certificates for `https://`. */
+  readonly tls?: TlsFiles;
   readonly log: Log;
   /** Default `default`. */
   readonly database?: string;
@@ -45,15 +50,19 @@ const STREAM_HEADERS = { 'x-millrace-stream': '1' };
 /** Every method rejects with ClickHouseError when the server refuses, with a system error when it cannot be reached. */
 export class ClickHouse {
   readonly #client: ClickHouseClient;
+  /** Ends inserts and statements that are under way. */
+  #writes = new AbortController();
 
   constructor(options: ClickHouseOptions) {
     const { log } = options;
+    const connectionsMax = options.connectionsMax ?? CONNECTIONS_MAX;
     this.#client = createClient({
       url: options.url,
+      ...(options.tls === undefined || !options.url.startsWith('https:') ? {} : { http_agent: agentOf(options.tls, connectionsMax) }),
       database: options.database ?? 'default',
       ...(options.username === undefined ? {} : { username: options.username }),
       ...(options.password === undefined ? {} : { password: options.password }),
-      max_open_connections: options.connectionsMax ?? CONNECTIONS_MAX,
+      max_open_connections: connectionsMax,
       request_timeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
       keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_MS },
       compression: { request: false, response: false },
@@ -96,7 +105,7 @@ export class ClickHouse {
 
   /** A statement without a result: definitions, mutations, INSERT … SELECT. */
   async command(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}): Promise<void> {
-    await this.#client.command({ query: sql, query_params: params, clickhouse_settings: settings });
+    await this.#client.command({ query: sql, query_params: params, clickhouse_settings: settings, abort_signal: this.#writes.signal });
   }
 
   /**
@@ -118,7 +127,7 @@ export class ClickHouse {
 
   async #insert(query: string, body: Buffer, settings: InsertSettings): Promise<void> {
     const values = Readable.from([body], { objectMode: true });
-    const result = await this.#client.exec({ query, values, clickhouse_settings: settings as ClickHouseSettings });
+    const result = await this.#client.exec({ query, values, clickhouse_settings: settings as ClickHouseSettings, abort_signal: this.#writes.signal });
     // The answer is empty; reading it to its end frees the connection.
     for await (const chunk of result.stream) void chunk;
   }
@@ -127,9 +136,33 @@ export class ClickHouse {
     return (await this.#client.ping()).success;
   }
 
+  /** Resolves when the server has answered. @throws Error when it does not within the time limit of a request. */
+  async ask(): Promise<void> {
+    const result = await this.#client.ping();
+    if (!result.success) throw result.error;
+  }
+
+  /**
+   * Inserts and commands under way fail at once, as if their answers had been lost: for when the network was cut, and their connections
+   * would be waited for until their time limit.
+   */
+  abortWrites(): void {
+    const former = this.#writes;
+    this.#writes = new AbortController();
+    former.abort(new Error('the connection to ClickHouse was given up'));
+  }
+
   async close(): Promise<void> {
     await this.#client.close();
   }
+}
+
+/**
+ * Not the client's own option `tls`: with a certificate of the client it asks the server for a login by certificate, which is refused beside
+ * a password. Node ends idle sockets when the server's Keep-Alive header says so.
+ */
+function agentOf(files: TlsFiles, connectionsMax: number): Agent {
+  return new Agent({ keepAlive: true, maxSockets: connectionsMax, ...tlsOptionsOf(files) });
 }
 
 /** ClickHouse's number of an exception, or undefined when the error is of another kind (for instance no connection). */

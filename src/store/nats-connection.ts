@@ -9,19 +9,16 @@ import { credsAuthenticator, nanos, tokenAuthenticator, usernamePasswordAuthenti
 import type { Authenticator, ConnectionOptions, NatsConnection as Core } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Log } from '../model/log.ts';
+import type { TlsFiles } from './tls-files.ts';
 
 /** How to reach NATS. */
-export interface NatsSettings {
-  /** URLs separated by commas: `nats://` or `tls://`, with `user:password@` or `token@` where needed. */
+export interface NatsSettings extends TlsFiles {
+  /** URLs separated by commas: `nats://` or `tls://`, with `user:password@` or `token@` where needed. Certificates count for `tls://` only. */
   readonly servers: string;
   /** Shown in the server's list of connections. */
   readonly name: string;
   /** File with a user's JWT and seed (`nsc generate creds`). */
   readonly credentialsFile?: string;
-  /** PEM files: the authority that signed the server's certificate, and this client's certificate with its key. */
-  readonly caFile?: string;
-  readonly certificateFile?: string;
-  readonly keyFile?: string;
 }
 
 /**
@@ -213,7 +210,8 @@ export function connectionOptionsOf(settings: NatsSettings): ConnectionOptions {
   if (urls.length === 0) throw new TypeError('there is no URL of NATS: nats://host:4222');
   const users = new Set(urls.map(({ username, password }) => `${username}:${password}`));
   if (users.size > 1) throw new TypeError('the URLs of NATS name different users: one is used for all servers');
-  const isTls = urls.some(({ protocol }) => protocol === 'tls:') || settings.caFile !== undefined || settings.certificateFile !== undefined;
+  // The certificates may be meant for Redis and ClickHouse: a server without TLS stays one.
+  const isTls = urls.some(({ protocol }) => protocol === 'tls:');
   return {
     servers: urls.map(({ hostname, port }) => `${hostname}:${port === '' ? 4222 : port}`),
     name: settings.name,

@@ -45,7 +45,7 @@ function connectRemedy(error: unknown): string {
   const text = textOf(error).toLowerCase();
   if (error instanceof TypeError) return 'correct the setting nats';
   if (/authorization|authentication|credential|nkey|jwt/.test(text)) return 'check user and password in the URL of NATS, or the file of credentials';
-  if (/certificate|tls|ssl|self.signed|altname/.test(text)) return 'check the scheme tls://, the certificate authority and the client\'s certificate';
+  if (/certificate|tls|ssl|self.signed|altname/.test(text)) return 'check the scheme tls:// and the names in its certificate, trust its certificate authority with --ca-certificate, and give --client-certificate if it wants one';
   return 'start nats-server (with -js), and check host, port and firewall';
 }
 

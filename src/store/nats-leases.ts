@@ -5,7 +5,8 @@
  */
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { assignShards } from '../cluster/assignment.ts';
-import type { Member, ShardLeases, ShardLeasesEvents } from '../cluster/shard-leases.ts';
+import { Fitness } from '../cluster/fitness.ts';
+import type { Lack, Member, ShardLeases, ShardLeasesEvents } from '../cluster/shard-leases.ts';
 import { SHARD_COUNT } from '../ingest/command-record.ts';
 import type { Log } from '../model/log.ts';
 import { sleep } from './nats-connection.ts';
@@ -32,6 +33,8 @@ export const LEASE_MS_DEFAULT = 3_000;
 const HEARTBEATS_PER_LEASE = 3;
 const TICKS_PER_LEASE = 20;
 const MARGIN_PER_LEASE = 0.2;
+/** What members lack counts when it has stayed the same for so many lease times. */
+const SETTLE_LEASES = 1.5;
 /** Everything is read again so often: an update that was missed is seen. */
 const READ_AGAIN_MS = 10_000;
 /** Shards that are handed over at a time. */
@@ -43,7 +46,7 @@ const FORGET_LEASES = 20;
 
 interface Entry { readonly node: string | null; readonly next?: string | undefined; readonly revision: number }
 interface Peer { readonly member: Member; readonly revision: number; readonly seenAt: number }
-interface Heartbeat { readonly roles: Member['roles']; readonly isLeaving: boolean; readonly isGone: boolean }
+interface Heartbeat { readonly roles: Member['roles']; readonly isLeaving: boolean; readonly isGone: boolean; readonly lacks?: Lack | undefined }
 
 export class NatsLeases implements ShardLeases {
   readonly #options: NatsLeasesOptions;
@@ -59,6 +62,8 @@ export class NatsLeases implements ShardLeases {
   readonly #notBefore = new Map<number, number>();
   readonly #checks = new Map<string, Promise<boolean>>();
   #releases = 0;
+  readonly #fitness: Fitness;
+  #lacks: Lack | undefined;
   #events: ShardLeasesEvents | undefined;
   #isLeaving = false;
   #isGone = false;
@@ -73,6 +78,7 @@ export class NatsLeases implements ShardLeases {
   private constructor(options: NatsLeasesOptions) {
     this.#options = options;
     this.#leaseMs = options.leaseMs ?? LEASE_MS_DEFAULT;
+    this.#fitness = new Fitness(this.#leaseMs * SETTLE_LEASES);
     this.#now = options.now ?? (() => performance.now());
   }
 
@@ -103,7 +109,15 @@ export class NatsLeases implements ShardLeases {
   get members(): readonly Member[] {
     const { nodeId, roles } = this.#options;
     const others = [...this.#peers.values()].map(({ member }) => member).filter((member) => member.nodeId !== nodeId && this.#isAlive(member.nodeId));
-    return this.#events ? [{ nodeId, roles, isLeaving: this.#isLeaving }, ...others] : others;
+    return this.#events ? [{ nodeId, roles, isLeaving: this.#isLeaving, lacks: this.#lacks }, ...others] : others;
+  }
+
+  lack(what: Lack | undefined): void {
+    if (what === this.#lacks) return;
+    this.#lacks = what;
+    if (!this.#events) return;
+    this.#beat();
+    this.#evaluate();
   }
 
   ownerOf(shard: number): string | undefined {
@@ -191,7 +205,7 @@ export class NatsLeases implements ShardLeases {
 
   #publishHeartbeat(): Promise<unknown> {
     const { connection, prefix, nodeId, roles } = this.#options;
-    const heartbeat: Heartbeat = { roles, isLeaving: this.#isLeaving, isGone: this.#isGone };
+    const heartbeat: Heartbeat = { roles, isLeaving: this.#isLeaving, isGone: this.#isGone, lacks: this.#lacks };
     return connection.jetstream.publish(`$KV.${prefix}_nodes.${nodeId}`, JSON.stringify(heartbeat), { timeout: Math.max(200, this.#leaseMs) });
   }
 
@@ -216,7 +230,10 @@ export class NatsLeases implements ShardLeases {
     if (!heartbeat) return;
     this.#unknownSince.delete(nodeId);
     if (heartbeat.isGone) this.#peers.delete(nodeId);
-    else this.#peers.set(nodeId, { member: { nodeId, roles: heartbeat.roles, isLeaving: heartbeat.isLeaving }, revision: seq, seenAt: this.#now() });
+    else {
+      const { roles, isLeaving, lacks } = heartbeat;
+      this.#peers.set(nodeId, { member: { nodeId, roles, isLeaving, lacks }, revision: seq, seenAt: this.#now() });
+    }
     this.#tellMembers();
   }
 
@@ -305,15 +322,22 @@ export class NatsLeases implements ShardLeases {
   #evaluate(): void {
     if (!this.#events || this.#snapshotsMissing > 0 || !this.#isRenewed) return;
     const { nodeId } = this.#options;
-    const takers = this.members.filter(({ roles, isLeaving }) => roles.includes('shard') && !isLeaving).map((member) => member.nodeId);
-    const desired = assignShards(takers, SHARD_COUNT, (shard) => {
+    const candidates = this.members.filter(({ roles, isLeaving }) => roles.includes('shard') && !isLeaving);
+    const takers = this.#fitness.fittest(candidates, this.#now()).map((member) => member.nodeId);
+    const keeperOf = (shard: number): string | undefined => {
       const owner = this.#entries.get(shard)?.node ?? this.#entries.get(shard)?.next;
       return owner !== undefined && this.#isAlive(owner) ? owner : undefined;
-    });
+    };
+    const desired = assignShards(takers, SHARD_COUNT, keeperOf);
+    if (this.#fitness.isHeld) desired.forEach((_, shard) => { if (takers.includes(keeperOf(shard)!)) desired[shard] = keeperOf(shard)!; });
     for (let shard = 0; shard < SHARD_COUNT; shard += 1) {
-      if (this.#busy.has(shard)) continue;
       const entry = this.#entries.get(shard);
       const isMine = (desired[shard] as string | undefined) === nodeId;
+      if (!isMine && this.#lacks === 'documents' && this.#owned.has(shard)) {
+        void this.#giveUp(shard, desired[shard]);
+        continue;
+      }
+      if (this.#busy.has(shard)) continue;
       if (this.#owned.has(shard)) {
         if (!isMine && this.#releases < RELEASES_MAX) void this.#release(shard, desired[shard]);
       } else if (isMine) {
@@ -338,9 +362,11 @@ export class NatsLeases implements ShardLeases {
       try {
         await this.#events.onAcquired(shard, epoch);
       } catch (error) {
+        // Given up or lost meanwhile.
+        if (this.#owned.get(shard) !== epoch) return;
         log.error({ err: error, shard, epoch }, 'a shard could not be taken into service');
         this.#notBefore.set(shard, this.#now() + RETRY_ACQUIRE_MS);
-        if (this.#owned.get(shard) === epoch) this.#lose(shard);
+        this.#lose(shard);
         await this.#write(shard, { node: null }, epoch);
       }
     } finally {
@@ -366,6 +392,20 @@ export class NatsLeases implements ShardLeases {
       this.#busy.delete(shard);
       this.#releases -= 1;
     }
+    this.#events?.onChanged();
+    this.#evaluate();
+  }
+
+  /** Without documents nothing can be finished, nor taken into service: whatever runs for the shard ends at once. */
+  async #giveUp(shard: number, next: string | undefined): Promise<void> {
+    const epoch = this.#owned.get(shard)!;
+    this.#lose(shard);
+    this.#options.log.debug({ shard, epoch, next }, 'a shard is given up: this node does not reach the documents');
+    // Whoever is busy with it comes to an end by itself, and finds that it is lost.
+    const isBusy = this.#busy.has(shard);
+    if (!isBusy) this.#busy.add(shard);
+    await this.#write(shard, { node: null, next }, epoch);
+    if (!isBusy) this.#busy.delete(shard);
     this.#events?.onChanged();
     this.#evaluate();
   }

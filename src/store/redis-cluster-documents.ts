@@ -21,6 +21,8 @@ export interface RedisClusterDocumentsOptions {
 export class RedisClusterDocuments implements ClusterDocuments {
   readonly reader: RedisDocumentReader;
   readonly #options: RedisClusterDocumentsOptions;
+  /** Opened last for each shard. */
+  readonly #opened = new Map<number, RedisDocuments>();
 
   constructor(options: RedisClusterDocumentsOptions) {
     this.#options = options;
@@ -29,6 +31,14 @@ export class RedisClusterDocuments implements ClusterDocuments {
 
   open(shard: number, onLostState: () => void): ShardDocuments {
     const { owners, prefix, owner, durability, log } = this.#options;
-    return new RedisDocuments({ connection: owners, prefix, shard, owner, durability, log, onLostState: () => onLostState() });
+    const documents = new RedisDocuments({ connection: owners, prefix, shard, owner, durability, log, onLostState: () => onLostState() });
+    this.#opened.set(shard, documents);
+    return documents;
+  }
+
+  /** What Redis answers to a shard of this node instead of taking its commits (full, read-only, loading); undefined while it takes all. */
+  get refused(): string | undefined {
+    for (const { unavailable } of this.#opened.values()) if (unavailable !== undefined) return unavailable;
+    return undefined;
   }
 }

@@ -95,6 +95,16 @@ export class RedisConnection {
     return this.client.status === 'ready' ? undefined : `Redis ${describeRedisTarget(this.target)}: ${this.#problem ?? this.client.status}`;
   }
 
+  /** Resolves when every server that takes writes has answered, over the connections of the commits and behind them. @throws Error otherwise. */
+  async ask(): Promise<void> {
+    if (this.unavailable !== undefined) throw new Error(this.#problem ?? this.client.status);
+    try {
+      await Promise.all(Array.from(this.masters().values(), (master) => master.ping()));
+    } catch (error) {
+      throw new Error(redisProblem(error), { cause: error });
+    }
+  }
+
   /** Resolves when it is connected. @throws Error after `timeoutMs`. */
   async ready(timeoutMs: number): Promise<void> {
     const end = performance.now() + timeoutMs;

@@ -27,7 +27,7 @@ export async function checkRedis(target: RedisTarget, options: { readonly prefix
   } catch (error) {
     connection.close();
     return [{ state: 'fail', name: NAME, fact: (error as Error).message,
-      remedy: 'start Redis, or set --redis to where it is (with user, password and rediss:// if it wants them)' }];
+      remedy: connectRemedy((error as Error).message) }];
   }
   try {
     const findings: RedisFinding[] = [{ state: 'ok', name: NAME, fact: `${describeRedisTarget(target)} answers` }];
@@ -39,6 +39,12 @@ export async function checkRedis(target: RedisTarget, options: { readonly prefix
   } finally {
     connection.close();
   }
+}
+
+function connectRemedy(problem: string): string {
+  return /certificate|self.signed|altname|ssl|tls:/i.test(problem)
+    ? 'check rediss:// and the names in its certificate, trust its authority with --ca-certificate, and give --client-certificate if it wants one'
+    : 'start Redis, or set --redis to where it is (with user, password and rediss:// if it wants them)';
 }
 
 async function checkServer(node: string, client: Redis): Promise<RedisFinding[]> {

@@ -109,7 +109,7 @@ export class RedisDocuments implements ShardDocuments {
   }
 
   /** What is wrong with Redis as long as it does not answer this shard. */
-  get unavailable(): string | undefined { return this.#unavailable; }
+  get unavailable(): string | undefined { return this.#isStopped ? undefined : this.#unavailable; }
   /** Characters of commits that Redis has not acknowledged: the owner holds back when there are too many. */
   get pendingSize(): number { return this.#pendingBytes; }
 

@@ -4,6 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
+import { tlsOptionsOf } from './tls-files.ts';
+import type { TlsFiles } from './tls-files.ts';
 
 export interface RedisAddress { readonly host: string; readonly port: number }
 
@@ -26,8 +28,11 @@ const PORT = 6379;
 const SENTINEL_PORT = 26_379;
 const OPTIONS = ['cluster', 'sentinel', 'sentinel-password', 'ca'];
 
-/** @throws Error with what is wrong and what the setting takes; it does not repeat a password. */
-export function readRedisTarget(text: string): RedisTarget {
+/**
+ * @param files certificates for `rediss://`; `?ca=` in the URL counts before their authorities.
+ * @throws Error with what is wrong and what the setting takes; it does not repeat a password.
+ */
+export function readRedisTarget(text: string, files: TlsFiles = {}): RedisTarget {
   const urls = text.split(',').map((part) => part.trim()).filter((part) => part !== '').map(readUrl);
   if (urls.length === 0) throw new Error('no URL of Redis is given; it takes redis://<host>:<port> or rediss://…');
   const [first] = urls;
@@ -49,7 +54,7 @@ export function readRedisTarget(text: string): RedisTarget {
     database,
     ...(withLogin && withLogin.username !== '' ? { username: decodeURIComponent(withLogin.username) } : {}),
     ...(withLogin && withLogin.password !== '' ? { password: decodeURIComponent(withLogin.password) } : {}),
-    ...(first.protocol === 'rediss:' ? { tls: ca === undefined ? {} : { ca: readFileSync(ca) } } : {}),
+    ...(first.protocol === 'rediss:' ? { tls: { ...tlsOptionsOf(files), ...(ca === undefined ? {} : { ca: readFileSync(ca) }) } } : {}),
     ...(master === undefined ? {} : { master }),
     ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
   };

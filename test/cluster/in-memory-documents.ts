@@ -50,12 +50,25 @@ export class DocumentStore {
 /** What one node sees of the store; nothing any more when it is gone. */
 export class NodeDocuments implements ClusterDocuments, BlockStore {
   isGone = false;
+  /** The network to the store is silent: calls wait until `mend`, then they arrive. */
+  #cut: { readonly mended: Promise<void>; readonly mend: () => void } | undefined;
   /** Commits with an older epoch that were refused. */
   fencedCount = 0;
   readonly #store: DocumentStore;
 
   constructor(store: DocumentStore) {
     this.#store = store;
+  }
+
+  cut(): void {
+    let mend = (): void => undefined;
+    const mended = new Promise<void>((resolve) => { mend = resolve; });
+    this.#cut = { mended, mend };
+  }
+
+  mend(): void {
+    this.#cut?.mend();
+    this.#cut = undefined;
   }
 
   readonly reader: ClusterReader = {
@@ -79,15 +92,18 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
   open(shard: number): ShardDocuments {
     let epoch = 0;
     let isStopped = false;
+    let stop = (): void => undefined;
+    const stopped = new Promise<never>((_, reject) => { stop = () => reject(new Error('stopped')); });
+    stopped.catch(() => undefined);
     let last: Promise<unknown> = Promise.resolve();
     const stored = this.#store.shards[shard];
     return {
       ...this.#reads(() => [stored]),
-      takeOver: (taken) => this.#later(() => {
+      takeOver: (taken) => Promise.race([stopped, this.#later(() => {
         if (stored.epoch > taken) throw new Fenced(`shard ${shard} has ${stored.epoch}`);
         stored.epoch = epoch = taken;
         return stored.position;
-      }),
+      })]),
       position: () => this.#later(() => stored.position),
       durablePosition: () => this.#later(() => stored.position),
       commit: (changes, position) => {
@@ -104,7 +120,7 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
         last = done;
         return done;
       },
-      stop: () => { isStopped = true; },
+      stop: () => { isStopped = true; stop(); },
     };
   }
 
@@ -145,6 +161,7 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
 
   async #later<Value>(run: () => Value): Promise<Value> {
     await new Promise((resolve) => { setImmediate(resolve); });
+    await this.#cut?.mended;
     if (this.isGone) return new Promise<Value>(() => undefined);
     const value = run();
     return this.isGone ? new Promise<Value>(() => undefined) : value;

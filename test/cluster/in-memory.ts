@@ -4,11 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { assignShards } from '../../src/cluster/assignment.ts';
+import { Fitness } from '../../src/cluster/fitness.ts';
 import { NodeUnreachable } from '../../src/cluster/node-messages.ts';
 import type { NodeMessages } from '../../src/cluster/node-messages.ts';
 import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX, JournalUnavailable } from '../../src/cluster/shard-journal.ts';
 import type { ShardFollower, ShardGroup, ShardJournal } from '../../src/cluster/shard-journal.ts';
-import type { Member, ShardLeases, ShardLeasesEvents } from '../../src/cluster/shard-leases.ts';
+import type { Lack, Member, ShardLeases, ShardLeasesEvents } from '../../src/cluster/shard-leases.ts';
 import { SHARD_COUNT } from '../../src/ingest/command-record.ts';
 
 type Roles = Member['roles'];
@@ -132,7 +133,9 @@ export class InMemoryCluster {
   }
 
   takers(): Node[] {
-    return [...this.nodes.values()].filter((node) => node.isMember && node.member.roles.includes('shard') && !node.member.isLeaving);
+    const takers = [...this.nodes.values()].filter((node) => node.isMember && node.member.roles.includes('shard') && !node.member.isLeaving);
+    const fittest = new Set(new Fitness(0).fittest(takers.map(({ member }) => member), 0).map(({ nodeId }) => nodeId));
+    return takers.filter(({ nodeId }) => fittest.has(nodeId));
   }
 
   /** One shard after the other, as long as something is not where it should be. */
@@ -308,6 +311,11 @@ export class InMemoryLeases implements ShardLeases {
     cluster.rebalance();
   }
 
+  lack(what: Lack | undefined): void {
+    this.#node.member = { ...this.#node.member, lacks: what };
+    this.#node.cluster.rebalance();
+  }
+
   ownerOf(shard: number): string | undefined {
     return this.#node.cluster.owners.get(shard)?.node.nodeId;
   }
@@ -329,6 +337,7 @@ export class InMemoryLeases implements ShardLeases {
   }
 
   async release(shard: number): Promise<void> {
+    if (this.#node.member.lacks === 'documents') return this.lose(shard);
     if (this.#node.isReachable && this.owned.has(shard)) await this.events?.onRelease(shard);
     this.owned.delete(shard);
   }

@@ -46,6 +46,7 @@ export class TestNode {
   readonly notifications: Notification[] = [];
   readonly events: string[] = [];
   forgottenCount = 0;
+  isHistoryAway = false;
   /** Measurements counted for the statistics of tenants. */
   countedCount = 0;
   readonly #cluster: TestCluster;
@@ -76,6 +77,7 @@ export class TestNode {
       },
       usage: { count: () => { this.countedCount += 1; }, changed: () => undefined },
       log: silentLog, refusals: { count: () => undefined }, journalBytesMax: 1e12, answerTimeoutMs: cluster.answerTimeoutMs,
+      isHistoryAway: () => this.isHistoryAway,
       projectorRowsMax: cluster.rowsMax, projectorIntervalMs: cluster.intervalMs,
     });
   }

@@ -19,7 +19,8 @@ export class CertificateFactory {
   }
 
   /** @param options.commonName without one the subject has an organisation only. */
-  issue(name: string, issuer: Issued | undefined, options: { readonly commonName?: string; readonly isAuthority?: boolean; readonly days?: number } = {}): Issued {
+  issue(name: string, issuer: Issued | undefined, options: { readonly commonName?: string; readonly isAuthority?: boolean; readonly days?: number;
+    readonly hosts?: string } = {}): Issued {
     return this.#make(name, options.commonName ?? name, issuer, { isAuthority: false, ...options });
   }
 

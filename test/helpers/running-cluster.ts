@@ -189,6 +189,8 @@ export interface ClusterOptions {
   /** For every node. */
   readonly flags?: readonly string[];
   readonly environment?: Record<string, string>;
+  /** For one node, beside that: it may reach the servers by another way. */
+  readonly environmentOf?: (index: number, servers: { readonly redis: RedisServer; readonly clickHouseUrl: string }) => Promise<Record<string, string>>;
 }
 
 interface Engine { start(): Promise<string>; stop(): Promise<void>; readonly pid: number | undefined; readonly state: string }
@@ -206,7 +208,8 @@ export class RunningCluster {
   readonly #mqtt: ConnectionProxy;
   readonly #mqttTls: ConnectionProxy;
 
-  private constructor(data: string, servers: { nats: NatsServer; redis: RedisServer; engine: Engine; clickHouseUrl: string }, options: ClusterOptions) {
+  private constructor(data: string, servers: { nats: NatsServer; redis: RedisServer; engine: Engine; clickHouseUrl: string }, options: ClusterOptions,
+    environments: readonly Record<string, string>[]) {
     this.data = data;
     this.nats = servers.nats;
     this.redis = servers.redis;
@@ -218,7 +221,7 @@ export class RunningCluster {
       MILLRACE_BOOTSTRAP_PASSWORD: 'mill-Race-9', MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX), MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster', ...options.environment,
     };
     this.nodes = Array.from({ length: options.nodes }, (_, index) =>
-      new ClusterNodeProcess(`node-${index + 1}`, join(data, `node-${index + 1}`), environment, options.flags ?? []));
+      new ClusterNodeProcess(`node-${index + 1}`, join(data, `node-${index + 1}`), { ...environment, ...environments[index] }, options.flags ?? []));
     const proxy = (portOf: (node: ClusterNodeProcess) => number | undefined): ConnectionProxy => new ConnectionProxy(() =>
       this.nodes.filter((node) => node.isListening && !node.isPaused).map(portOf).filter((port) => port !== undefined));
     this.#http = proxy((node) => node.httpPort);
@@ -245,7 +248,8 @@ export class RunningCluster {
     later.teardown(() => engine.stop());
     process.once('exit', () => { if (engine.pid !== undefined) send(engine.pid, 'SIGKILL'); });
     const clickHouseUrl = await engine.start();
-    const cluster = new RunningCluster(data, { nats, redis, engine, clickHouseUrl }, options);
+    const environments = await Promise.all(Array.from({ length: options.nodes }, async (_, index) => await options.environmentOf?.(index, { redis, clickHouseUrl }) ?? {}));
+    const cluster = new RunningCluster(data, { nats, redis, engine, clickHouseUrl }, options, environments);
     later.teardown(() => cluster.stop());
     for (const proxy of [cluster.#http, cluster.#mqtt, cluster.#mqttTls]) {
       await proxy.listen();

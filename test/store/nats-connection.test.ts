@@ -25,7 +25,8 @@ t.test('settings', async (t) => {
   t.same(connectionOptionsOf(settings('nats://a, tls://b:1,c')).servers, ['a:4222', 'b:1', 'c:4222']);
   t.ok(connectionOptionsOf(settings('tls://b')).tls);
   t.notOk(connectionOptionsOf(settings('nats://b')).tls);
-  t.match(connectionOptionsOf(settings('nats://b', { caFile: 'ca.pem' })).tls, { caFile: 'ca.pem' });
+  t.match(connectionOptionsOf(settings('tls://b', { caFile: 'ca.pem' })).tls, { caFile: 'ca.pem' });
+  t.notOk(connectionOptionsOf(settings('nats://b', { caFile: 'ca.pem' })).tls, 'the authority may be meant for Redis and ClickHouse');
   for (const [servers, message] of [['', /no URL/], ['http://a', /is not a URL of NATS/], ['nats://u:p@a,nats://v:p@b', /different users/], ['nats://secret@', /\*\*\*@/]] as const) {
     t.throws(() => connectionOptionsOf(settings(servers)), message);
   }

@@ -203,3 +203,33 @@ t.test('nodes come and go at random', { skip }, async (t) => {
   t.same(overlaps(intervals), []);
   await e.leave();
 });
+
+t.test('a node that lacks a server: others take its shards, and give them back', { skip }, async (t) => {
+  const server = await startNats(t);
+  const intervals: Interval[] = [];
+  const [a, b] = [await TestNode.start(server.url, 'a', intervals), await TestNode.start(server.url, 'b', intervals)];
+  await spread([a, b], [32, 32]);
+  b.leases.lack('history');
+  await spread([b], [0]);
+  await spread([a], [64]);
+  t.equal(b.count('lost'), 0, 'handed over');
+  t.match(a.leases.members.find(({ nodeId }) => nodeId === 'b'), { lacks: 'history' });
+  b.leases.lack(undefined);
+  await spread([a, b], [32, 32]);
+  // Nothing can be finished without documents.
+  a.leases.lack('documents');
+  await spread([a], [0]);
+  t.equal(a.count('lost'), 32, 'given up');
+  await spread([b], [64]);
+  t.same(overlaps(intervals), []);
+  // Now both: nobody is better, and nothing moves.
+  const taken = b.count('acquired');
+  b.leases.lack('documents');
+  await new Promise((resolve) => { setTimeout(resolve, LEASE_MS * 2); });
+  t.same([sizes([a, b]), b.count('acquired')], [[0, 64], taken]);
+  b.leases.lack(undefined);
+  a.leases.lack(undefined);
+  await spread([a, b], [32, 32]);
+  await a.leave();
+  await b.kill();
+});
