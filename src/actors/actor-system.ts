@@ -8,7 +8,7 @@ import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import { isNotified, isStored } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
-import { decodeCommand } from '../ingest/command-record.ts';
+import { decodeCommand, undecodable } from '../ingest/command-record.ts';
 import type { JournalCommand } from '../ingest/command-record.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
 import { decodeMeasurement, entityText } from '../ingest/measurement-record.ts';
@@ -163,6 +163,7 @@ export class ActorSystem {
    */
   handleGroup(firstSeq: number, records: Buffer, replayThrough?: number, gateway = ''): number {
     const commands: JournalCommand[] = [];
+    const damaged: { readonly command: JournalCommand; readonly error: Error }[] = [];
     const counts: Counts | undefined = this.#options.shard && this.#options.usage && new Map<number, number>();
     let seq = firstSeq;
     for (let at = 0; at < records.length; seq += 1) {
@@ -173,13 +174,17 @@ export class ActorSystem {
           if (seq > this.toldSeq) this.#notifyMeasurement(records, at);
         }
       } else if (replayThrough === undefined || seq > replayThrough) {
-        commands.push(decodeCommand(records, at, seq));
+        try {
+          commands.push(decodeCommand(records, at, seq));
+        } catch (error) {
+          damaged.push({ command: undecodable(records, at, seq), error: error as Error });
+        }
       }
       at += records.readUInt32LE(at);
     }
     const lastSeq = seq - 1;
     const isReplay = replayThrough !== undefined;
-    if (commands.length === 0 && this.#groups.length === 0) {
+    if (commands.length === 0 && damaged.length === 0 && this.#groups.length === 0) {
       this.#passedGroup(lastSeq, counts);
       this.#options.onDecided?.({ firstSeq, lastSeq, records, rows: [], isReplay });
       return lastSeq;
@@ -188,6 +193,7 @@ export class ActorSystem {
     this.#groups.push(group);
     this.#current = group;
     this.#state.prefetch(documentsOf(commands));
+    for (const { command, error } of damaged) this.#setDamagedAside(command, error, group);
     for (const command of commands) this.#deliver(command, group);
     this.#current = undefined;
     this.#commitFinished();
@@ -326,6 +332,18 @@ export class ActorSystem {
       'a command could not be handled, which is an error of the server; it is set aside and has no effect');
     this.#options.onSetAside?.(command, error, reference);
     return new PlatformError('general/internal', { reference });
+  }
+
+  /** A record that cannot be read has no actor; it would not be read by any next owner either. A follow-up counts as handled. */
+  #setDamagedAside(command: JournalCommand, error: Error, group: Group): void {
+    const { seq, pendingId } = command;
+    group.outcomes.push({ seq, answer: undefined, error: this.#setAside(command, error), pendingId, handledSeq: seq });
+    if (pendingId === undefined) return;
+    // Of no kind: nothing else follows from it.
+    const context = new ActorContext({ ...command, kind: 0 as JournalCommand['kind'] }, this.#state);
+    context.changes.push(this.#handledChange(command, pendingId));
+    this.#state.apply(context.changes, group.lastSeq);
+    group.contexts.push(context);
   }
 
   #isForeign(pendingId: string): boolean {

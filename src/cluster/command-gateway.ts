@@ -7,7 +7,7 @@ import type { DeviceCommands, OfferedRecord } from '../ingest/command-bus.ts';
 import type { AcknowledgementSink } from '../ingest/record-intake.ts';
 import { COMMAND } from '../model/command.ts';
 import type { Command } from '../model/command.ts';
-import { ERRORS, PlatformError, refusedBy } from '../model/errors.ts';
+import { ERRORS, PlatformError, limitText, refusedBy } from '../model/errors.ts';
 import type { ErrorCode } from '../model/errors.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { GatewayJournal, ShardRecords } from './gateway-journal.ts';
@@ -110,7 +110,7 @@ export class CommandGateway implements DeviceCommands {
   #append(record: Buffer, reply: Reply): void {
     const part: ShardRecords = { shard: record[4], records: record, recordCount: 1, onStored: (shard, seq) => this.#stored(shard, seq, reply) };
     const failed = (_token: number, error: Error): void => {
-      reply.reject(new PlatformError('general/busy', { limit: `the journal could not be written: ${error.message}` }));
+      reply.reject(new PlatformError('general/busy', { limit: `the journal could not be written: ${limitText(error.message)}` }));
     };
     if (!this.#intake.offer([part], { ...SILENT, failed }, 0)) this.#intake.whenFree(() => this.#append(record, reply));
   }

@@ -11,6 +11,7 @@ import type { HistoryWriter } from '../ingest/history-writer.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import type { Quarantine } from '../ingest/quarantine.ts';
 import type { DataDelete, LiveBus, RecordChange } from '../model/command.ts';
+import { limitText } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { ClusterProjector } from './cluster-projector.ts';
@@ -21,6 +22,7 @@ import { OutcomeSender } from './outcome-sender.ts';
 import type { Change } from './outcome-sender.ts';
 import type { BlockIntent } from './projector-track.ts';
 import type { BlockStore, ClusterDocuments } from './shard-documents.ts';
+import { JournalUnavailable } from './shard-journal.ts';
 import type { ShardJournal } from './shard-journal.ts';
 import type { ShardLeases } from './shard-leases.ts';
 import { ShardOwner } from './shard-owner.ts';
@@ -93,7 +95,11 @@ export class ClusterNode {
     this.intake = new GatewayJournal({
       journal, nodeId: messages.nodeId, journalBytesMax: options.journalBytesMax,
       ...(options.onCommitted ? { onCommitted: options.onCommitted } : {}),
-      onError: (error) => log.warn({ error: error.message }, 'a group could not be stored in the journal; its senders are told'),
+      onError: (error) => {
+        // Its message is the name of the limit.
+        if (error instanceof JournalUnavailable) refusals.count(error.message);
+        log.warn({ error: limitText(error.message) }, 'a group could not be stored in the journal; its senders are told');
+      },
     });
     this.commands = new CommandGateway({ intake: this.intake, refusals, answerTimeoutMs: options.answerTimeoutMs });
     this.outcomes = new OutcomeSender({

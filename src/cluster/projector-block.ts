@@ -5,7 +5,7 @@ import type { HistoryQuery } from '../ingest/projector.ts';
 import { COMMAND } from '../model/command.ts';
 import { isStored } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
-import { decodeCommand } from '../ingest/command-record.ts';
+import { readableCommand } from '../ingest/command-record.ts';
 import type { JournalCommand } from '../ingest/command-record.ts';
 import type { BlockRange } from './shard-documents.ts';
 
@@ -49,10 +49,8 @@ export class Block {
       if (seq > afterSeq) {
         if (this.isFull) break;
         const kind = records[at + 5];
-        if (kind === COMMAND.DATA_DELETE) {
-          deletion = decodeCommand(records, at, seq);
-          break;
-        }
+        deletion = kind === COMMAND.DATA_DELETE ? readableCommand(records, at, seq) : undefined;
+        if (deletion) break;
         if (kind === COMMAND.MEASUREMENT && isStored(records[at + 6] as ProcessingMode)) this.columns.add(records, view, at, seq);
         lastSeq = seq;
         const range = this.ranges.get(shard);

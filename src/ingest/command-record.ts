@@ -88,6 +88,31 @@ export function decodeCommand(batch: Buffer, at: number, seq: number): JournalCo
   };
 }
 
+/** As decodeCommand; undefined for one that cannot be decoded. For projectors: the actors have set it aside, and a DELETE deletes nothing. */
+export function readableCommand(batch: Buffer, at: number, seq: number): JournalCommand | undefined {
+  try {
+    return decodeCommand(batch, at, seq);
+  } catch {
+    // Told of by the actors.
+    return undefined;
+  }
+}
+
+/**
+ * What stands for a command that cannot be decoded, so that it can be set aside: its header, and the whole record as the body.
+ * `pendingId` where it can be read.
+ */
+export function undecodable(batch: Buffer, at: number, seq: number): JournalCommand {
+  const record = batch.subarray(at, at + batch.readUInt32LE(at));
+  const isPending = (record[7] & FLAG_PENDING) !== 0 && record.length >= RECORD_HEADER_BYTES + 2;
+  const pendingEnd = isPending ? RECORD_HEADER_BYTES + 2 + record.readUInt16LE(RECORD_HEADER_BYTES) : 0;
+  return {
+    seq, shard: record[4], kind: record[5] as CommandKind, mode: record[6] as ProcessingMode, tenant: record.readUInt32LE(8), key: record.readDoubleLE(12),
+    receivedAt: record.readDoubleLE(20), pendingId: isPending && pendingEnd <= record.length ? record.toString('utf8', RECORD_HEADER_BYTES + 2, pendingEnd) : undefined,
+    body: { record: record.toString('base64') },
+  };
+}
+
 /** Counts the records of a batch. @throws when a length leads out of the batch: the journal is damaged. */
 export function countRecords(batch: Buffer): number {
   let count = 0;

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { AvailabilityPort } from '../model/availability.ts';
 import type { IdSource } from '../model/command.ts';
-import { PlatformError, refusedBy } from '../model/errors.ts';
+import { PlatformError, limitText, refusedBy } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { isStored } from '../model/processing-mode.ts';
@@ -46,7 +46,7 @@ class Post implements AcknowledgementSink {
   failed(_token: number, error: Error): void { this.#error = error; }
   flushDurable(): void {
     if (this.#error instanceof PlatformError) this.#done(this.#error);
-    else if (this.#error) this.#done(new PlatformError('general/busy', { limit: `the journal could not be written: ${this.#error.message}` }));
+    else if (this.#error) this.#done(new PlatformError('general/busy', { limit: `the journal could not be written: ${limitText(this.#error.message)}` }));
     else this.#done(undefined, this.#answer);
   }
 }

@@ -9,7 +9,7 @@ import type { Log } from '../model/log.ts';
 import { isStored } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { BlockInsert, GivenUp } from './block-insert.ts';
-import { decodeCommand } from './command-record.ts';
+import { readableCommand } from './command-record.ts';
 import type { JournalCommand } from './command-record.ts';
 import { groupByTable } from './history-insert.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
@@ -199,7 +199,7 @@ export class Projector {
         if (kind === COMMAND.MEASUREMENT) {
           if (isStored(records[at + 6] as ProcessingMode)) block.columns.add(records, view, at, seq);
         } else if (kind === COMMAND.DATA_DELETE) {
-          block.deletion = decodeCommand(records, at, seq);
+          block.deletion = readableCommand(records, at, seq);
         }
         if (block.firstSeq === 0) block.firstSeq = seq;
         block.lastSeq = seq;

@@ -167,7 +167,16 @@ function fill(template: string, details: Readonly<Record<string, string | number
   });
 }
 
+/** What to do about limits that a server of the cluster, or the journal's own bound, sets. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  'journal/bytes': 'the journal has reached --journal-max-bytes',
+  'journal/storage': 'JetStream has no storage left for the journal, below --journal-max-bytes: its max_file_store, account or disk',
+};
+
+/** The limit with the setting that raises it. */
+export const limitText = (limit: string): string => (Object.hasOwn(REMEDIES, limit) ? `${limit} (${REMEDIES[limit]})` : limit);
+
 /** The error of a limit that refuses writes for now: `disk/free-bytes`, `journal/bytes` or another name. */
 export function refusedBy(limit: string): PlatformError {
-  return new PlatformError(limit === 'disk/free-bytes' ? 'general/disk-full' : 'general/busy', { limit });
+  return new PlatformError(limit === 'disk/free-bytes' ? 'general/disk-full' : 'general/busy', { limit: limitText(limit) });
 }

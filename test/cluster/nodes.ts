@@ -47,6 +47,8 @@ export class TestNode {
   readonly events: string[] = [];
   forgottenCount = 0;
   isHistoryAway = false;
+  /** Limits that were counted. */
+  readonly refused: string[] = [];
   /** Measurements counted for the statistics of tenants. */
   countedCount = 0;
   readonly #cluster: TestCluster;
@@ -76,7 +78,7 @@ export class TestNode {
         onRecordsChanged: () => undefined, forgetAll: () => { this.forgottenCount += 1; }, age: () => undefined,
       },
       usage: { count: () => { this.countedCount += 1; }, changed: () => undefined },
-      log: silentLog, refusals: { count: () => undefined }, journalBytesMax: 1e12, answerTimeoutMs: cluster.answerTimeoutMs,
+      log: silentLog, refusals: { count: (limit) => { this.refused.push(limit); } }, journalBytesMax: 1e12, answerTimeoutMs: cluster.answerTimeoutMs,
       isHistoryAway: () => this.isHistoryAway,
       projectorRowsMax: cluster.rowsMax, projectorIntervalMs: cluster.intervalMs,
     });
