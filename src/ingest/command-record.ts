@@ -108,7 +108,8 @@ export function undecodable(batch: Buffer, at: number, seq: number): JournalComm
   const pendingEnd = isPending ? RECORD_HEADER_BYTES + 2 + record.readUInt16LE(RECORD_HEADER_BYTES) : 0;
   return {
     seq, shard: record[4], kind: record[5] as CommandKind, mode: record[6] as ProcessingMode, tenant: record.readUInt32LE(8), key: record.readDoubleLE(12),
-    receivedAt: record.readDoubleLE(20), pendingId: isPending && pendingEnd <= record.length ? record.toString('utf8', RECORD_HEADER_BYTES + 2, pendingEnd) : undefined,
+    receivedAt: record.readDoubleLE(20),
+    pendingId: isPending && pendingEnd <= record.length ? record.toString('utf8', RECORD_HEADER_BYTES + 2, pendingEnd) : undefined,
     body: { record: record.toString('base64') },
   };
 }

@@ -265,7 +265,7 @@ export class ClusterCore implements ServerCore {
   /** Others take the shards of a node that lacks what they have (cluster/fitness.ts). */
   #reachChanged(name: string, watch: StoreWatch): void {
     const shards = this.#adapters.leases.owned.size;
-    if (watch.isAway) this.log.warn({ server: name, problem: watch.problem, shards }, 'a server is not reached; nodes that reach it take the shards of this one');
+    if (watch.isAway) this.log.warn({ server: name, problem: watch.problem, shards }, 'a server is not reached; nodes that reach it take this one\'s shards');
     else this.log.info({ server: name }, 'a server is reached again');
     this.#adapters.leases.lack(this.#lacks);
   }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../model/log.ts';
 import { ClickHouse, exceptionCodeOf } from './clickhouse.ts';
+import { TLS_REMEDY } from './tls-files.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 /** As in cli/doctor.ts. `remedy` belongs to warn and fail. */
@@ -59,7 +60,7 @@ function connectRemedy(error: unknown): string {
   const code = exceptionCodeOf(error);
   if (code !== undefined && AUTHENTICATION.has(code)) return 'check user and password in the URL of --clickhouse';
   if (code !== undefined) return 'see the log of ClickHouse';
-  if (/certificate|tls|ssl|self.signed|altname/i.test(textOf(error))) return 'check https:// and the names in its certificate, trust its authority with --ca-certificate, and give --client-certificate if it wants one';
+  if (/certificate|tls|ssl|self.signed|altname/i.test(textOf(error))) return `check https:// and ${TLS_REMEDY}`;
   if (/timeout/i.test(textOf(error))) return 'it takes connections and does not answer: see its log and its load';
   return 'start clickhouse-server, and check host, firewall and that the port is that of HTTP (8123, 8443 with TLS)';
 }

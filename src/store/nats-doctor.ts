@@ -3,6 +3,7 @@ import { DiscardPolicy, StorageType } from '@nats-io/jetstream';
 import { nuid } from '@nats-io/nats-core';
 import type { Log } from '../model/log.ts';
 import { NatsConnection, serverNames } from './nats-connection.ts';
+import { TLS_REMEDY } from './tls-files.ts';
 import type { NatsSettings } from './nats-connection.ts';
 
 /** As in cli/doctor.ts. `remedy` belongs to warn and fail. */
@@ -45,7 +46,7 @@ function connectRemedy(error: unknown): string {
   const text = textOf(error).toLowerCase();
   if (error instanceof TypeError) return 'correct the setting nats';
   if (/authorization|authentication|credential|nkey|jwt/.test(text)) return 'check user and password in the URL of NATS, or the file of credentials';
-  if (/certificate|tls|ssl|self.signed|altname/.test(text)) return 'check the scheme tls:// and the names in its certificate, trust its certificate authority with --ca-certificate, and give --client-certificate if it wants one';
+  if (/certificate|tls|ssl|self.signed|altname/.test(text)) return `check the scheme tls:// and ${TLS_REMEDY}`;
   return 'start nats-server (with -js), and check host, port and firewall';
 }
 

@@ -5,6 +5,7 @@ import { RedisConnection, redisProblem } from './redis-connection.ts';
 import { CLUSTER_TAG } from './redis-keys.ts';
 import { describeRedisTarget } from './redis-settings.ts';
 import type { RedisTarget } from './redis-settings.ts';
+import { TLS_REMEDY } from './tls-files.ts';
 
 /** As the findings of src/cli/doctor.ts. */
 export interface RedisFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
@@ -43,7 +44,7 @@ export async function checkRedis(target: RedisTarget, options: { readonly prefix
 
 function connectRemedy(problem: string): string {
   return /certificate|self.signed|altname|ssl|tls:/i.test(problem)
-    ? 'check rediss:// and the names in its certificate, trust its authority with --ca-certificate, and give --client-certificate if it wants one'
+    ? `check rediss:// and ${TLS_REMEDY}`
     : 'start Redis, or set --redis to where it is (with user, password and rediss:// if it wants them)';
 }
 

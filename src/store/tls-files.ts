@@ -13,6 +13,9 @@ export interface TlsFiles {
   readonly keyFile?: string;
 }
 
+/** How to mend trouble with certificates: for the doctors. */
+export const TLS_REMEDY = 'the names in its certificate; trust its certificate authority with --ca-certificate, and give --client-certificate if it wants one';
+
 interface TlsSettings { readonly caCertificate?: string | undefined; readonly clientCertificate?: string | undefined; readonly clientKey?: string | undefined }
 
 export function tlsFilesOf({ caCertificate, clientCertificate, clientKey }: TlsSettings): TlsFiles {
