@@ -128,6 +128,11 @@ export const SETTINGS = [
     description: 'Wrong passwords of one account within five minutes that lock it for a while, on the node that counted them; 0 never locks.' },
   { name: 'login-lock-ms', type: 'integer', unit: 'milliseconds', default: 60_000, minimum: 100, maximum: 86_400_000,
     description: 'How long such an account is locked.' },
+  { name: 'smtp', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('smtp|smtps', false),
+    description: 'Mail server for links to set a password, smtp://user:password@host:port; without one they are written to the log. Wants --mail-from too.' },
+  { name: 'mail-from', type: 'text', default: null, maximum: 320,
+    pattern: { source: '[^<>@]*<?[^<>@\\s]+@[^<>@\\s]+>?', words: 'an address, or a name and <address>' },
+    description: 'Sender of these mails.' },
   { name: 'secret-key', type: 'text', default: null, minimum: 32, maximum: 256, secret: true,
     description: 'Key of what is encrypted in the store and of login tokens, the same on every node of a cluster; '
       + 'generated into <data>/secrets.json when none is given.' },
@@ -192,6 +197,10 @@ function relationMistakes(config: Config): string[] {
   if (httpPort !== 0 && httpPort === mqttPort) mistakes.push(`--http-port and --mqtt-port are both ${httpPort}; they take different ports`);
   if (tlsKey !== undefined && mqttTlsPort !== 0 && (mqttTlsPort === httpPort || mqttTlsPort === mqttPort)) {
     mistakes.push(`--mqtt-tls-port is ${mqttTlsPort}, which another listener has; it takes a port of its own`);
+  }
+  if ((config.smtp === undefined) !== (config.mailFrom === undefined)) {
+    const [given, absent] = config.smtp === undefined ? ['mail-from', 'smtp'] : ['smtp', 'mail-from'];
+    mistakes.push(`--${given} is given without --${absent}; mails take both`);
   }
   const { nats, redis, clickhouse } = config;
   if ((nats === undefined) !== (redis === undefined)) {

@@ -56,7 +56,7 @@ export interface MeasurementIntake {
 /** What logins and the care of users need besides passwords. */
 export interface Accounts {
   readonly tokens: Pick<Tokens, 'issue' | 'authenticate' | 'revoke' | 'revokeAll'>;
-  readonly mailer: Mailer;
+  readonly mailer: Pick<Mailer, 'send'>;
 }
 
 /** An authenticator whose answers may be cached by its callers. */

@@ -2,8 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LogMailer } from '../accounts/mailer.ts';
+import type { MailResult, Mailer } from '../accounts/mailer.ts';
 import { RightsWatch } from '../accounts/rights-watch.ts';
 import { DeviceRegistration } from '../accounts/device-registration.ts';
+import { SmtpMailer } from '../accounts/smtp-mailer.ts';
 import { ApiServer } from '../api/api-server.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
 import { BulkAlarmChanges } from '../api/bulk-alarm-changes.ts';
@@ -114,7 +116,10 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     endTokenSessions: (tenant, userName) => bayeux.endTokenSessions(tenantId(tenant), userName),
   });
   events.recordListeners.push((tenant, changes) => rights.recordsChanged(tenant, changes));
-  const mails = metrics.counter('millrace_mails_total', 'Mails that went to the log because no mail server is connected', []);
+  const mails = metrics.counter('millrace_mails_total', 'Mails to users by what became of them; logged: no mail server is configured', ['result']);
+  const countMail = (result: MailResult): void => { mails.inc({ result }); };
+  const mailer: Mailer = config.smtp === undefined || config.mailFrom === undefined ? new LogMailer(log, countMail)
+    : new SmtpMailer({ url: config.smtp, from: config.mailFrom, count: countMail, refusals: metrics, log, now: Date.now });
   const sweeper = new SessionSweeper({
     commands, documents, log, now: Date.now, isMine: (tenant, key) => core.isMine(tenant, `s:${key}`),
     isInMemory: (tenant, key) => core.sessions?.isInMemory(tenant, key) ?? mqtt.sessions.isInMemory(tenant, key),
@@ -172,7 +177,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
   const api = new ApiServer({
     commands, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
-    accounts: { tokens: core.tokens, mailer: new LogMailer(log, () => mails.inc()) }, blobs: core.blobs,
+    accounts: { tokens: core.tokens, mailer }, blobs: core.blobs,
     ...tenantServices.platform,
     usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },
     availability: relay ?? availability,
@@ -219,7 +224,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     async stop() {
       api.stopListening();
       bayeux.close();
-      const background = Promise.all([tenantServices.stop(), sweeper.stop(), blobSweeper.stop(), availability.stop(), relay?.stop(),
+      const background = Promise.all([tenantServices.stop(), mailer.stop(), sweeper.stop(), blobSweeper.stop(), availability.stop(), relay?.stop(),
         alarmChanges.stop(), bulkOperations.stop(), retention.stop()]);
       await Promise.all([mqtt.close(DRAIN_MS), api.close(DRAIN_MS), endsWithin(background, BACKGROUND_MS, log)]);
       await control.close();
