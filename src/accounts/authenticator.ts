@@ -7,6 +7,9 @@ import { verifyPassword } from '../model/password.ts';
 import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { principalOf } from './effective-rights.ts';
+import { optionKey } from './options.ts';
+import { TFA_CATEGORY, changesNeed, secondFactorError } from './second-factor.ts';
+import type { SecondFactor } from './second-factor.ts';
 import type { LoginGuard } from './login-guard.ts';
 import { isActive } from './tenants.ts';
 import type { Tenant, Tenants } from './tenants.ts';
@@ -23,6 +26,7 @@ const CHECKS_WAITING = 'authentication/checks-waiting';
 const DEVICE_USER_PREFIX = 'device_';
 /** Records that decide about rights; a change of one may concern many users of the tenant. */
 const SHARED_RIGHTS: ReadonlySet<string> = new Set(['group', 'inventoryRole']);
+const TFA_OPTIONS = optionKey(TFA_CATEGORY, '');
 
 interface Cached { readonly principal: Principal; readonly expiresAt: number; readonly user: string }
 
@@ -37,6 +41,7 @@ export class CachingAuthenticator implements Authenticator {
   readonly #guard: LoginGuard | undefined;
   readonly #onChecked: ((tenant: number, userName: string, isRight: boolean) => void) | undefined;
   readonly #ageMaxMs: number;
+  readonly #secondFactor: SecondFactor | undefined;
   /** Keyed by a secret of this process: a memory dump gives no password hash that can be tried elsewhere. */
   readonly #secret = randomBytes(32);
   readonly #cache = new Map<string, Cached>();
@@ -46,6 +51,8 @@ export class CachingAuthenticator implements Authenticator {
 
   constructor(options: { documents: DocumentReader; tenants: Tenants; refusals: Refusals; now: () => number; checksWaitingMax?: number;
     guard?: LoginGuard;
+    /** Without it a password is enough. */
+    secondFactor?: SecondFactor;
     /** Told of each check of a password. */
     onChecked?: (tenant: number, userName: string, isRight: boolean) => void;
     /** Shorter where other nodes change users: what they tell of it may get lost. */
@@ -57,11 +64,32 @@ export class CachingAuthenticator implements Authenticator {
     this.#checksWaitingMax = options.checksWaitingMax ?? CHECKS_WAITING_MAX;
     this.#guard = options.guard;
     this.#onChecked = options.onChecked;
+    this.#secondFactor = options.secondFactor;
     this.#ageMaxMs = options.ageMaxMs ?? CACHE_AGE_MAX_MS;
   }
 
-  /** @throws PlatformError `general/busy` when too many passwords are being checked, `login/locked`; both as a rejection. */
+  /**
+   * @throws PlatformError `general/busy` when too many passwords are being checked, `login/locked`, and `login/tfa-…` for a user who needs a
+   * second factor, where the place does not handle it; all as a rejection.
+   */
   authenticate(userName: string, password: string, place: LoginPlace = {}): Principal | undefined | Promise<Principal | undefined> {
+    const found = this.#byPassword(userName, password, place);
+    if (found instanceof Promise) return found.then((principal) => this.#withSecondFactor(principal, place));
+    return this.#withSecondFactor(found, place);
+  }
+
+  #withSecondFactor(principal: Principal | undefined, place: LoginPlace): Principal | undefined | Promise<Principal | undefined> {
+    if (principal?.secondFactor === undefined) return principal;
+    const { secondFactor, ...complete } = principal;
+    const lacking = (): Principal | Promise<never> =>
+      (place.handlesSecondFactor === true ? principal : Promise.reject(secondFactorError(secondFactor)));
+    const { tenantNumber, userName } = principal;
+    const token = place.tfaToken ?? '';
+    if (token === '' || this.#secondFactor === undefined) return lacking();
+    return this.#secondFactor.takesToken(tenantNumber, userName, token).then((isRight) => (isRight ? complete : lacking()));
+  }
+
+  #byPassword(userName: string, password: string, place: LoginPlace): Principal | undefined | Promise<Principal | undefined> {
     const slash = userName.indexOf('/');
     const tenant = slash >= 0 ? this.#tenants.byId(userName.slice(0, slash))
       : place.tenantNumber === undefined ? this.#tenants.default : this.#tenants.byNumber(place.tenantNumber);
@@ -98,12 +126,13 @@ export class CachingAuthenticator implements Authenticator {
     if (isAnyOf((collection) => collection === 'tenant')) {
       this.generation += 1;
       this.#cache.clear();
-    } else if (isAnyOf((collection) => SHARED_RIGHTS.has(collection))) {
+    } else if (isAnyOf((collection) => SHARED_RIGHTS.has(collection)) || changes.some(isOfSecondFactors)) {
       this.generation += 1;
       for (const [key, { user }] of this.#cache) if (user.startsWith(`${tenant}/`)) this.#cache.delete(key);
     }
-    for (const { collection, id } of changes) {
+    for (const { collection, id, expected, value } of changes) {
       if (collection === 'user') this.forget(tenant, id);
+      else if (collection === 'totp' && changesNeed(expected, value)) this.forget(tenant, id);
       else if (collection === 'inventoryAssignment') this.forget(tenant, id.slice(0, id.indexOf('\n')));
     }
   }
@@ -157,7 +186,10 @@ export class CachingAuthenticator implements Authenticator {
     }
     this.#guard?.succeeded(account);
     this.#onChecked?.(number, login.name, true);
-    const principal = await principalOf(this.#documents, tenant, user, this.#refusals);
+    const secondFactor = await this.#secondFactor?.need(number, user);
+    const principal: Principal = {
+      ...await principalOf(this.#documents, tenant, user, this.#refusals), ...(secondFactor === undefined ? {} : { secondFactor }),
+    };
     if (this.#cache.size >= CACHE_SIZE_MAX) {
       const oldest = this.#cache.keys().next().value;
       if (oldest !== undefined) this.#cache.delete(oldest);
@@ -166,3 +198,6 @@ export class CachingAuthenticator implements Authenticator {
     return principal;
   }
 }
+
+/** An option that decides who needs a second factor. */
+const isOfSecondFactors = ({ collection, id }: RecordChange): boolean => collection === 'option' && id.startsWith(TFA_OPTIONS);

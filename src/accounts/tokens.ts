@@ -49,15 +49,15 @@ export class Tokens {
     this.#options = options;
   }
 
-  /** @param audience the domain that was called. */
+  /** @param audience the domain that was called. @param withCode whether a one-time code was shown. */
   async issue(tenant: { readonly id: string; readonly number: number }, userName: string, lifetimeSeconds: number,
-    audience: string): Promise<IssuedToken | undefined> {
+    audience: string, withCode = false): Promise<IssuedToken | undefined> {
     const user = await this.#user(tenant.number, userName);
     if (user === undefined || !user.enabled) return undefined;
     const issuedAt = Math.floor(this.#options.now() / 1_000);
     const expiresAt = issuedAt + lifetimeSeconds;
     const xsrfToken = random();
-    const claims = { ten: tenant.id, xsrfToken, tfa: false, gen: user.tokenGeneration ?? 0, tgen: await this.#tenantGeneration(tenant.number) };
+    const claims = { ten: tenant.id, xsrfToken, tfa: withCode, gen: user.tokenGeneration ?? 0, tgen: await this.#tenantGeneration(tenant.number) };
     const token = await new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' }).setSubject(userName).setIssuer(audience)
       .setAudience(audience).setIssuedAt(issuedAt).setNotBefore(issuedAt).setExpirationTime(expiresAt).setJti(random())
       .sign(await this.#options.key.read());

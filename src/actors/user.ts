@@ -120,6 +120,7 @@ export function deleteUser(context: ActorContext, body: UserDelete): undefined {
   const user = JSON.parse(text) as StoredUser;
   context.remove('user', userName);
   if (user.alias !== undefined) context.remove(ALIASES, user.alias);
+  if (context.get('totp', userName) !== undefined) context.remove('totp', userName);
   for (const group of user.groups ?? []) context.remove(MEMBERS, memberKey(group, userName));
   for (const collection of ['inventoryAssignment', 'tokenRevocation', 'passwordToken'] as const) {
     for (const { id } of context.list(collection, `${userName}\n`)) context.remove(collection, id);

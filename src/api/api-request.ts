@@ -64,6 +64,8 @@ export class ApiRequest {
   isOfApplication = false;
   /** Of requests with an origin: their tenant is that of the host until the user is known. */
   calledHost = '';
+  /** Only where some tenant restricts it. */
+  userAgent = '';
   wantsXBasic = false;
   /** Without an application key a request that writes keeps its device available (document 4 sections 0.2, 2.10). */
   isDeviceTraffic = false;

@@ -3,6 +3,7 @@
  * answer back. Everything that all resources have in common is here or in the files that this one uses.
  */
 import { randomBytes } from 'node:crypto';
+import { secondFactorError } from '../accounts/second-factor.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { processingModeOf } from '../model/processing-mode.ts';
 import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
@@ -138,9 +139,11 @@ export class ApiServer implements RequestOwner {
     }
     if (this.platform.usage !== undefined) request.isOfApplication = APPLICATION_HEADERS.some((name) => exchange.header(name) !== '');
     if (isCookie(credentials)) request.xsrfToken = exchange.header('x-xsrf-token');
+    if (this.platform.basicRestrictions?.isAny === true) request.userAgent = exchange.header('user-agent');
     let principal: ReturnType<HeaderAuthentication['authenticate']>;
     try {
-      principal = this.authentication.authenticate(credentials, () => this.hostOf((name) => exchange.header(name)));
+      principal = this.authentication.authenticate(credentials, () => this.hostOf((name) => exchange.header(name)),
+        () => ({ tfaToken: exchange.header('tfatoken'), handlesSecondFactor: true }));
     } catch (error) {
       this.fail(request, error);
       return;
@@ -163,6 +166,15 @@ export class ApiServer implements RequestOwner {
       // Bayeux: the other half may come in a message.
       request.principalOfCookie = principal;
       this.authorise(request);
+      return;
+    }
+    // Without a session it came with user and password.
+    if (principal.session === undefined && this.platform.basicRestrictions?.mayUseBasic(principal.tenantNumber, request.userAgent) === false) {
+      this.challenge(request, new PlatformError('login/basic-forbidden'));
+      return;
+    }
+    if (principal.secondFactor !== undefined && request.compiled?.route.isForSecondFactor !== true) {
+      this.challenge(request, secondFactorError(principal.secondFactor));
       return;
     }
     request.principal = principal;
@@ -205,7 +217,7 @@ export class ApiServer implements RequestOwner {
     const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
     if (credentials === '') return undefined;
     try {
-      const principal = this.authentication.authenticate(credentials, () => this.hostOf(header));
+      const principal = this.authentication.authenticate(credentials, () => this.hostOf(header), () => ({ tfaToken: header('tfatoken') }));
       return { principal, isOfCookie: isCookie(credentials) };
     } catch (error) {
       return { principal: Promise.reject(error as Error), isOfCookie: false };

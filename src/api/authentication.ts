@@ -53,8 +53,9 @@ export const isCookie = (text: string): boolean => text.startsWith(COOKIE_SCHEME
 /** Of a request without credentials on a public route. It has no role and no tenant has its number. */
 export const ANONYMOUS: Principal = { tenant: '', tenantNumber: 0, userName: '', roles: new Set() };
 
-/** Aliases are for people, who come over HTTP. */
-const PEOPLE: LoginPlace = { takesAlias: true };
+
+/** What a request shows of its second factor, and whether the caller looks at what is lacking. */
+export type SecondFactorPlace = Pick<LoginPlace, 'tfaToken' | 'handlesSecondFactor'>;
 
 interface Remembered {
   readonly principal: Principal;
@@ -78,11 +79,11 @@ export class HeaderAuthentication {
   }
 
   /**
-   * @param text of `credentialsText`. @param host only asked for names without a tenant.
+   * @param text of `credentialsText`. @param host only asked for names without a tenant. @param shown only asked for user and password.
    * @returns the principal; undefined when the credentials are wrong or not understood. Synchronous when remembered.
    * @throws PlatformError 403 for a host that begins with the id of a tenant.
    */
-  authenticate(text: string, host: () => string): Principal | undefined | Promise<Principal | undefined> {
+  authenticate(text: string, host: () => string, shown: () => SecondFactorPlace = () => ({})): Principal | undefined | Promise<Principal | undefined> {
     if (this.generation !== this.authenticator.generation) this.forgetAll();
     const known = this.remembered.get(text);
     if (known !== undefined && known.expiresAt > this.now()) return known.principal;
@@ -92,17 +93,22 @@ export class HeaderAuthentication {
     const credentials = parseBasic(text);
     if (credentials === undefined) return undefined;
     const { userName, password } = credentials;
-    if (userName.includes('/')) return this.awaited(text, this.authenticator.authenticate(userName, password, PEOPLE));
+    // Aliases are for people, who come over HTTP.
+    const people: LoginPlace = { takesAlias: true, ...shown() };
+    if (userName.includes('/')) return this.awaited(text, this.authenticator.authenticate(userName, password, people), people);
     const called = host();
     const key = `${text}\n${called}`;
     const knownHere = this.remembered.get(key);
     if (knownHere !== undefined && knownHere.expiresAt > this.now()) return knownHere.principal;
     const tenant = tenantOfHost(this.tenants, called);
-    const place = tenant === undefined ? PEOPLE : { ...PEOPLE, tenantNumber: tenant.number };
-    return this.awaited(key, this.authenticator.authenticate(userName, password, place));
+    const place = tenant === undefined ? people : { ...people, tenantNumber: tenant.number };
+    return this.awaited(key, this.authenticator.authenticate(userName, password, place), place);
   }
 
-  private awaited(key: string, result: Principal | undefined | Promise<Principal | undefined>): Principal | undefined | Promise<Principal | undefined> {
+  private awaited(key: string, result: Principal | undefined | Promise<Principal | undefined>, place: LoginPlace = {}):
+    Principal | undefined | Promise<Principal | undefined> {
+    // What a token has shown counts for its request only; the key does not have it.
+    if ((place.tfaToken ?? '') !== '') return result;
     if (!(result instanceof Promise)) return this.remember(key, result, this.generation);
     const { generation } = this;
     return result.then((principal) => this.remember(key, principal, generation));
@@ -110,7 +116,7 @@ export class HeaderAuthentication {
 
   private remember(header: string, principal: Principal | undefined, generation: number): Principal | undefined {
     // A user that changed while the check was under way is checked again next time.
-    if (principal === undefined || generation !== this.authenticator.generation) return principal;
+    if (principal === undefined || principal.secondFactor !== undefined || generation !== this.authenticator.generation) return principal;
     if (this.remembered.size >= CACHE_SIZE_MAX && !this.remembered.has(header)) {
       const oldest = this.remembered.keys().next().value;
       if (oldest !== undefined) this.remembered.delete(oldest);

@@ -10,6 +10,7 @@ const ALLOWED_HEADERS = [
   'Accept',
   'UseXBasic',
   'X-XSRF-TOKEN',
+  'TFAToken',
   'X-Id',
   'X-HTTP-METHOD',
   'X-Platform-Processing-Mode',

@@ -8,9 +8,11 @@ import type { Authenticator, Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { RetentionPort } from '../model/retention.ts';
+import type { BasicRestrictions } from '../accounts/login-options.ts';
 import type { Mailer } from '../accounts/mailer.ts';
 import type { TextCipher } from '../accounts/option-cipher.ts';
 import type { RequestRates } from '../accounts/request-rates.ts';
+import type { SecondFactor } from '../accounts/second-factor.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { Usage } from '../accounts/usage.ts';
 import type { Tokens } from '../accounts/tokens.ts';
@@ -57,6 +59,7 @@ export interface MeasurementIntake {
 export interface Accounts {
   readonly tokens: Pick<Tokens, 'issue' | 'authenticate' | 'revoke' | 'revokeAll'>;
   readonly mailer: Pick<Mailer, 'send'>;
+  readonly secondFactor: Pick<SecondFactor, 'read' | 'isForced' | 'begin' | 'activate' | 'revoke' | 'useCode' | 'issueToken' | 'takesToken'>;
 }
 
 /** An authenticator whose answers may be cached by its callers. */
@@ -114,6 +117,8 @@ export interface Platform {
   readonly usage?: Pick<Usage, 'count' | 'flush' | 'refreshSizes'>;
   /** Requests a second of tenants and users. */
   readonly rates?: Pick<RequestRates, 'take'>;
+  /** Who may not log in with Basic. */
+  readonly basicRestrictions?: Pick<BasicRestrictions, 'isAny' | 'mayUseBasic'>;
   /** For what is secret at rest. */
   readonly cipher: TextCipher;
   /** The origins that a tenant's option allows; undefined for those of the configuration. */

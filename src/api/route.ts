@@ -80,6 +80,8 @@ export interface Route {
   readonly isHeldBack?: boolean;
   /** Also for bootstrap users of microservices, who reach nothing else. */
   readonly isForServiceBootstrap?: boolean;
+  /** Also for users with the right password who still lack their second factor. */
+  readonly isForSecondFactor?: boolean;
   /** The last parameter takes all further segments of the path, joined by slashes. */
   readonly takesRest?: boolean;
   /** Called when everything was checked. Synchronous or not; throws PlatformError. */

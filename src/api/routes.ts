@@ -38,9 +38,11 @@ import { currentUserRoutes } from './current-user.ts';
 import { devicePermissionRoutes } from './device-permissions.ts';
 import { groupRoutes } from './groups.ts';
 import { inventoryRoleRoutes } from './inventory-roles.ts';
+import { loginOptionRoutes } from './login-options.ts';
 import { loginRoutes } from './login.ts';
 import { userPasswordRoutes } from './user-passwords.ts';
 import { userRoleRoutes } from './user-roles.ts';
+import { userTotpRoutes } from './user-totp.ts';
 import { trustedCertificateRoutes } from './trusted-certificates.ts';
 import { userRoutes } from './users.ts';
 
@@ -72,12 +74,14 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...smartRestOneRoutes(),
     ...userRoutes(),
     ...userPasswordRoutes(),
+    ...userTotpRoutes(),
     ...currentUserRoutes(),
     ...groupRoutes(),
     ...userRoleRoutes(),
     ...inventoryRoleRoutes(),
     ...devicePermissionRoutes(),
     ...loginRoutes(),
+    ...loginOptionRoutes(),
     ...tenantRoutes(),
     ...subtenantRoutes(),
     ...subscriptionRoutes(SERVICE_USERS, tenantOf),

@@ -24,7 +24,7 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
   },
   'two-factor-authentication': {
     'pin.validity': secured('30'), 'token.length': secured('6'), 'token.validity': secured('20'),
-    enforced: open('false'), strategy: open('TOTP'), 'pin.length': open('6'), enabled: open('false'), 'enforced.group': open(''),
+    enforced: open('false'), strategy: open('TOTP'), 'pin.length': open('6'), enabled: open('true'), 'enforced.group': open(''),
     'tenant-scope-settings.enabled': open('false'), 'logout-on-browser-termination': open('false'),
   },
   authentication: { badRequestCounter: secured('0') },

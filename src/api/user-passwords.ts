@@ -9,7 +9,7 @@ import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX, PASSWORD_RULE, hashPassword, isA
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
-import { tenantOfHost } from './login-host.ts';
+import { tenantCalled } from './login-host.ts';
 import type { TenantInfo } from './platform.ts';
 import { text } from './query-parameters.ts';
 import { changeRecords } from './records.ts';
@@ -99,8 +99,7 @@ export async function sendPasswordLink(request: ApiRequest, tenant: TenantInfo, 
 function tenantAsked(request: ApiRequest): TenantInfo {
   const { tenants } = request.platform;
   const id = request.query.text('tenantId');
-  const called = request.called === undefined ? undefined : tenantOfHost(tenants, request.called.forwardedHost || request.called.host);
-  const tenant = id === undefined ? called ?? tenants.default : tenants.byId(id);
+  const tenant = id === undefined ? tenantCalled(request) ?? tenants.default : tenants.byId(id);
   if (tenant === undefined) throw new PlatformError('tenants/not-found', { id: id ?? '' });
   return tenant;
 }

@@ -70,6 +70,10 @@ export function userMembers(request: ApiRequest, user: StoredUser): Members {
   return members;
 }
 
+/** Whether the user logs in with one-time codes. */
+export const usesCodes = async (request: ApiRequest, { userName }: StoredUser): Promise<boolean> =>
+  (await request.platform.accounts.secondFactor.read(request.tenant, userName))?.isActive === true;
+
 export async function userText(request: ApiRequest, user: StoredUser, further: readonly (readonly [string, string])[] = []): Promise<string> {
   const self = userUrl(request, user.userName);
   const members = userMembers(request, user);
@@ -77,6 +81,7 @@ export async function userText(request: ApiRequest, user: StoredUser, further: r
   const references = groups.map((group) => groupReferenceText(request, group, self));
   members.set('groups', `{"self":${quote(`${self}/groups`)},"references":[${references.join(',')}]}`);
   members.set('roles', rolesText(request, user.roles, self));
+  if (await usesCodes(request, user)) members.set('twoFactorAuthenticationEnabled', 'true');
   for (const [name, value] of further) members.set(name, value);
   return joinMembers(members);
 }

@@ -1,5 +1,6 @@
 /** Users of a tenant (document 4 sections 3.1 and 3.2). Passwords: user-passwords.ts; groups and roles: groups.ts, user-roles.ts. */
 import Type from 'typebox';
+import { isRequiredOf } from '../accounts/second-factor.ts';
 import { memberKey } from '../actors/user.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
@@ -19,19 +20,23 @@ import { newPassword, sendPasswordLink } from './user-passwords.ts';
 import * as schemas from './user-schemas.ts';
 import {
   USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isSubuser, isUserName, loadUser, ownerOf, requireManaged, requireOwnTenant, requireRolesOf,
-  sentRoles, userText, userUrl,
+  sentRoles, userText, userUrl, usesCodes,
 } from './user-text.ts';
 
 /** Members with a meaning of their own; all others are kept as they are sent. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'userName', 'password', 'roles', 'enabled', 'groups', 'effectiveRoles',
   'sendPasswordResetEmail', 'lastPasswordChange', 'passwordStrength', 'shouldResetPassword', 'alias', 'subusersCount']);
 /** Members of a PUT that only somebody with all roles of the user may send: with each of them one could get in as the user. */
-const PROTECTED_MEMBERS = ['password', 'enabled', 'email', 'alias', 'owner', 'delegatedBy', 'devicePermissions', 'sendPasswordResetEmail'];
+const PROTECTED_MEMBERS = ['password', 'enabled', 'email', 'alias', 'owner', 'delegatedBy', 'devicePermissions', 'sendPasswordResetEmail',
+  'twoFactorAuthenticationEnabled'];
 /** Users of one list that are looked at; the store has them by name. */
 const USERS_MAX = 100_000;
 const DEVICE_USER_PREFIX = 'device_';
 /** Documents of users are read with each login. */
 const DOC_BYTES_MAX = 100_000;
+
+/** How a member reads that was never set, where that is not null. */
+const UNSET: Readonly<Record<string, string>> = { devicePermissions: '{}', twoFactorAuthenticationEnabled: 'false' };
 
 const isDevice = (name: string): boolean => name.startsWith(DEVICE_USER_PREFIX);
 const invalid = (name: string, value: string, limit: string): PlatformError =>
@@ -156,6 +161,10 @@ async function put(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const sentName = stringMember(members, 'userName');
   if (sentName !== undefined && sentName !== userId) throw invalid('userName', sentName, 'the name that the user has: it is fixed');
+  // What was read because the user has set codes up is not sent to force him.
+  if (members.get('twoFactorAuthenticationEnabled') === 'true' && !isRequiredOf(user) && await usesCodes(request, user)) {
+    members.delete('twoFactorAuthenticationEnabled');
+  }
   if (PROTECTED_MEMBERS.some((name) => isChanged(members, name, user))) await requireRolesOf(request, user);
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
   await request.command(COMMAND.USER_PUT, TENANT_KEY, { ...(await changeOf(request, userId)), mustExist: true });
@@ -169,7 +178,7 @@ function isChanged(members: Members, name: string, user: StoredUser): boolean {
   if (sent === undefined || sent === 'false' && name === 'sendPasswordResetEmail') return false;
   if (name === 'enabled') return sent !== String(user.enabled);
   if (name === 'alias') return sent !== JSON.stringify(user.alias ?? null);
-  const stored = splitMembers(user.doc).get(name) ?? (name === 'devicePermissions' ? '{}' : 'null');
+  const stored = splitMembers(user.doc).get(name) ?? UNSET[name] ?? 'null';
   return sent !== stored;
 }
 
@@ -183,13 +192,6 @@ async function remove(request: ApiRequest): Promise<Answer> {
   const body: UserDelete = { userName: userId, by: principal.userName };
   await request.command(COMMAND.USER_DELETE, TENANT_KEY, body);
   return NO_CONTENT;
-}
-
-/** Two-factor authentication is not offered: nobody has it. */
-async function tfa(request: ApiRequest): Promise<Answer> {
-  requireOwnTenant(request);
-  await loadUser(request, request.params['userId']);
-  return found('userTfaData', JSON.stringify({ tfaEnabled: false, tfaEnforced: false, strategy: 'TOTP', lastTfaRequestTime: null }));
 }
 
 /** Addresses of all who want the newsletter, comma separated. */
@@ -244,10 +246,6 @@ export function userRoutes(): Route[] {
     {
       method: 'DELETE', path: `${path}/{userId}`, area, access: 'roles', roles: USER_ADMIN, summary: 'Delete a user',
       answers: [{ status: 204, description: 'Deleted' }], handle: remove,
-    },
-    {
-      method: 'GET', path: `${path}/{userId}/tfa`, area, access: 'roles', roles: USER_ADMIN, summary: 'Two-factor authentication of a user',
-      answers: [{ status: 200, description: 'Its settings', mediaType: 'userTfaData' }], handle: tfa,
     },
   ];
 }

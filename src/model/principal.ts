@@ -1,6 +1,9 @@
 /** Who makes a request: the tenant, the user and the user's effective roles (document 1, Authentication). */
 import type { InventoryGrant } from './inventory-access.ts';
 
+/** What a user lacks whose password is right: a one-time code, or the secret that makes them. */
+export type SecondFactorNeed = 'CODE' | 'SETUP';
+
 export interface Principal {
   /** Tenant id, for instance `t1`. */
   readonly tenant: string;
@@ -13,6 +16,8 @@ export interface Principal {
   readonly grants?: readonly InventoryGrant[];
   /** Of a request with a token. */
   readonly session?: TokenSession;
+  /** Still to be shown: until then nothing but what leads to it is allowed. Only for who asked with `handlesSecondFactor`. */
+  readonly secondFactor?: SecondFactorNeed;
   /** Fingerprint of the trusted certificate, of a device that came with one of its own instead of a password. */
   readonly certificate?: string;
 }
@@ -31,6 +36,10 @@ export interface LoginPlace {
   readonly tenantNumber?: number;
   /** Aliases are for people: not over MQTT. */
   readonly takesAlias?: boolean;
+  /** Shown beside the password by users with two-factor authentication; '' for none. */
+  readonly tfaToken?: string;
+  /** The caller looks at `secondFactor` of the principal. Without it such a login is refused. */
+  readonly handlesSecondFactor?: boolean;
 }
 
 /** Checks credentials. Results are cached by a keyed hash; a changed user drops its entries. */

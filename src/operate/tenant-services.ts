@@ -1,4 +1,5 @@
 /** What the server keeps and runs for its tenants: options in memory, the key of secrets, the deletion of tenants that are gone. */
+import { BasicRestrictions } from '../accounts/login-options.ts';
 import { CertificateLogins } from '../accounts/certificate-login.ts';
 import { TrustedCertificates } from '../accounts/certificates.ts';
 import type { StoredCertificate } from '../accounts/certificates.ts';
@@ -45,6 +46,7 @@ export class TenantServices {
   readonly cipher: TextCipher;
   readonly options: WatchedOptions;
   readonly deletion: TenantDeletion;
+  readonly basicRestrictions = new BasicRestrictions();
   readonly certificates = new TrustedCertificates();
   readonly certificateLogins: CertificateLogins;
   readonly rates: RequestRates;
@@ -72,12 +74,14 @@ export class TenantServices {
     const services = new TenantServices(settings, await openCipher(settings.secretKey, settings.secrets));
     const numbers = Array.from(settings.tenants.all, ({ number }) => number);
     await services.options.open(settings.documents, numbers);
+    await services.basicRestrictions.open(settings.documents, numbers);
     await services.certificates.open(settings.documents, numbers);
     return services;
   }
 
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     this.options.recordsChanged(tenant, changes);
+    this.basicRestrictions.recordsChanged(tenant, changes);
     this.certificates.recordsChanged(tenant, changes);
     for (const { collection, id, value } of changes) {
       const isEnded = collection === 'certificate' && (value === undefined || (JSON.parse(value) as StoredCertificate).status === 'DISABLED');
@@ -86,10 +90,16 @@ export class TenantServices {
     if (tenant === SERVER_WIDE && changes.some(({ collection }) => collection === 'job')) this.deletion.wake();
   }
 
+  /** A tenant is gone, with what was in memory of it. */
+  forgetTenant(tenant: number): void {
+    this.certificates.forgetTenant(tenant);
+    this.basicRestrictions.forgetTenant(tenant);
+  }
+
   /** What the HTTP resources need. */
-  get platform(): Required<Pick<Platform, 'cipher' | 'allowedOrigins' | 'usage' | 'rates'>> {
+  get platform(): Required<Pick<Platform, 'cipher' | 'allowedOrigins' | 'usage' | 'rates' | 'basicRestrictions'>> {
     return {
-      cipher: this.cipher, usage: this.usage, rates: this.rates,
+      cipher: this.cipher, basicRestrictions: this.basicRestrictions, usage: this.usage, rates: this.rates,
       allowedOrigins: (tenantNumber) => this.options.get(tenantNumber, ALLOW_ORIGIN.category, ALLOW_ORIGIN.key),
     };
   }

@@ -36,11 +36,20 @@ export function xsrfTokenOf(request: Request): string {
   return '';
 }
 
+/** @returns what stands for a one-time code beside user and password; '' when there is none. */
+export function tfaTokenOf(request: Request): string {
+  for (const name of EXTENSIONS) {
+    const token = memberOf(memberOf(request.ext, name), 'tfa');
+    if (typeof token === 'string' && token !== '' && token.length <= TOKEN_LENGTH_MAX) return token;
+  }
+  return '';
+}
+
 /** @returns the principal, first by user and password, then by the token as a whole; undefined when neither is right. */
-export async function authenticateToken(token: string, authenticators: MessageAuthenticators): Promise<Principal | undefined> {
+export async function authenticateToken(token: string, tfaToken: string, authenticators: MessageAuthenticators): Promise<Principal | undefined> {
   const credentials = credentialsOf(token);
   if (credentials !== undefined) {
-    const principal = await authenticators.authenticator.authenticate(credentials.userName, credentials.password);
+    const principal = await authenticators.authenticator.authenticate(credentials.userName, credentials.password, { tfaToken });
     if (principal !== undefined) return principal;
   }
   return authenticators.tokenAuthenticator?.authenticateToken(token);

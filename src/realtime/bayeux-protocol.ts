@@ -1,6 +1,6 @@
 /** The meta messages: what each answers (document 4, section 10.2). Both transports hand their messages in here. */
 import type { Principal } from '../model/principal.ts';
-import { authenticateToken, tokenOf, xsrfTokenOf } from './bayeux-authentication.ts';
+import { authenticateToken, tfaTokenOf, tokenOf, xsrfTokenOf } from './bayeux-authentication.ts';
 import type { MessageAuthenticators } from './bayeux-authentication.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
 import type { BayeuxLimits } from './bayeux-limits.ts';
@@ -106,7 +106,7 @@ export class BayeuxProtocol {
     }
     if (token === undefined || (requester.principal !== undefined && !isByMessage)) return isByMessage;
     this.#byMessage.add(requester);
-    requester.principal = await authenticateToken(token, this.#options.authenticators);
+    requester.principal = await authenticateToken(token, tfaTokenOf(request), this.#options.authenticators);
     return true;
   }
 

@@ -6,6 +6,7 @@ import type { CachingAuthenticator } from '../accounts/authenticator.ts';
 import { createFirstAccounts } from '../accounts/first-start.ts';
 import type { FirstAccounts } from '../accounts/first-start.ts';
 import { MANAGEMENT_TENANT, Tenants } from '../accounts/tenants.ts';
+import type { SecondFactor } from '../accounts/second-factor.ts';
 import type { Tokens } from '../accounts/tokens.ts';
 import type { HealthReport } from '../api/platform.ts';
 import { ClusterNode } from '../cluster/node.ts';
@@ -107,6 +108,7 @@ export class ClusterCore implements ServerCore {
   readonly tenants: Tenants;
   readonly authenticator: CachingAuthenticator;
   readonly tokens: Tokens;
+  readonly secondFactor: SecondFactor;
   readonly sources: Sources;
   readonly documents;
   readonly ids: RedisIds;
@@ -179,9 +181,10 @@ export class ClusterCore implements ServerCore {
     });
     this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) => this.node.visible(timeoutMs, query));
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve());
-    const { authenticator, tokens } = loginParts(this, CACHE_AGE_MAX_MS);
+    const { authenticator, tokens, secondFactor } = loginParts(this, CACHE_AGE_MAX_MS);
     this.authenticator = authenticator;
     this.tokens = tokens;
+    this.secondFactor = secondFactor;
     const registry = new RedisConnectionRegistry(gateways, prefix);
     const isMember = (nodeId: string): boolean => leases.members.some((member) => member.nodeId === nodeId);
     this.sessions = opened.add(new SessionTakeover({ registry, messages, log, isMember }), (sessions) => sessions.stop());

@@ -3,6 +3,7 @@ import type { FirstAccounts } from '../accounts/first-start.ts';
 import { CachingAuthenticator } from '../accounts/authenticator.ts';
 import { LoginAudit } from '../accounts/login-audit.ts';
 import { LoginGuard } from '../accounts/login-guard.ts';
+import { SecondFactor } from '../accounts/second-factor.ts';
 import { SigningKey } from '../accounts/signing-key.ts';
 import type { Tenant, Tenants } from '../accounts/tenants.ts';
 import { Tokens } from '../accounts/tokens.ts';
@@ -58,6 +59,7 @@ export interface ServerCore {
   readonly tenants: Tenants;
   readonly authenticator: CachingAuthenticator;
   readonly tokens: Tokens;
+  readonly secondFactor: SecondFactor;
   readonly sources: Sources;
   readonly commands: DeviceCommands & {
     /** As `request`; not refused while the journal is at its bound: for what frees it. */
@@ -100,21 +102,21 @@ const LOGIN_FAILURES_WINDOW_MS = 300_000;
 
 /** Who checks passwords and tokens, the same for every kind of core. @param ageMaxMs see CachingAuthenticator. */
 export function loginParts(core: Pick<ServerCore, 'config' | 'log' | 'metrics' | 'tenants' | 'documents' | 'commands'>,
-  ageMaxMs?: number): { authenticator: CachingAuthenticator; tokens: Tokens } {
+  ageMaxMs?: number): Pick<ServerCore, 'authenticator' | 'tokens' | 'secondFactor'> {
   const { config, log, metrics, tenants, documents, commands } = core;
   const now = Date.now;
   const guard = new LoginGuard({
     failuresMax: config.loginFailuresMax, windowMs: LOGIN_FAILURES_WINDOW_MS, lockMs: config.loginLockMs, log, refusals: metrics, now,
   });
   const loginAudit = new LoginAudit({ commands, refusals: metrics, log, now });
+  const key = new SigningKey({ documents, commands, now, secretKey: config.secretKey });
+  const secondFactor = new SecondFactor({ documents, commands, key, refusals: metrics, log, now });
   const authenticator = new CachingAuthenticator({
-    documents, tenants, refusals: metrics, now, guard, onChecked: (tenant, userName, isRight) => loginAudit.attempted(tenant, userName, isRight),
+    documents, tenants, refusals: metrics, now, guard, secondFactor, onChecked: (tenant, userName, isRight) => loginAudit.attempted(tenant, userName, isRight),
     ...(ageMaxMs === undefined ? {} : { ageMaxMs }),
   });
-  const tokens = new Tokens({
-    documents, commands, tenants, refusals: metrics, now, key: new SigningKey({ documents, commands, now, secretKey: config.secretKey }),
-  });
-  return { authenticator, tokens };
+  const tokens = new Tokens({ documents, commands, tenants, refusals: metrics, now, key });
+  return { authenticator, tokens, secondFactor };
 }
 
 /** The tenants hear of changed records first: the other listeners ask them. */

@@ -106,7 +106,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     tokenAuthenticator: { authenticateToken: (token) => core.tokens.authenticate(token) },
   });
   events.onTenantsEnded = (ended) => {
-    for (const { number } of ended) if (core.tenants.byNumber(number) === undefined) tenantServices.certificates.forgetTenant(number);
+    for (const { number } of ended) if (core.tenants.byNumber(number) === undefined) tenantServices.forgetTenant(number);
     endConnections({ mqtt, bayeux }, ended);
   };
   tenantServices.onCertificateEnded = (tenant, fingerprint) => mqtt.disconnectCertificate(tenant, fingerprint);
@@ -177,7 +177,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
   const api = new ApiServer({
     commands, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
-    accounts: { tokens: core.tokens, mailer }, blobs: core.blobs,
+    accounts: { tokens: core.tokens, secondFactor: core.secondFactor, mailer }, blobs: core.blobs,
     ...tenantServices.platform,
     usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },
     availability: relay ?? availability,

@@ -1,6 +1,7 @@
 /** One node with embedded engines: LMDB, the in-process bus, ClickHouse's engine in a child process. */
 import { join, resolve } from 'node:path';
 import { CachingAuthenticator } from '../accounts/authenticator.ts';
+import type { SecondFactor } from '../accounts/second-factor.ts';
 import { Tokens } from '../accounts/tokens.ts';
 import { createFirstAccounts } from '../accounts/first-start.ts';
 import { MANAGEMENT_TENANT, Tenants } from '../accounts/tenants.ts';
@@ -67,6 +68,7 @@ export class SingleNode implements ServerCore {
   readonly historyAsIs: ClickHouseHistoryReader;
   readonly authenticator: CachingAuthenticator;
   readonly tokens: Tokens;
+  readonly secondFactor: SecondFactor;
   readonly sources: Sources;
   ids!: IdBlocks;
   blobs!: FileBlobs;
@@ -141,9 +143,10 @@ export class SingleNode implements ServerCore {
     this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) =>
       this.projector.visible(this.handledSeq, timeoutMs, query));
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve());
-    const { authenticator, tokens } = loginParts(this);
+    const { authenticator, tokens, secondFactor } = loginParts(this);
     this.authenticator = authenticator;
     this.tokens = tokens;
+    this.secondFactor = secondFactor;
     this.sources = new Sources(this.documents);
   }
 

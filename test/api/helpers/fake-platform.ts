@@ -9,6 +9,7 @@ import type { Collection, Command, Notification } from '../../../src/model/comma
 import { PlatformError } from '../../../src/model/errors.ts';
 import type { Log } from '../../../src/model/log.ts';
 import type { Mail } from '../../../src/accounts/mailer.ts';
+import { SecondFactor } from '../../../src/accounts/second-factor.ts';
 import { SigningKey } from '../../../src/accounts/signing-key.ts';
 import { Tokens } from '../../../src/accounts/tokens.ts';
 import { ActorContext } from '../../../src/actors/context.ts';
@@ -157,6 +158,7 @@ export class FakePlatform {
       },
       accounts: {
         tokens: fake.tokens(),
+        secondFactor: fake.secondFactor(),
         mailer: {
           send: async (mail) => void fake.mails.push(mail),
         },
@@ -185,6 +187,14 @@ export class FakePlatform {
 
   /** Real tokens over the documents of the fake. */
   private tokens(): Tokens {
+    return new Tokens({ ...this.loginParts(), tenants: { byId: (id) => (id === 't1' ? { id, number: 2 } : undefined) } });
+  }
+
+  private secondFactor(): SecondFactor {
+    return new SecondFactor({ ...this.loginParts(), log: fakeLog(this.failures) });
+  }
+
+  private loginParts() {
     const commands = { request: async <Answer>(command: Command) => this.handle(command) as Answer };
     const documents = {
       get: (collection: Collection, tenant: number, id: string) => this.get(collection, id, tenant),
@@ -192,10 +202,8 @@ export class FakePlatform {
       list: (collection: Collection, tenant: number, prefix: string) => this.list(collection, tenant, prefix),
     };
     const now = (): number => NOW;
-    return new Tokens({
-      documents, commands, now, tenants: { byId: (id) => (id === 't1' ? { id, number: 2 } : undefined) }, refusals: { count: (limit) => void this.counted.push(limit) },
-      key: new SigningKey({ documents, commands, now, secretKey: 'a key of tests with many characters' }),
-    });
+    const key = new SigningKey({ documents, commands, now, secretKey: 'a key of tests with many characters' });
+    return { documents, commands, now, refusals: { count: (limit: string) => void this.counted.push(limit) }, key };
   }
 
   private list(collection: Collection, tenant: number, prefix: string): { id: string; value: string }[] {
