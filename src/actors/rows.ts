@@ -91,10 +91,10 @@ function parsedSource(members: Members): Members {
 /** Row of an entry of the server's own. */
 export function auditEntryRow(command: JournalCommand, id: string, entry: AuditEntry): HistoryRow {
   const now = formatTime(command.receivedAt);
-  const { source, ...others } = entry;
+  const { source, tenant = command.tenant, ...others } = entry;
   const about = source === undefined ? {} : { source: { id: source } };
   const document = { ...others, severity: entry.severity ?? 'INFORMATION', time: now, creationTime: now, ...about };
-  return auditRow(command, id, splitMembers(JSON.stringify(document)));
+  return auditRow({ ...command, tenant }, id, splitMembers(JSON.stringify(document)));
 }
 
 /**

@@ -69,7 +69,7 @@ async function requireEditable(request: ApiRequest, { category, key }: Named, ow
 
 const audit = (request: ApiRequest, activity: string, options: readonly Named[]): AuditEntry => ({
   type: 'Option', activity, user: request.principal.userName,
-  text: `${activity}: ${options.map(({ category, key }) => `${category}/${key}`).join(', ')}`.slice(0, NAME_LENGTH_MAX * 4),
+  tenant: request.tenant, text: `${activity}: ${options.map(({ category, key }) => `${category}/${key}`).join(', ')}`.slice(0, NAME_LENGTH_MAX * 4),
 });
 
 /** Stores all or none; again when somebody else changed one of them meanwhile. */
@@ -191,8 +191,8 @@ async function putEditable(request: ApiRequest): Promise<Answer> {
   const { editable: _, ...others } = old;
   const value = isEditable ? others : { ...others, editable: false };
   const change = { collection: 'option' as const, id, expected, value: Object.keys(value).length === 0 ? undefined : JSON.stringify(value) };
-  if (change.value !== expected) await changeRecords(request, number, [change]);
-  await changeRecords(request, request.tenant, [], [audit(request, isEditable ? 'Option made editable' : 'Option made non-editable', [{ category, key }])]);
+  const activity = isEditable ? 'Option made editable' : 'Option made non-editable';
+  await changeRecords(request, number, change.value === expected ? [] : [change], [audit(request, activity, [{ category, key }])]);
   const self = `${request.baseUrl}/tenant/options/${segment(category)}/${segment(key)}`;
   return found('option', JSON.stringify({ self, category, key, editable: isEditable }));
 }

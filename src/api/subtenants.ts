@@ -6,7 +6,7 @@ import type { TenantDeletionJob } from '../accounts/tenant-deletion.ts';
 import { MANAGEMENT_TENANT, REGISTRY } from '../accounts/tenants.ts';
 import type { Tenant, TenantRegistry } from '../accounts/tenants.ts';
 import { COMMAND } from '../model/command.ts';
-import type { RecordChange, UserPut } from '../model/command.ts';
+import type { AuditEntry, RecordChange, UserPut } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import type { Members } from '../model/json-document.ts';
@@ -132,7 +132,7 @@ function register(request: ApiRequest, tenant: Tenant, job: string): Promise<voi
       { collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) },
       { collection: 'job', id: deletionKey(tenant.number), expected: job, value: undefined },
       { collection: 'tenant', id: tenant.id, expected: undefined, value: JSON.stringify(tenant) },
-    ]);
+    ], [audit(request, 'Tenant created', tenant)]);
   });
 }
 
@@ -163,11 +163,8 @@ async function createAccounts(request: ApiRequest, tenant: Tenant, password: str
 }
 
 /** Into the log of the tenant that did it. */
-async function audit(request: ApiRequest, activity: string, tenant: Tenant): Promise<void> {
-  await changeRecords(request, request.tenant, [], [
-    { type: 'Tenant', activity, text: `${activity}: ${tenant.id}`, user: request.principal.userName, source: tenant.id },
-  ]);
-}
+const audit = (request: ApiRequest, activity: string, { id }: Pick<Tenant, 'id'>): AuditEntry =>
+  ({ type: 'Tenant', activity, text: `${activity}: ${id}`, user: request.principal.userName, source: id, tenant: request.tenant });
 
 async function post(request: ApiRequest): Promise<Answer> {
   const { principal, platform } = request;
@@ -188,7 +185,6 @@ async function post(request: ApiRequest): Promise<Answer> {
   };
   await createAccounts(request, tenant, password);
   await register(request, tenant, job);
-  await audit(request, 'Tenant created', tenant);
   if (members.get('sendPasswordResetEmail') === 'true' && tenant.adminEmail !== undefined) {
     await sendPasswordLink(request, tenant, tenant.adminName ?? ADMIN_NAME_DEFAULT);
   }
@@ -219,7 +215,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   requireChangeable(request, subtenantOf(request, id), members);
   const { adminName: _, ...fields } = sentFields(members);
   const password = sentPassword(members);
-  const { tenant, old } = await retried(async () => {
+  const tenant = await retried(async () => {
     const { expected, registry } = await readRegistry(request);
     const stored = await readRecord(request, SERVER_WIDE, 'tenant', id);
     if (stored === undefined) throw new PlatformError('tenants/not-found', { id });
@@ -232,12 +228,12 @@ async function put(request: ApiRequest): Promise<Answer> {
       changes.push({ collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) });
     }
     const value = JSON.stringify(after);
-    if (value !== stored) await changeRecords(request, SERVER_WIDE, [...changes, { collection: 'tenant', id, expected: stored, value }]);
-    return { tenant: after, old: before };
+    if (value !== stored) changes.push({ collection: 'tenant', id, expected: stored, value });
+    await changeRecords(request, SERVER_WIDE, changes, [audit(request, activityOf(before, after), after)]);
+    return after;
   });
   await changeAdministrator(request, tenant, password, fields.adminEmail);
   if (members.get('sendPasswordResetEmail') === 'true') await sendPasswordLink(request, tenant, adminNameOf(request, tenant));
-  await audit(request, activityOf(old, tenant), tenant);
   return found('tenant', await tenantText(request, tenant));
 }
 
@@ -283,10 +279,9 @@ async function remove(request: ApiRequest): Promise<Answer> {
       { collection: REGISTRY.collection, id: REGISTRY.id, expected: registryText, value: JSON.stringify(next) },
       { collection: 'tenant', id, expected, value: undefined },
       { collection: 'job', id: deletionKey(number), expected: undefined, value: JSON.stringify(job) },
-    ]);
+    ], [audit(request, 'Tenant deleted', tenant)]);
   });
   await removeApplicationsOf(request, tenant.number);
-  await audit(request, 'Tenant deleted', tenant);
   return NO_CONTENT;
 }
 

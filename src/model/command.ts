@@ -146,6 +146,8 @@ export interface DocumentsRemove { readonly collection: Exclude<Collection, 'pen
 /** What is written into the audit log (document 4 section 5.7). `changes` are of the `changes[]` of the entity. */
 export interface AuditEntry { readonly type: string; readonly activity: string; readonly text: string; readonly user?: string;
   readonly application?: string; readonly severity?: string; readonly source?: string;
+  /** Number of the tenant whose log it is; that of the command without it. */
+  readonly tenant?: number;
   readonly changes?: readonly { readonly attribute: string; readonly changeType?: 'ADDED' | 'REPLACED' | 'REMOVED'; readonly type: string;
     readonly previousValue?: unknown; readonly newValue?: unknown }[] }
 

@@ -105,6 +105,10 @@ t.test('non-editable options', async (t) => {
     t.equal((await management.put(`${path}/editable${where}`, { editable: true })).status, 200);
     t.equal((await rest.put(path, { value: '1' })).status, 200, `${scope}: editable again`);
   }
+  const editable = async (of: Rest): Promise<number> =>
+    (await of.read('/audit/auditRecords?type=Option&pageSize=200')).auditRecords.filter(({ text }: any) => /editable: fixed\/a/.test(text)).length;
+  t.equal(await editable(management), 4, 'in the log of who did it');
+  t.equal(await editable(rest), 0);
 });
 
 t.test('secret values are encrypted at rest and masked for people', async (t) => {
