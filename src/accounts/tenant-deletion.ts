@@ -6,6 +6,8 @@
 import type { Collection, CommandPort, DocumentReader, DocumentsRemove, RecordChange, RecordsChange } from '../model/command.ts';
 import { BackgroundLoop } from '../model/background-loop.ts';
 import { COMMAND } from '../model/command.ts';
+import { REQUESTS, REQUESTS_TENANT, joinPrefix, requestKey, tenantPrefix } from '../model/device-request.ts';
+import type { StoredDeviceRequest } from '../model/device-request.ts';
 import { actorOfDocument } from '../model/document-routing.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
@@ -27,6 +29,8 @@ export interface TenantDeletionJob {
 
 /** Documents of one collection that are removed in one step. */
 const STEP_DOCUMENTS = 500;
+/** Requests of new devices that are removed in one step. */
+const STEP_REQUESTS = 100;
 const JOBS_MAX = 1_000;
 /** For so long nothing may have come back. */
 const QUIET_MS = 60_000;
@@ -93,6 +97,7 @@ export class TenantDeletion {
       if (job.emptySince !== undefined) await this.#store(id, text, { number: job.number, notBefore: job.notBefore });
       return true;
     }
+    if (await this.#removeDeviceRequests(job.number)) return true;
     if (await rows.has(job.number)) {
       await rows.remove(job.number);
       if (job.emptySince !== undefined) await this.#store(id, text, { number: job.number, notBefore: job.notBefore });
@@ -130,13 +135,41 @@ export class TenantDeletion {
     return false;
   }
 
+  /**
+   * Requests of new devices are records of the whole server. An id that was taken by another tenant meanwhile is left alone.
+   * @returns whether there were any.
+   */
+  async #removeDeviceRequests(tenant: number): Promise<boolean> {
+    const { documents } = this.#options;
+    const page = (prefix: string): Promise<{ id: string; value: string }[]> | { id: string; value: string }[] =>
+      documents.list(REQUESTS, REQUESTS_TENANT, prefix, { limit: STEP_REQUESTS });
+    const prefix = tenantPrefix(tenant);
+    const own = [...await page(prefix), ...await page(joinPrefix(tenant))];
+    if (own.length === 0) return false;
+    const changes: RecordChange[] = own.map(({ id, value }) => ({ collection: REQUESTS, id, expected: value, value: undefined }));
+    for (const { id } of own) {
+      if (!id.startsWith(prefix)) continue;
+      const key = requestKey(id.slice(prefix.length));
+      const expected = await documents.get(REQUESTS, REQUESTS_TENANT, key);
+      const isOwn = expected !== undefined && (JSON.parse(expected) as StoredDeviceRequest).tenant === tenant;
+      if (isOwn) changes.push({ collection: REQUESTS, id: key, expected, value: undefined });
+    }
+    await this.#changeRecords(changes);
+    return true;
+  }
+
   async #store(id: string, expected: string, job: TenantDeletionJob | undefined): Promise<void> {
     const change: RecordChange = { collection: 'job', id, expected, value: job === undefined ? undefined : JSON.stringify(job) };
-    const body: RecordsChange = { changes: [change] };
+    await this.#changeRecords([change]);
+  }
+
+  /** Records of the whole server. */
+  async #changeRecords(changes: readonly RecordChange[]): Promise<void> {
+    const body: RecordsChange = { changes };
     try {
       await this.#request(COMMAND.RECORDS_CHANGE, SERVER_WIDE, 't', body);
     } catch (error) {
-      // The tenant was made ready meanwhile, or another node had the same step: the next look sees.
+      // The tenant was made ready meanwhile, a device asked, or another node had the same step: the next look sees.
       if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
     }
   }

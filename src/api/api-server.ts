@@ -114,7 +114,8 @@ export class ApiServer implements RequestOwner {
     request.accept = parseAccept(exchange.header('accept'));
     request.origin = exchange.header('origin');
     if (request.origin !== '') request.calledHost = this.hostOf((name) => exchange.header(name));
-    if (this.platform.config.baseUrl === undefined) request.called = calledAs((name) => exchange.header(name), this.trustsProxy);
+    // Also with a base URL of the configuration: the host names the tenant.
+    request.called = calledAs((name) => exchange.header(name), this.trustsProxy);
     return request;
   }
 

@@ -2,6 +2,7 @@
 import { PlatformError } from '../model/errors.ts';
 import { GREEN_LENGTH_MIN } from '../model/password.ts';
 import type { ApiRequest } from './api-request.ts';
+import { registrationOf } from './device-registration.ts';
 import { segment } from './entity-text.ts';
 import { serverFileBytesMax } from './file-limit.ts';
 import { found } from './reply.ts';
@@ -47,42 +48,46 @@ export const SYSTEM_OPTIONS: Readonly<Record<string, Readonly<Record<string, Sys
   gainsight: { 'api.key': open('') },
   cep: { 'deprecation.alarm': open('false') },
   remoteaccess: { 'pass-through.enabled': open('false') },
+  // Here of a tenant that has not set the option.
   'device-registration': { 'security-token.policy': open('OPTIONAL') },
 };
 
 const isVisible = (request: ApiRequest, option: SystemOption): boolean => option.isSecured !== true || request.hasRole(SECURED_ROLE);
 
-function valueOf(request: ApiRequest, category: string, key: string): string {
+/** The value in force for the tenant that asks. */
+async function valueOf(request: ApiRequest, category: string, key: string): Promise<string> {
+  if (category === 'device-registration' && key === 'security-token.policy') return registrationOf(request).tokenPolicy(request.tenant);
   if (category === 'files' && key === 'max.size') return String(serverFileBytesMax(request.platform));
   return SYSTEM_OPTIONS[category][key].value;
 }
 
-function optionOf(request: ApiRequest, category: string, key: string): object {
+async function optionOf(request: ApiRequest, category: string, key: string): Promise<object> {
   const self = `${request.baseUrl}/tenant/system/options/${segment(category)}/${segment(key)}`;
-  return { self, category, key, value: valueOf(request, category, key) };
+  return { self, category, key, value: await valueOf(request, category, key) };
 }
 
-function list(request: ApiRequest): Answer {
-  const options = Object.entries(SYSTEM_OPTIONS).flatMap(([category, keys]) =>
-    Object.entries(keys).filter(([, option]) => isVisible(request, option)).map(([key]) => optionOf(request, category, key)));
+async function list(request: ApiRequest): Promise<Answer> {
+  const options = await Promise.all(Object.entries(SYSTEM_OPTIONS).flatMap(([category, keys]) =>
+    Object.entries(keys).filter(([, option]) => isVisible(request, option)).map(([key]) => optionOf(request, category, key))));
   return found('optionCollection', JSON.stringify({ self: `${request.baseUrl}/tenant/system/options`, options }));
 }
 
 /** A category that does not exist has no options. */
-function getCategory(request: ApiRequest): Answer {
+async function getCategory(request: ApiRequest): Promise<Answer> {
   const { category } = request.params;
   const keys = Object.hasOwn(SYSTEM_OPTIONS, category) ? SYSTEM_OPTIONS[category] : {};
-  const visible = Object.entries(keys).filter(([, option]) => isVisible(request, option)).map(([key]) => [key, valueOf(request, category, key)]);
+  const visible = await Promise.all(Object.entries(keys).filter(([, option]) => isVisible(request, option))
+    .map(async ([key]) => [key, await valueOf(request, category, key)]));
   return found('option', JSON.stringify(Object.fromEntries(visible)));
 }
 
 /** @throws PlatformError 403 for a secured one. */
-function get(request: ApiRequest): Answer {
+async function get(request: ApiRequest): Promise<Answer> {
   const { category, key } = request.params;
   const isKnown = Object.hasOwn(SYSTEM_OPTIONS, category) && Object.hasOwn(SYSTEM_OPTIONS[category], key);
   if (!isKnown) throw new PlatformError('system-option/not-found', { category, key });
   if (!isVisible(request, SYSTEM_OPTIONS[category][key])) throw new PlatformError('security/forbidden');
-  return found('option', JSON.stringify(optionOf(request, category, key)));
+  return found('option', JSON.stringify(await optionOf(request, category, key)));
 }
 
 export function systemOptionRoutes(): Route[] {

@@ -39,7 +39,8 @@ export const requestKey = (id: string): string => `d\n${id}`;
 export const tenantPrefix = (tenant: number): string => `t\n${tenant}\n`;
 export const tenantKey = (tenant: number, id: string): string => `${tenantPrefix(tenant)}${id}`;
 /** The group that the first object of a new device user joins. */
-export const joinKey = (tenant: number, userName: string): string => `g\n${tenant}\n${userName}`;
+export const joinKey = (tenant: number, userName: string): string => `${joinPrefix(tenant)}${userName}`;
+export const joinPrefix = (tenant: number): string => `g\n${tenant}\n`;
 
 export const DEVICE_ID_LENGTH_MAX = 1000;
 /** Ids are parts of keys, which have a limit. */

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { TenantDeletion, deletionKey } from '../../src/accounts/tenant-deletion.ts';
 import { actorOfDocument } from '../../src/model/document-routing.ts';
+import { joinKey, requestKey, tenantKey } from '../../src/model/device-request.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import type { Collection, Command, DocumentsRemove, RecordsChange } from '../../src/model/command.ts';
 
@@ -124,6 +125,26 @@ t.test('a crash after any command is finished by the next start', async (t) => {
     t.same(rig.of(7), []);
     t.notOk(rig.rows.has(7));
   }
+});
+
+t.test('requests of new devices, which lie among the records of the server', async (t) => {
+  const rig = new Rig();
+  const request = (id: string, tenant: number): void => {
+    rig.put('deviceRequest', 0, requestKey(id), JSON.stringify({ id, tenant, status: 'ACCEPTED' }));
+    rig.put('deviceRequest', 0, tenantKey(tenant, id), '1');
+  };
+  for (let id = 1; id <= 250; id += 1) request(`a${id}`, 7);
+  request('b1', 8);
+  request('c1', 77);
+  rig.put('deviceRequest', 0, tenantKey(7, 'b1'), '1');
+  rig.put('deviceRequest', 0, joinKey(7, 'device_x'), '{"groupId":"1"}');
+  rig.put('deviceRequest', 0, joinKey(8, 'device_y'), '{"groupId":"1"}');
+  rig.begin();
+  await rig.run();
+  t.same(rig.of(0).filter((key) => key.startsWith('deviceRequest')).sort(), [
+    requestKey('b1'), tenantKey(8, 'b1'), requestKey('c1'), tenantKey(77, 'c1'), joinKey(8, 'device_y'),
+  ].map((id) => `deviceRequest|0|${id}`).sort(), 'those of others stay, also one whose id was given again');
+  t.equal(rig.job.emptySince, rig.nowMs);
 });
 
 t.test('not before its time, and only by the owner', async (t) => {

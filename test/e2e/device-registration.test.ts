@@ -209,6 +209,8 @@ t.test('security tokens', async (t) => {
 t.test('policies of security tokens', async (t) => {
   t.equal((await policy('REQUIRED')).status, 200);
   t.teardown(() => policy('OPTIONAL'));
+  t.equal((await rest.read('/tenant/system/options/device-registration/security-token.policy')).value, 'REQUIRED', 'front ends ask for it here');
+  t.same(await rest.read('/tenant/system/options/device-registration'), { 'security-token.policy': 'REQUIRED' });
   await announce('policy-1');
   t.match(await poll('policy-1'), { status: 422, json: { message: /security token/ } });
   t.equal(await statusOf('policy-1'), 'WAITING_FOR_CONNECTION');
