@@ -7,7 +7,7 @@ import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
-import { UntrustedCertificate, commonNameOf } from './certificates.ts';
+import { UntrustedCertificate, commonNameOf, serialsOf } from './certificates.ts';
 import type { TrustAnchor, TrustedCertificates } from './certificates.ts';
 import { principalOf } from './effective-rights.ts';
 import { DEVICES_GROUP } from './groups.ts';
@@ -54,7 +54,7 @@ export class CertificateLogins {
     const principal = await principalOf(documents, tenant, user, refusals);
     // What was read before a command may have changed meanwhile.
     if (!isActive(tenants.byNumber(anchor.tenant))) throw new UntrustedCertificate('the tenant is suspended');
-    return { principal: { ...principal, certificate: anchor.stored.fingerprint }, deviceId };
+    return { principal: { ...principal, certificate: anchor.stored.fingerprint, certificateSerials: serialsOf([...chain, anchor.certificate]) }, deviceId };
   }
 
   async #user({ tenant, stored }: TrustAnchor, userName: string): Promise<StoredUser> {

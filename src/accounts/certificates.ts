@@ -33,6 +33,10 @@ export interface StoredCertificate {
 
 /** Of one tenant. */
 export const CERTIFICATES_OF_TENANT_MAX = 1_000;
+/** Revoked serial numbers of one tenant. */
+export const REVOCATIONS_OF_TENANT_MAX = 5_000;
+/** Two that add at once can come above it: none is forgotten. */
+const REVOCATIONS_READ_MAX = 100_000;
 /** Certificates between a device's own and a trusted one, itself included. */
 const CHAIN_MAX = 10;
 
@@ -114,6 +118,16 @@ export function commonNameOf(certificate: X509Certificate): string | undefined {
   return names.length === 1 ? names[0].slice('CN='.length) : undefined;
 }
 
+/** Lower case and without leading zeros, as revocations are compared and stored; undefined for what is no serial number. */
+export function serialOf(hex: string): string | undefined {
+  const digits = hex.trim().replace(/^0x/i, '').toLowerCase();
+  return /^[0-9a-f]{1,40}$/.test(digits) ? digits.replace(/^0+(?=.)/, '') : undefined;
+}
+
+/** Of all certificates of a chain. */
+export const serialsOf = (chain: readonly X509Certificate[]): string[] =>
+  chain.map(({ serialNumber }) => serialOf(serialNumber)).filter((serial) => serial !== undefined);
+
 export interface TrustAnchor { readonly tenant: number; readonly stored: StoredCertificate; readonly certificate: X509Certificate }
 
 /** Why a chain is not trusted, for the log and the client. */
@@ -124,20 +138,27 @@ export class TrustedCertificates {
   readonly #byFingerprint = new Map<string, Map<number, TrustAnchor>>();
   /** Subject as node:crypto writes it -> fingerprints. */
   readonly #bySubject = new Map<string, Set<string>>();
+  /** Tenant -> serial numbers. */
+  readonly #revoked = new Map<number, Set<string>>();
 
   async open(documents: DocumentReader, tenants: Iterable<number>): Promise<void> {
     for (const tenant of tenants) {
       const rows = await documents.list('certificate', tenant, '', { limit: CERTIFICATES_OF_TENANT_MAX });
       for (const { id, value } of rows) this.#set(tenant, id, value);
+      for (const { id } of await documents.list('revocation', tenant, '', { limit: REVOCATIONS_READ_MAX })) this.#revoke(tenant, id);
     }
   }
 
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
-    for (const { collection, id, value } of changes) if (collection === 'certificate') this.#set(tenant, id, value);
+    for (const { collection, id, value } of changes) {
+      if (collection === 'certificate') this.#set(tenant, id, value);
+      else if (collection === 'revocation' && value !== undefined) this.#revoke(tenant, id);
+    }
   }
 
   /** The tenant is gone. */
   forgetTenant(tenant: number): void {
+    this.#revoked.delete(tenant);
     for (const [fingerprint, anchors] of this.#byFingerprint) if (anchors.has(tenant)) this.#set(tenant, fingerprint, undefined);
   }
 
@@ -153,13 +174,26 @@ export class TrustedCertificates {
       requireValid(current, now);
       const found = this.#anchorsFor(current).filter(({ tenant }) => wantedTenant === undefined || tenant === wantedTenant);
       const enabled = found.filter(({ stored }) => stored.status === 'ENABLED');
-      if (enabled.length > 0) return chosen(enabled, now);
+      if (enabled.length > 0) return this.#notRevoked(chosen(enabled, now), chain);
       isDisabled ||= found.length > 0;
       const issuer = chain.find((candidate) => candidate !== current && isIssuer(current, candidate));
       if (issuer === undefined) break;
       current = issuer;
     }
     throw new UntrustedCertificate(isDisabled ? 'the trusted certificate is disabled' : 'no trusted certificate has issued it');
+  }
+
+  /** Neither one of the chain nor the trusted one may be revoked by the tenant. */
+  #notRevoked(anchor: TrustAnchor, chain: readonly X509Certificate[]): TrustAnchor {
+    const revoked = this.#revoked.get(anchor.tenant);
+    const serial = revoked === undefined ? undefined : serialsOf([...chain, anchor.certificate]).find((one) => revoked.has(one));
+    if (serial !== undefined) throw new UntrustedCertificate(`the certificate with the serial number ${serial} is revoked`);
+    return anchor;
+  }
+
+  #revoke(tenant: number, serial: string): void {
+    const serials = this.#revoked.get(tenant) ?? new Set();
+    this.#revoked.set(tenant, serials.add(serial));
   }
 
   /** The certificate itself, or those that issued it. */

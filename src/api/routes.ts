@@ -43,6 +43,7 @@ import { loginRoutes } from './login.ts';
 import { userPasswordRoutes } from './user-passwords.ts';
 import { userRoleRoutes } from './user-roles.ts';
 import { userTotpRoutes } from './user-totp.ts';
+import { revocationRoutes } from './revocations.ts';
 import { trustedCertificateRoutes } from './trusted-certificates.ts';
 import { userRoutes } from './users.ts';
 
@@ -91,6 +92,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...hostedApplicationRoutes(),
     ...optionRoutes(),
     ...trustedCertificateRoutes(),
+    ...revocationRoutes(),
     ...tenantStatisticsRoutes(),
     ...retentionRoutes(),
     ...systemRoutes(),

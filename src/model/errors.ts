@@ -141,6 +141,7 @@ export const ERRORS = {
   'certificate/not-found': entry(404, 'certificate/Not Found', 'Cannot find certificate with fingerprint {fingerprint}.'),
   'certificate/duplicate': entry(409, 'certificate/Duplicate', 'The certificate {fingerprint} is trusted already'),
   'certificate/too-many': entry(422, 'certificate/Unprocessable Entity', 'A tenant has at most {maximum} trusted certificates ({limit})'),
+  'certificate/too-many-revocations': entry(422, 'certificate/Unprocessable Entity', 'A tenant has at most {maximum} revoked certificates ({limit})'),
   'certificate/code-expired': entry(422, 'certificate/Unprocessable Entity', 'The verification code cannot be used any more: make a new one'),
   'certificate/wrong-signature': entry(422, 'certificate/Unprocessable Entity', 'The verification code is not signed with the private key of the certificate'),
   'system-option/not-found': entry(404, 'options/Not Found', 'There is no option {category}/{key}'),

@@ -20,6 +20,8 @@ export interface Principal {
   readonly secondFactor?: SecondFactorNeed;
   /** Fingerprint of the trusted certificate, of a device that came with one of its own instead of a password. */
   readonly certificate?: string;
+  /** Serial numbers of that device's chain, see accounts/certificates.ts. */
+  readonly certificateSerials?: readonly string[];
 }
 
 export interface TokenSession {

@@ -174,6 +174,16 @@ export class MqttServer {
     }
   }
 
+  /** Ends the connections that came by certificates that were revoked. */
+  disconnectRevoked(tenantNumber: number, serials: ReadonlySet<string>): void {
+    for (const connection of this.#connections) {
+      const principal = connection.principal as Connection['principal'] | undefined;
+      if (principal?.tenantNumber === tenantNumber && principal.certificateSerials?.some((serial) => serials.has(serial)) === true) {
+        connection.disconnect(REASON.NOT_AUTHORIZED, 'the certificate was revoked');
+      }
+    }
+  }
+
   /** Ends the connections of a tenant that was suspended or deleted. */
   disconnectTenant(tenantNumber: number): void {
     for (const connection of this.#connections) {

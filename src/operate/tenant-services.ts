@@ -54,6 +54,9 @@ export class TenantServices {
   /** A trusted certificate was disabled or removed: who came by it has to go. */
   onCertificateEnded: ((tenant: number, fingerprint: string) => void) | undefined;
 
+  /** Certificates with these serial numbers were revoked: who came by one has to go. */
+  onRevoked: ((tenant: number, serials: ReadonlySet<string>) => void) | undefined;
+
   readonly #tenants: Tenants;
 
   private constructor(settings: TenantServicesOptions, cipher: TextCipher) {
@@ -87,6 +90,8 @@ export class TenantServices {
       const isEnded = collection === 'certificate' && (value === undefined || (JSON.parse(value) as StoredCertificate).status === 'DISABLED');
       if (isEnded) this.onCertificateEnded?.(tenant, id);
     }
+    const revoked = changes.filter(({ collection, value }) => collection === 'revocation' && value !== undefined).map(({ id }) => id);
+    if (revoked.length > 0) this.onRevoked?.(tenant, new Set(revoked));
     if (tenant === SERVER_WIDE && changes.some(({ collection }) => collection === 'job')) this.deletion.wake();
   }
 

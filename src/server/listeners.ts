@@ -110,6 +110,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     endConnections({ mqtt, bayeux }, ended);
   };
   tenantServices.onCertificateEnded = (tenant, fingerprint) => mqtt.disconnectCertificate(tenant, fingerprint);
+  tenantServices.onRevoked = (tenant, serials) => mqtt.disconnectRevoked(tenant, serials);
   const tenantId = (tenant: number): string => core.tenants.byNumber(tenant)?.id ?? '';
   const rights = new RightsWatch({
     authenticator, documents, log, endUser: (tenant, userName) => events.onUserChanged?.(tenant, userName),
