@@ -60,7 +60,8 @@ async function optionOf(request: ApiRequest, tenant: TenantInfo, type: LoginType
   return {
     ...common, grantType: 'PASSWORD', loginRedirectDomain: tenant.domain ?? '', tfaStrategy: 'TOTP', tfaSupported: true,
     enforceStrength: (await tenantOption(request, tenant.number, 'password', 'enforce.strength')) === 'true',
-    greenMinLength: await numberOption(request, tenant.number, ['password', 'green.min-length'], green), strengthValidity: false,
+    greenMinLength: await numberOption(request, tenant.number, ['password', 'green.min-length'], green),
+    strengthValidity: (await tenantOption(request, tenant.number, 'password', 'strength.validity')) === 'true',
     sessionConfiguration: { absoluteTimeoutMillis: (await lifetimeSeconds(request, tenant)) * 1_000, userAgentValidationRequired: false },
   };
 }

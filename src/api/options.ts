@@ -98,6 +98,10 @@ async function store(request: ApiRequest, options: readonly Option[]): Promise<v
   }
 }
 
+/** Stores one option. @throws PlatformError 403 when it is not editable. */
+export const storeOption = (request: ApiRequest, category: string, key: string, value: string): Promise<void> =>
+  store(request, [checked(category, key, value)]);
+
 async function requireRoom(request: ApiRequest, newCount: number): Promise<void> {
   if (newCount === 0) return;
   const { length } = await listRecords(request, request.tenant, 'option');

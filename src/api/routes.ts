@@ -44,6 +44,7 @@ import { userPasswordRoutes } from './user-passwords.ts';
 import { userRoleRoutes } from './user-roles.ts';
 import { userTotpRoutes } from './user-totp.ts';
 import { revocationRoutes } from './revocations.ts';
+import { securityOptionRoutes } from './security-options.ts';
 import { trustedCertificateRoutes } from './trusted-certificates.ts';
 import { userRoutes } from './users.ts';
 
@@ -91,6 +92,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...currentApplicationRoutes(),
     ...hostedApplicationRoutes(),
     ...optionRoutes(),
+    ...securityOptionRoutes(),
     ...trustedCertificateRoutes(),
     ...revocationRoutes(),
     ...tenantStatisticsRoutes(),

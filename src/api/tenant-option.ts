@@ -9,6 +9,12 @@ export async function tenantOption(request: ApiRequest, tenant: number, category
   return typeof value === 'string' ? value : undefined;
 }
 
+/** Whether the tenant takes green passwords only. */
+export async function wantsGreenPasswords(request: ApiRequest, tenant: number): Promise<boolean> {
+  const values = await Promise.all(['enforce.strength', 'strength.validity'].map((key) => tenantOption(request, tenant, 'password', key)));
+  return values.includes('true');
+}
+
 /** A whole number, cut to the range; `otherwise` when there is none. */
 export async function numberOption(request: ApiRequest, tenant: number, name: readonly [category: string, key: string],
   range: { readonly minimum: number; readonly maximum: number; readonly otherwise: number }): Promise<number> {

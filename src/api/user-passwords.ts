@@ -14,7 +14,7 @@ import type { TenantInfo } from './platform.ts';
 import { text } from './query-parameters.ts';
 import { changeRecords } from './records.ts';
 import type { Answer, Route } from './route.ts';
-import { numberOption, tenantOption } from './tenant-option.ts';
+import { numberOption, wantsGreenPasswords } from './tenant-option.ts';
 import * as schemas from './user-schemas.ts';
 import { USER_ADMIN, loadUser, requireOwnTenant, requireRolesOf } from './user-text.ts';
 
@@ -40,7 +40,7 @@ export async function newPassword(request: ApiRequest, tenant: number, password:
   const range = { minimum: GREEN_LENGTH_MIN, maximum: PASSWORD_LENGTH_MAX, otherwise: GREEN_LENGTH_MIN };
   const greenLength = await numberOption(request, tenant, ['password', 'green.min-length'], range);
   const strength = passwordStrength(password, greenLength);
-  if (strength !== 'GREEN' && (await tenantOption(request, tenant, 'password', 'enforce.strength')) === 'true') {
+  if (strength !== 'GREEN' && await wantsGreenPasswords(request, tenant)) {
     const limit = `at least ${greenLength} characters with lower and upper case letters, digits and other characters`;
     throw new PlatformError('validation/invalid-field', { area: 'users', name: 'password', value: '…', limit });
   }

@@ -1,6 +1,7 @@
 /** JSON text of users, groups and roles, and how they are loaded (document 4 sections 3.1 and 3.4). */
 import { effectiveRights, groupsOf } from '../accounts/effective-rights.ts';
 import type { StoredGroup } from '../accounts/groups.ts';
+import { isPerson } from '../accounts/second-factor.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
@@ -10,6 +11,7 @@ import { ROLES } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
 import { quote, segment } from './entity-text.ts';
 import { listRecords } from './records.ts';
+import { numberOption } from './tenant-option.ts';
 
 /** Keys of the document store have a limit. */
 const USER_NAME_BYTES_MAX = 1500;
@@ -74,6 +76,14 @@ export function userMembers(request: ApiRequest, user: StoredUser): Members {
 export const usesCodes = async (request: ApiRequest, { userName }: StoredUser): Promise<boolean> =>
   (await request.platform.accounts.secondFactor.read(request.tenant, userName))?.isActive === true;
 
+const DAY_MS = 86_400_000;
+/** By the tenant's option `password/limit.validity`: front ends ask for a new password. Devices and services have nobody to do so. */
+async function isTooOld(request: ApiRequest, user: StoredUser): Promise<boolean> {
+  if (user.lastPasswordChange === undefined || !isPerson(user)) return false;
+  const days = await numberOption(request, request.tenant, ['password', 'limit.validity'], { minimum: 0, maximum: 36_500, otherwise: 0 });
+  return days > 0 && request.platform.now() - user.lastPasswordChange > days * DAY_MS;
+}
+
 export async function userText(request: ApiRequest, user: StoredUser, further: readonly (readonly [string, string])[] = []): Promise<string> {
   const self = userUrl(request, user.userName);
   const members = userMembers(request, user);
@@ -81,6 +91,7 @@ export async function userText(request: ApiRequest, user: StoredUser, further: r
   const references = groups.map((group) => groupReferenceText(request, group, self));
   members.set('groups', `{"self":${quote(`${self}/groups`)},"references":[${references.join(',')}]}`);
   members.set('roles', rolesText(request, user.roles, self));
+  if (await isTooOld(request, user)) members.set('shouldResetPassword', 'true');
   if (await usesCodes(request, user)) members.set('twoFactorAuthenticationEnabled', 'true');
   for (const [name, value] of further) members.set(name, value);
   return joinMembers(members);
