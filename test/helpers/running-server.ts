@@ -46,7 +46,7 @@ export class Reply {
 }
 
 export interface RequestOptions {
-  /** An object is sent as JSON, a text as it is. */
+  /** An object is sent as JSON, a text or bytes as they are. */
   readonly body?: object | string;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -69,7 +69,7 @@ export class Rest {
         // So that the next request comes to another node.
         ...(CLUSTER_NODES > 0 ? { connection: 'close' } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: typeof body === 'string' || Buffer.isBuffer(body) ? body as string : JSON.stringify(body) }),
     });
     return new Reply(response.status, response.headers, await response.text());
   }
