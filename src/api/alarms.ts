@@ -245,7 +245,7 @@ export function alarmRoutes(): Route[] {
       summary: 'Count alarms',
       query: ALARM_FILTERS,
       produces: ['vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }],
+      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], example: 3 }],
       handle: count,
     },
     {

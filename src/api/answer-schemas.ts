@@ -31,7 +31,7 @@ export const FURTHER_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
     truncated: Type.Boolean() }),
   supportedMeasurements: open({ c8y_SupportedMeasurements: Type.Array(Text) }),
   supportedSeries: open({ c8y_SupportedSeries: Type.Array(Text) }),
-  eventBinary: open({ self: Link, name: Text, type: Text, source: Text, length: Type.Integer() }),
+  eventBinary: open({ self: Link, name: optional(Text), type: Text, source: Text, length: Type.Integer() }),
   userTfaData: open({ tfaEnabled: Type.Boolean(), tfaEnforced: Type.Boolean(), strategy: Text }),
   totpSecretActivity: open({ isActive: Type.Boolean(), isForced: Type.Boolean() }),
   devicePermissions: open({ users: Type.Array(open({})), groups: Type.Array(open({})) }),

@@ -54,6 +54,7 @@ export function currentApplicationRoutes(): Route[] {
       handle: subscriptions },
     { ...common, method: 'GET', path: `${path}/subscription`, summary: 'The same by another name', answers: users, handle: subscriptions },
     { ...common, method: 'GET', path: `${path}/settings`, summary: 'Settings of the application of the bootstrap or service user',
-      answers: [{ status: 200, description: 'Values by key', contentTypes: ['application/json'] }], handle: settings },
+      answers: [{ status: 200, description: 'Values by key', contentTypes: ['application/json'],
+        example: { colour: 'red' } }], handle: settings },
   ];
 }

@@ -225,7 +225,7 @@ export function eventRoutes(): Route[] {
       summary: 'Count events',
       query: FILTERS,
       produces: ['vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }],
+      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], example: 3 }],
       handle: count,
     },
     { method: 'GET', path: '/event/events/{id}', area, access: 'owner', roles: READ, summary: 'Read an event', answers: one, handle: get },

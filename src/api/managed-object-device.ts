@@ -85,7 +85,8 @@ export function managedObjectDeviceRoutes(): Route[] {
   return [
     {
       method: 'GET', path: `${path}/availability`, area, access: 'owner', roles: INVENTORY_READ, summary: 'When the device was last heard',
-      produces: ['text', 'vendor', 'json'], answers: [{ status: 200, description: 'ISO 8601 timestamp', contentTypes: ['text/plain'] }], handle: lastMessage,
+      produces: ['text', 'vendor', 'json'], answers: [{ status: 200, description: 'ISO 8601 timestamp', contentTypes: ['text/plain'],
+        example: '2024-05-02T10:00:00.000Z' }], handle: lastMessage,
     },
     {
       method: 'GET', path: `${path}/user`, area, access: 'owner', roles: INVENTORY_READ, summary: 'Read the user of the device', answers: user,

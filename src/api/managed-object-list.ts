@@ -112,7 +112,7 @@ export function managedObjectListRoutes(): Route[] {
       summary: 'Count managed objects',
       query: FILTERS,
       produces: ['vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'] }],
+      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], example: 3 }],
       handle: count,
     },
   ];

@@ -3,9 +3,14 @@ import type { TSchema } from 'typebox';
 import type { QueryParameter } from './query-values.ts';
 import { PATH_PARAMETERS } from './route.ts';
 import type { Route, RouteAnswer } from './route.ts';
+import { ANSWER_EXAMPLES } from './answer-examples.ts';
 import { ANSWER_SCHEMAS } from './schemas.ts';
 
 const VENDOR_PREFIX = 'application/vnd.com.nsn.platform.';
+
+const ERROR_CONTENT = {
+  [`${VENDOR_PREFIX}error+json`]: { schema: { $ref: '#/components/schemas/error' }, examples: { usual: { $ref: '#/components/examples/error' } } },
+};
 
 const AREAS: Readonly<Record<string, string>> = {
   platform: 'The root of all links',
@@ -45,11 +50,13 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string, versi
     paths,
     components: {
       schemas: ANSWER_SCHEMAS,
+      examples: Object.fromEntries(Object.entries(ANSWER_EXAMPLES).filter(([name]) => Object.hasOwn(ANSWER_SCHEMAS, name))
+        .map(([name, value]) => [name, { value }])),
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic', description: '`<tenant>/<user>` and password; the default tenant without prefix' },
       },
       responses: {
-        error: { description: 'An error', content: { [`${VENDOR_PREFIX}error+json`]: { schema: { $ref: '#/components/schemas/error' } } } },
+        error: { description: 'An error', content: ERROR_CONTENT },
       },
     },
     security: [{ basic: [] }],
@@ -64,8 +71,9 @@ function pathItem(path: string): Record<string, unknown> {
       name,
       in: 'path',
       required: true,
-      description: PATH_PARAMETERS[name] ?? name,
+      description: PATH_PARAMETERS[name]?.[0] ?? name,
       schema: { type: 'string' },
+      ...(PATH_PARAMETERS[name] === undefined ? {} : { example: PATH_PARAMETERS[name][1] }),
     })),
   };
 }
@@ -129,9 +137,24 @@ function requestBody(route: Route): object {
   return { required: !isOptional, content: Object.fromEntries(types.map((type) => [type, content])) };
 }
 
+/** What is refused before the handler: status, description, for which routes. */
+const REFUSALS: readonly (readonly [status: number, description: string, isFor: (route: Route) => boolean])[] = [
+  [400, 'The body cannot be read', ({ body }) => body !== undefined],
+  [401, 'Missing or wrong credentials', ({ access }) => access !== 'public'],
+  [403, 'A role is missing', ({ access }) => access === 'roles' || access === 'owner'],
+  [404, 'There is no such entity', ({ path }) => path.includes('{')],
+  [406, 'Nothing that Accept names can be produced', () => true],
+  [413, 'The body is too long', ({ body }) => body !== undefined],
+  [415, 'The content type is not taken', ({ body }) => body !== undefined],
+  [422, 'A member of the body or a parameter is missing or wrong', ({ body, query }) => body !== undefined || query !== undefined],
+];
+
 function responses(route: Route): object {
   const result: Record<string, object> = {};
   for (const answer of route.answers) result[answer.status] = response(answer, route);
+  for (const [status, description, isFor] of REFUSALS) {
+    if (isFor(route) && result[status] === undefined) result[status] = { description, content: ERROR_CONTENT };
+  }
   result['default'] = { $ref: '#/components/responses/error' };
   return result;
 }
@@ -142,10 +165,13 @@ function response(answer: RouteAnswer, route: Route): object {
     const name = answer.schema ?? answer.mediaType;
     const known: TSchema | undefined = Object.hasOwn(ANSWER_SCHEMAS, name) ? ANSWER_SCHEMAS[name] : undefined;
     const schema = known === undefined ? { type: 'object' } : { $ref: `#/components/schemas/${name}` };
-    content[`${VENDOR_PREFIX}${answer.mediaType}+json`] = { schema };
-    content['application/json'] = { schema };
+    const media = { schema, ...example(answer, name) };
+    content[`${VENDOR_PREFIX}${answer.mediaType}+json`] = media;
+    content['application/json'] = media;
   }
-  for (const type of answer.contentTypes ?? []) content[type] = { schema: type === 'application/json' ? {} : { type: 'string' } };
+  for (const type of answer.contentTypes ?? []) {
+    content[type] = { schema: type === 'application/json' ? {} : { type: 'string' }, ...CONTENT_EXAMPLES[type] ?? example(answer) };
+  }
   const location = { description: 'URL of the entity', schema: { type: 'string', format: 'uri' } };
   return {
     description: answer.description,
@@ -153,3 +179,20 @@ function response(answer: RouteAnswer, route: Route): object {
     ...(Object.keys(content).length === 0 ? {} : { content }),
   };
 }
+
+/** The answer's own example, or that of its schema. */
+function example(answer: RouteAnswer, name = ''): object {
+  if (answer.example !== undefined) return { example: answer.example };
+  return Object.hasOwn(ANSWER_EXAMPLES, name) ? { examples: { usual: { $ref: `#/components/examples/${name}` } } } : {};
+}
+
+/** Of content types that look alike everywhere. */
+const CONTENT_EXAMPLES: Readonly<Record<string, object>> = {
+  'text/csv': { example: 'id,time,type\r\n1102,2024-05-02T10:00:00.000Z,c8y_DoorOpened\r\n' },
+  'application/x-ndjson': { example: '{"id":"1102","time":"2024-05-02T10:00:00.000Z","type":"c8y_DoorOpened"}\n' },
+  'application/json-stream': { example: '{"id":"1102","time":"2024-05-02T10:00:00.000Z","type":"c8y_Environment"}\n' },
+  'text/html': { example: '<!doctype html><title>…</title>' },
+  'application/octet-stream': { example: 'any content' },
+  'application/zip': { example: 'PK…' },
+  'application/vnd.apache.parquet': { example: 'PAR1…PAR1' },
+};

@@ -29,7 +29,8 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
     method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'], isHeldBack: true,
     summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect',
     body: { mediaTypes: [], form: 'bytes' },
-    answers: [{ status: 200, description: 'Answers and deliveries as a JSON array', contentTypes: ['application/json'] }],
+    answers: [{ status: 200, description: 'Answers and deliveries as a JSON array', contentTypes: ['application/json'],
+      example: [{ channel: '/meta/connect', clientId: '1a2b3c', successful: true }] }],
     handle(request) {
       const { exchange } = request;
       // The messages are the answer, not an entity: CometD's clients send no Accept.

@@ -219,6 +219,9 @@ export const ROOTS: readonly Root[] = [
   },
 ];
 
+/** Of the examples in /openapi.json. */
+const EXAMPLE_URL = 'https://iot.example.org';
+
 /** Names of the roots in the platform resource. */
 const PLATFORM_NAMES: Readonly<Record<string, string>> = {
   alarm: '/alarm',
@@ -241,13 +244,15 @@ function rootValue(root: Root, baseUrl: string): object {
   return { self: `${baseUrl}${root.path}`, ...Object.fromEntries(collections), ...Object.fromEntries(templates) };
 }
 
-function platform(request: ApiRequest): Answer {
+function platformValue(baseUrl: string): object {
   const roots = Object.entries(PLATFORM_NAMES).map(([name, path]) => {
     const root = ROOTS.find((candidate) => candidate.path === path) as Root;
-    return [name, rootValue(root, request.baseUrl)];
+    return [name, rootValue(root, baseUrl)];
   });
-  return found('platformApi', JSON.stringify({ self: `${request.baseUrl}/platform`, ...Object.fromEntries(roots) }));
+  return { self: `${baseUrl}/platform`, ...Object.fromEntries(roots) };
 }
+
+const platform = (request: ApiRequest): Answer => found('platformApi', JSON.stringify(platformValue(request.baseUrl)));
 
 export function rootRoutes(): Route[] {
   const rootRoute = (root: Root): Route => ({
@@ -257,7 +262,7 @@ export function rootRoutes(): Route[] {
     access: root.access,
     ...(root.roles === undefined ? {} : { roles: root.roles }),
     summary: `Links and URI templates of ${root.path}`,
-    answers: [{ status: 200, description: 'The root resource', mediaType: root.mediaType }],
+    answers: [{ status: 200, description: 'The root resource', mediaType: root.mediaType, example: rootValue(root, EXAMPLE_URL) }],
     handle: (request) => found(root.mediaType, JSON.stringify(rootValue(root, request.baseUrl))),
   });
   return [
@@ -267,7 +272,7 @@ export function rootRoutes(): Route[] {
       area: 'platform',
       access: 'user',
       summary: 'Root resources of all areas',
-      answers: [{ status: 200, description: 'The platform resource', mediaType: 'platformApi' }],
+      answers: [{ status: 200, description: 'The platform resource', mediaType: 'platformApi', example: platformValue(EXAMPLE_URL) }],
       handle: platform,
     },
     ...ROOTS.map(rootRoute),

@@ -40,6 +40,8 @@ export interface RouteAnswer {
   readonly schema?: string;
   /** Content types without vendor name, for instance `text/csv`. */
   readonly contentTypes?: readonly string[];
+  /** Where it is not that of the schema (`ANSWER_EXAMPLES`). */
+  readonly example?: unknown;
 }
 
 /** An answer in one piece. */
@@ -88,24 +90,24 @@ export interface Route {
   readonly handle: (request: ApiRequest) => Answer | typeof ANSWERED | Promise<Answer | typeof ANSWERED>;
 }
 
-/** Descriptions of the parameters in braces, by name. */
-export const PATH_PARAMETERS: Readonly<Record<string, string>> = {
-  id: 'Identifier of the entity',
-  childId: 'Identifier of the child',
-  tenant: 'Tenant id',
-  userId: 'User name',
-  roleId: 'Name of the role',
-  type: 'Type of the external ID',
-  externalId: 'External ID, percent-encoded',
-  category: 'Category',
-  key: 'Key',
-  name: 'Name',
-  applicationId: 'Identifier of the application',
-  fingerprint: 'Fingerprint of the certificate, 40 hexadecimal digits',
-  date: 'Day, YYYY-MM-DD',
-  binaryId: 'Identifier of the uploaded archive',
-  version: 'Version',
-  contextPath: 'Context path of the application, with `@` and a version or tag behind it for another than the active one',
-  file: 'Path of a file in the archive',
-  rest: 'Path within the microservice',
+/** The parameters in braces by name: a description, an example. */
+export const PATH_PARAMETERS: Readonly<Record<string, readonly [description: string, example: string]>> = {
+  id: ['Identifier of the entity', '1000'],
+  childId: ['Identifier of the child', '1001'],
+  tenant: ['Tenant id', 't1'],
+  userId: ['User name', 'ada'],
+  roleId: ['Name of the role', 'ROLE_ALARM_READ'],
+  type: ['Type of the external ID', 'c8y_Serial'],
+  externalId: ['External ID, percent-encoded', '4711'],
+  category: ['Category', 'configuration'],
+  key: ['Key', 'theme'],
+  name: ['Name', 'Operators'],
+  applicationId: ['Identifier of the application', '1136'],
+  fingerprint: ['Fingerprint of the certificate, 40 hexadecimal digits', 'f20b1e9c8f1b9c9b7a1d1d1c5e6f7a8b9c0d1e2f'],
+  date: ['Day, YYYY-MM-DD', '2024-05-02'],
+  binaryId: ['Identifier of the uploaded archive', '1140'],
+  version: ['Version', '1.0.0'],
+  contextPath: ['Context path of the application, with `@` and a version or tag behind it for another than the active one', 'hello'],
+  file: ['Path of a file in the archive', 'index.html'],
+  rest: ['Path within the microservice', 'health'],
 };

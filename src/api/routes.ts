@@ -108,7 +108,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
       access: 'public',
       summary: 'This API as OpenAPI 3.1',
       produces: ['json', 'vendor', 'html'],
-      answers: [{ status: 200, description: 'OpenAPI document', contentTypes: ['application/json'] }],
+      answers: [{ status: 200, description: 'OpenAPI document', contentTypes: ['application/json'], example: { openapi: '3.1.0' } }],
       handle: (request) => ({
         status: 200,
         contentType: JSON_TYPE,

@@ -27,7 +27,7 @@ export function systemRoutes(): Route[] {
       access: 'public',
       summary: 'Whether the process is alive',
       produces: ['json', 'vendor', 'text', 'html', 'other'],
-      answers: [{ status: 200, description: 'Alive', contentTypes: ['application/json'] }],
+      answers: [{ status: 200, description: 'Alive', contentTypes: ['application/json'], example: { status: 'UP' } }],
       handle: () => ({ status: 200, contentType: JSON_TYPE, text: '{"status":"UP"}' }),
     },
     {
@@ -38,8 +38,10 @@ export function systemRoutes(): Route[] {
       summary: 'Whether requests can be served, with the lag of each stage',
       produces: ['json', 'vendor', 'text', 'html', 'other'],
       answers: [
-        { status: 200, description: 'Ready', contentTypes: ['application/json'] },
-        { status: 503, description: 'Not ready', contentTypes: ['application/json'] },
+        { status: 200, description: 'Ready', contentTypes: ['application/json'],
+          example: { status: 'UP', ready: true, parts: { journal: { ready: true, lagRecords: 0 } } } },
+        { status: 503, description: 'Not ready', contentTypes: ['application/json'],
+          example: { status: 'DOWN', ready: false, parts: { journal: { ready: false } } } },
       ],
       handle: ready,
     },
@@ -50,7 +52,7 @@ export function systemRoutes(): Route[] {
       access: 'public',
       summary: 'Metrics in Prometheus text form',
       produces: ['text', 'json', 'vendor', 'html', 'other'],
-      answers: [{ status: 200, description: 'Metrics', contentTypes: ['text/plain'] }],
+      answers: [{ status: 200, description: 'Metrics', contentTypes: ['text/plain'], example: 'millrace_connections 3\n' }],
       handle: metrics,
     },
   ];

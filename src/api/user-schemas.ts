@@ -96,7 +96,6 @@ export const USER_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   userReferenceCollection: page('references'),
   group: Type.Object({ id: Type.Integer(), self: Link, name: Type.String() }, OPEN),
   groupCollection: page('groups'),
-  groupReference: Type.Object({ group: Any, self: Link }, OPEN),
   groupReferenceCollection: page('references'),
   role,
   roleCollection: page('roles'),

@@ -229,7 +229,8 @@ export function userRoutes(): Route[] {
     },
     {
       method: 'GET', path: `${path}/newsletterEmails`, area, access: 'roles', roles: USER_READ, summary: 'Addresses of who wants the newsletter',
-      produces: ['text', 'vendor', 'json'], answers: [{ status: 200, description: 'Addresses', contentTypes: ['text/plain'] }], handle: newsletterEmails,
+      produces: ['text', 'vendor', 'json'], answers: [{ status: 200, description: 'Addresses', contentTypes: ['text/plain'],
+        example: 'ada@example.com' }], handle: newsletterEmails,
     },
     {
       method: 'GET', path: `${path}/{userId}`, area, access: 'roles', roles: readers, summary: 'Read a user', answers: one,

@@ -151,6 +151,35 @@ t.test('its schemas are JSON Schema 2020-12, and the examples fulfil them', asyn
   }
 });
 
+t.test('every operation has examples, its roles and answers with schemas', async (t) => {
+  const api = await startApi(t);
+  const document = (await api.call('GET', '/openapi.json')).json;
+  const ajv = new (Ajv2020 as unknown as typeof Ajv2020.default)({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'api', components: document.components });
+  const byRoute = new Map(api.server.router.routes.map((route) => [`${route.method.toLowerCase()} ${route.path}`, route]));
+  for (const [path, { parameters = [], ...item }] of Object.entries<any>(document.paths)) {
+    for (const parameter of parameters) t.type(parameter.example, 'string', `${path}: ${parameter.name}`);
+    for (const [method, operation] of Object.entries<any>(item)) {
+      const where = `${method} ${path}`;
+      const { access, roles = [] } = byRoute.get(where) ?? {};
+      t.same(operation['x-roles'] ?? [], roles, `${where}: roles`);
+      for (const role of roles) t.match(operation.description, role, `${where}: its description names ${role}`);
+      if (roles.length === 0) t.match(operation.description, access === 'user' ? 'Any user' : 'No credentials needed', where);
+      for (const media of Object.values<any>(operation.requestBody?.content ?? {})) t.not(media.example, undefined, `${where}: example of the body`);
+      for (const [status, { $ref, content = {} }] of Object.entries<any>(operation.responses)) {
+        if ($ref !== undefined) continue;
+        for (const [type, media] of Object.entries<any>(content)) {
+          const example = media.example ?? document.components.examples[media.examples?.usual.$ref.split('/').at(-1)]?.value;
+          t.not(example, undefined, `${where} ${status} ${type}: example`);
+          t.type(media.schema, 'object', `${where} ${status} ${type}: schema`);
+          const reference = media.schema.$ref?.slice(1);
+          if (reference !== undefined) t.ok(ajv.validate({ $ref: `api#${reference}` }, example), `${where} ${status}: the example fulfils its schema: ${ajv.errorsText()}`);
+        }
+      }
+    }
+  }
+});
+
 t.test('the checks of this test find mistakes', async (t) => {
   const api = await startApi(t);
   const document = (await api.call('GET', '/openapi.json')).json;
