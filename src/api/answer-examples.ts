@@ -81,6 +81,7 @@ const ENTITIES: Readonly<Record<string, unknown>> = {
     groups: { self: `${BASE}/user/t1/users/ada/groups`, references: [] },
     roles: { self: `${BASE}/user/t1/users/ada/roles`, references: [] },
   },
+  totpSecretActivity: { isActive: true, isForced: false },
   userTfaData: { tfaEnabled: false, tfaEnforced: false, strategy: 'TOTP', lastTfaRequestTime: null },
   currentUser: {
     self: `${BASE}/user/t1/users/admin`, id: 'admin', userName: 'admin', enabled: true, shouldResetPassword: false,
@@ -179,7 +180,7 @@ const ENTITIES: Readonly<Record<string, unknown>> = {
     ],
   },
   devicePermissions: { users: [], groups: [], self: `${BASE}/user/devicePermissions/1000` },
-  loginOption: {
+  authConfig: {
     id: 'BASIC', self: `${BASE}/tenant/loginOptions/BASIC`, type: 'BASIC', _type: 'BASIC', visibleOnLoginPage: true,
     userManagementSource: 'INTERNAL', initRequest: `${BASE}/tenant/oauth?tenant_id=t1`,
     authenticationRestrictions: { forbiddenClients: [], forbiddenUserAgents: [], trustedUserAgents: [] },
@@ -290,7 +291,7 @@ const COLLECTIONS: readonly (readonly [string, string, string, string, boolean])
   ['roleCollection', '/user/roles', 'roles', 'role', true],
   ['inventoryRoleCollection', '/user/inventoryroles', 'roles', 'inventoryRole', true],
   ['inventoryAssignmentCollection', '/user/t1/users/ada/roles/inventory', 'inventoryAssignments', 'inventoryAssignment', false],
-  ['loginOptionCollection', '/tenant/loginOptions', 'loginOptions', 'loginOption', false],
+  ['loginOptionCollection', '/tenant/loginOptions', 'loginOptions', 'authConfig', false],
   ['optionCollection', '/tenant/options', 'options', 'option', true],
   ['tenantCollection', '/tenant/tenants', 'tenants', 'tenant', true],
   ['applicationReferenceCollection', '/tenant/tenants/acme/applications', 'references', 'applicationReference', true],

@@ -133,7 +133,8 @@ function requestBody(route: Route): object {
   const { schema = {}, mediaTypes = [], isOptional = false, example } = route.body ?? {};
   const content = { schema, ...(example === undefined ? {} : { example }) };
   const isStream = route.body?.form === 'stream';
-  const types = isStream ? mediaTypes : ['application/json', ...mediaTypes.map((name) => `${VENDOR_PREFIX}${name}+json`)];
+  const named = mediaTypes.map((name) => (name.includes('/') ? name : `${VENDOR_PREFIX}${name}+json`));
+  const types = isStream ? named : ['application/json', ...named];
   return { required: !isOptional, content: Object.fromEntries(types.map((type) => [type, content])) };
 }
 

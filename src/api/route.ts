@@ -17,7 +17,7 @@ export type Access = 'public' | 'optional' | 'user' | 'roles' | 'owner';
 export interface RouteBody {
   /** What it has to fulfil; checked before the handler. `bytes` bodies are not looked at. */
   readonly schema?: TSchema;
-  /** Vendor names that clients send, of the form `stream` whole media types. Plain JSON and other vendor names are taken as well. */
+  /** Vendor names that clients send, or whole media types. Plain JSON and other vendor names are taken as well, but for the form `stream`. */
   readonly mediaTypes: readonly string[];
   /**
    * `json` (default): one object; `bytes`: anything, the handler reads `request.body`; `stream`: anything of any length, the handler reads

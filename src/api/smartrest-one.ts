@@ -83,7 +83,7 @@ export function smartRestOneRoutes(): Route[] {
     method: 'POST', path: '/s', area: 'smartrest', access: 'owner', roles: [BOOTSTRAP_ROLE], produces: ['text', 'vendor', 'json', 'csv', 'html', 'other'],
     summary: 'SmartREST 1.0: row 61 asks for the credentials of a new device, with those of the bootstrap user', headers: ['x-id'],
     body: { mediaTypes: [], form: 'bytes', isOptional: true, example: '61,4711' },
-    answers: [{ status: 200, description: 'Rows of comma-separated values', contentTypes: ['text/plain'] }],
+    answers: [{ status: 200, description: 'Rows of comma-separated values', contentTypes: ['text/plain'], example: '70,1,4711,t1,device_4711,Kp3vX' }],
     handle: post,
   }];
 }

@@ -13,6 +13,7 @@ import { USER_ADMIN, loadUser, requireOwnTenant, requireRolesOf } from './user-t
 /** The header in which clients with Basic repeat what a right code was answered with. */
 const TFA_TOKEN_HEADER = 'TFAToken';
 const CODE_LENGTH_MAX = 20;
+const EXAMPLE = { rawSecret: 'JBSWY3DPEHPK3PXP', secretQrUrl: 'data:image/gif;base64,R0lGODdh…' };
 
 const nameOf = (request: ApiRequest): string => request.principal.userName;
 
@@ -88,7 +89,7 @@ export function userTotpRoutes(): Route[] {
   return [
     { method: 'POST', path, ...own, summary: 'A new secret for one-time codes, as text and as QR code; it replaces one that is not active',
       body: { isOptional: true, schema: Type.Object({}, { additionalProperties: true }), mediaTypes: [], example: {} },
-      answers: [{ status: 200, description: 'The secret, once', contentTypes: ['application/json'] }], handle: generate },
+      answers: [{ status: 200, description: 'The secret, once', contentTypes: ['application/json'], example: EXAMPLE }], handle: generate },
     { method: 'GET', path: `${path}/activity`, ...own, summary: 'Whether logging in takes a one-time code, and whether it has to',
       answers: [{ status: 200, description: 'isActive and isForced', mediaType: 'totpSecretActivity' }], handle: activity },
     { method: 'POST', path: `${path}/activity`, ...own, summary: 'From now on logging in takes a code; a verified secret is needed',
