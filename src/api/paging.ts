@@ -49,12 +49,13 @@ export function collectionText(request: ApiRequest, page: Page, collection: Coll
   const { query } = request;
   const link = (current: number): string => JSON.stringify(pageLink(request, page.size, current));
   const isFull = collection.isFull ?? collection.items.length >= page.size;
+  const isLast = !isFull || (collection.total !== undefined && page.current * page.size >= collection.total);
   const statistics: Record<string, number> = { currentPage: page.current, pageSize: page.size };
   if (collection.total !== undefined) {
     if (query.isTrue('withTotalPages')) statistics['totalPages'] = Math.ceil(collection.total / page.size);
     if (query.isTrue('withTotalElements')) statistics['totalElements'] = collection.total;
   }
-  const next = isFull ? `"next":${link(page.current + 1)},` : '';
+  const next = isLast ? '' : `"next":${link(page.current + 1)},`;
   const prev = page.current > 1 ? `"prev":${link(page.current - 1)},` : '';
   const items = collection.items.join(',');
   const head = `{"self":${link(page.current)},${next}${prev}"statistics":${JSON.stringify(statistics)}`;

@@ -169,6 +169,9 @@ t.test('pages', async (t) => {
   const last = await list('?pageSize=3&withTotalPages=true&withTotalElements=true', [{ total: '8' }], rows(2));
   t.strictSame(last.statistics, { currentPage: 1, pageSize: 3, totalPages: 3, totalElements: 8 });
   t.strictSame([last.next, last.prev], [undefined, undefined]);
+  const exactly = await list('?pageSize=4&currentPage=2&withTotalPages=true', [{ total: '8' }], rows(4));
+  t.strictSame([exactly.statistics.totalPages, exactly.next], [2, undefined], 'a full page that is known to be the last');
+  t.match((await list('?pageSize=4&currentPage=2&withTotalPages=true', [{ total: '9' }], rows(4))).next, /currentPage=3/);
   await list('?pageSize=100000', []);
   t.strictSame(Object.values(api.fake.asked.at(-1)?.params ?? {}), [2, 2000, 0], 'cut to the maximum');
   t.equal((await api.call('GET', '/event/events?pageSize=0')).status, 422);

@@ -103,6 +103,8 @@ t.test('TenantLoginOptionsService of @c8y/client', async (t) => {
   t.equal((await options.listForManagement()).data.length, 2);
   t.match((await options.create({ type: 'OAUTH2_INTERNAL', buttonName: 'In' })).data, { buttonName: 'In' });
   t.match((await options.save({ id: 'OAUTH2_INTERNAL', buttonName: 'Enter' }, { terminateUserSessions: true })).data, { buttonName: 'Enter' });
+  t.match((await options.update({ id: 'OAUTH2_INTERNAL', visibleOnLoginPage: true })).data, { visibleOnLoginPage: true });
+  t.ok((await options.list()).data.some(({ type }: { type: string }) => type === 'OAUTH2_INTERNAL'));
   t.match((await options.detail('OAUTH2_INTERNAL')).data, { id: 'OAUTH2_INTERNAL', buttonName: 'Enter' });
   t.equal((await options.delete('OAUTH2_INTERNAL')).res.status, 204);
 });
