@@ -22,6 +22,8 @@ export interface Options {
   server: string | undefined;
   idleConnections: number;
   storedMeasurements: number;
+  /** Sizes of the scenario `lists`. */
+  lists: { objects: number; alarms: number; events: number; others: number; requests: number };
   list: boolean;
 }
 
@@ -39,6 +41,11 @@ export const USAGE = `npm run bench -- [options]
   --server <file>       entry of another build of the server (dist/src/main.js)
   --idle <n>            idle connections (10000)
   --stored <n>          stored measurements for the queries (10000000)
+  --list-objects <n>    managed objects of the scenario lists (1000000)
+  --list-alarms <n>     its alarms (1000000)
+  --list-events <n>     its events (10000000)
+  --list-others <n>     its operations, and as many audit records (1000000)
+  --list-requests <n>   requests of each of its lists in a round (100)
   --list                names and questions of the scenarios
 `;
 
@@ -51,7 +58,8 @@ export function parseOptions(args: string[], defaultOut: string): Options {
       only: { type: 'string' }, rounds: { type: 'string' }, seconds: { type: 'string' }, 'warm-up': { type: 'string' },
       quick: { type: 'boolean' }, out: { type: 'string' }, data: { type: 'string' }, 'engine-core': { type: 'string' },
       'no-peers': { type: 'boolean' }, 'peers-only': { type: 'boolean' }, server: { type: 'string' }, idle: { type: 'string' },
-      stored: { type: 'string' }, list: { type: 'boolean' },
+      stored: { type: 'string' }, 'list-objects': { type: 'string' }, 'list-alarms': { type: 'string' }, 'list-events': { type: 'string' },
+      'list-others': { type: 'string' }, 'list-requests': { type: 'string' }, list: { type: 'boolean' },
     },
   });
   const quick = values.quick ?? false;
@@ -71,6 +79,13 @@ export function parseOptions(args: string[], defaultOut: string): Options {
     server: values.server,
     idleConnections: positive('--idle', values.idle, 10_000),
     storedMeasurements: positive('--stored', values.stored, quick ? 1_000_000 : 10_000_000),
+    lists: {
+      objects: positive('--list-objects', values['list-objects'], 1_000_000),
+      alarms: positive('--list-alarms', values['list-alarms'], 1_000_000),
+      events: positive('--list-events', values['list-events'], 10_000_000),
+      others: positive('--list-others', values['list-others'], 1_000_000),
+      requests: positive('--list-requests', values['list-requests'], 100),
+    },
     list: values.list ?? false,
   };
 }

@@ -63,8 +63,14 @@ export interface LiveJob { kind: 'live'; target: Target; httpPort: number; measu
 /** Publishes a numbered measurement and polls a query without a flush until it is there. */
 export interface VisibleJob { kind: 'visible'; target: Target; httpPort: number; measureMs: number; probes: number; clientPrefix: string }
 
-/** GETs the paths in turn on one connection; paths may be many, `kinds` says which histogram each belongs to. */
-export interface QueryJob { kind: 'query'; target: Target; measureMs: number; warmUpMs: number; queries: { name: string; path: string }[] }
+/** GETs the paths in turn on one connection; paths may be many, `name` says which histogram each belongs to. */
+export interface QueryJob {
+  kind: 'query'; target: Target; measureMs: number; warmUpMs: number; queries: { name: string; path: string }[];
+  /** Ends after this many requests instead of after the window; there is no warm-up then. */
+  requests?: number;
+  /** Server process first: what its CPU time is read of at both ends. */
+  pids?: number[];
+}
 
 export type Job = MqttClosedJob | MqttFloodJob | MqttPacedJob | MqttConnectJob | MqttIdleJob | HttpClosedJob | LiveJob | VisibleJob
   | QueryJob;
@@ -92,7 +98,7 @@ export interface ConnectResult {
   count: number; elapsedMs: number; generatorCpuSeconds: number; before: Usage; after: Usage; latency: LatencySummary;
 }
 export interface ProbeResult { sent: number; lost: number; latency: LatencySummary }
-export interface QueryResult { latencies: Record<string, LatencySummary>; failed: number; smallestAnswerBytes: number }
+export interface QueryResult { latencies: Record<string, LatencySummary>; failed: number; smallestAnswerBytes: number; before: Usage; after: Usage }
 
 export type Answer =
   | { kind: 'connected'; count: number }

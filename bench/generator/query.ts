@@ -2,6 +2,7 @@
 import type { QueryJob, QueryResult } from './job.ts';
 import { Histogram } from '../statistics.ts';
 import { answer } from './channel.ts';
+import { readUsage } from '../process-figures.ts';
 import { RestClient } from './rest.ts';
 
 export async function runQuery(job: QueryJob): Promise<QueryResult> {
@@ -11,21 +12,25 @@ export async function runQuery(job: QueryJob): Promise<QueryResult> {
   let failed = 0;
   let smallestAnswerBytes = Infinity;
   answer({ kind: 'connected', count: 1 });
+  const { requests = Infinity, pids = [] } = job;
+  const warmUpMs = job.requests === undefined ? job.warmUpMs : 0;
+  const before = readUsage(pids);
   const startMs = performance.now();
-  for (let index = 0; performance.now() - startMs < job.warmUpMs + job.measureMs; index++) {
+  for (let index = 0; index < requests && performance.now() - startMs < warmUpMs + job.measureMs; index++) {
     const query = job.queries[index % job.queries.length]!;
     const begunMs = performance.now();
     const answered = await rest.get(query.path);
     const endedMs = performance.now();
     if (answered.status !== 200) {
       if (failed++ === 0) process.stderr.write(`bench: GET ${query.path}: ${answered.status} ${answered.body.slice(0, 300)}\n`);
-    } else if (begunMs - startMs >= job.warmUpMs) {
+    } else if (begunMs - startMs >= warmUpMs) {
       histograms.get(query.name)!.add((endedMs - begunMs) * 1000);
       smallestAnswerBytes = Math.min(smallestAnswerBytes, answered.body.length);
     }
   }
+  const after = readUsage(pids);
   rest.close();
   const latencies: QueryResult['latencies'] = {};
   for (const [name, histogram] of histograms) latencies[name] = histogram.summary();
-  return { latencies, failed, smallestAnswerBytes };
+  return { latencies, failed, smallestAnswerBytes, before, after };
 }

@@ -72,6 +72,11 @@ export class Millrace implements Subject {
     this.placeEngine();
   }
 
+  /** Directory of its data. */
+  get data(): string {
+    return join(this.options.directory, 'data');
+  }
+
   pids(): number[] {
     const pid = this.child?.pid;
     return pid === undefined ? [] : [pid, ...descendants(pid)];

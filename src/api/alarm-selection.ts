@@ -4,6 +4,8 @@ import { ALARM_SEVERITIES, ALARM_STATUSES, OPEN_ALARM_STATUSES } from '../model/
 import type { ApiRequest } from './api-request.ts';
 import { sourcesOf } from './hierarchy.ts';
 import { HistoryFilter } from './history-filter.ts';
+import { accessOf, conditionOfAccess } from './owner.ts';
+import type { Access } from './owner.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, SOURCE, flag, list } from './query-parameters.ts';
 
 export const ALARM_FILTERS = {
@@ -30,6 +32,8 @@ export interface AlarmSelection {
   readonly time: Range;
   readonly created: Range;
   readonly lastUpdated: Range;
+  /** Of who has no global role: only alarms of what he may reach. */
+  readonly access?: Access;
 }
 
 export async function alarmSelection(request: ApiRequest): Promise<AlarmSelection> {
@@ -43,6 +47,7 @@ export async function alarmSelection(request: ApiRequest): Promise<AlarmSelectio
     time: range('date'),
     created: range('created'),
     lastUpdated: range('lastUpdated'),
+    ...(request.isPrivileged ? {} : { access: accessOf(request) }),
   };
 }
 
@@ -50,6 +55,7 @@ export function alarmFilter(tenant: number, selection: AlarmSelection): HistoryF
   const filter = new HistoryFilter(tenant);
   if (selection.sources !== null) filter.idIn('source', selection.sources);
   const time = (column: string, [from, to]: Range): void => void filter.time(column, from ?? undefined, to ?? undefined);
+  if (selection.access !== undefined) filter.add(conditionOfAccess(selection.access, filter, 'source'));
   time('time', selection.time);
   time('creation_time', selection.created);
   time('last_updated', selection.lastUpdated);

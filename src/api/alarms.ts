@@ -13,11 +13,12 @@ import { alarmHistoryText } from './audits.ts';
 import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX } from './bulk-alarm-changes.ts';
 import type { BulkAlarmChange } from './bulk-alarm-changes.ts';
 import { deleteData } from './data-delete.ts';
+import { documentPage } from './document-page.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
-import { countDocuments, queryDocuments, totalOf } from './history-filter.ts';
+import { countDocuments } from './history-filter.ts';
 import type { DocumentRow, HistoryFilter } from './history-filter.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { isOwner, requireOwner } from './owner.ts';
@@ -99,7 +100,7 @@ async function unstored(request: ApiRequest, source: string, members: Members, i
 }
 
 async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
-  return alarmFilter(request.tenant, await alarmSelection(request)).ownedSources(request, 'source');
+  return alarmFilter(request.tenant, await alarmSelection(request));
 }
 
 const EXPORTED = ['type', 'time', 'text', 'status', 'severity', 'count', 'creationTime', 'lastUpdated'];
@@ -112,10 +113,9 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => alarmTexts(request, rows);
     return exportRows(request, format, documentPlan(request, { table: 'alarms', filter, members: EXPORTED, toTexts }));
   }
-  const total = await totalOf(request, 'alarms', filter, page);
-  const order = request.query.isTrue('revert') ? 'time, id' : 'time DESC, id DESC';
-  const items = await alarmTexts(request, await queryDocuments(request, 'alarms', filter, order, page));
-  return found('alarmCollection', collectionText(request, page, { name: 'alarms', items, total }));
+  const { rows, total, isFull } = await documentPage(request, 'alarms', filter, { isDescending: !request.query.isTrue('revert') }, page);
+  const items = await alarmTexts(request, rows);
+  return found('alarmCollection', collectionText(request, page, { name: 'alarms', items, total, isFull }));
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
@@ -147,7 +147,10 @@ async function put(request: ApiRequest): Promise<Answer> {
   return found('alarm', answer);
 }
 
-/** Changes the status of all alarms that match. */
+/**
+ * Changes the status of all alarms that match. Who has no global role changes those of what he owns or may administrate the alarms of, as he sees
+ * those alone in a list (document 4 section 5.3).
+ */
 async function putAll(request: ApiRequest): Promise<Answer> {
   const { platform, tenant } = request;
   if (!ALARM_FILTER_NAMES.some((name) => request.query.has(name))) {
@@ -213,7 +216,7 @@ export function alarmRoutes(): Route[] {
       method: 'PUT',
       path: '/alarm/alarms',
       area,
-      access: 'roles',
+      access: 'owner',
       roles: ADMIN,
       summary: 'Change the status of all alarms that match',
       headers: APPLICATION_HEADERS,

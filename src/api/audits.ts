@@ -7,10 +7,11 @@ import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { APPLICATION_HEADERS, applicationOf } from './application-key.ts';
 import { TENANT_KEY } from './data-delete.ts';
+import { documentPage } from './document-page.ts';
 import { newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { entityText, managedObjectUrl, quote, segment, sourceIdOf } from './entity-text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
-import { HistoryFilter, queryDocuments, totalOf } from './history-filter.ts';
+import { HistoryFilter } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { RANGE, REVERT, text } from './query-parameters.ts';
@@ -71,9 +72,9 @@ function auditText(request: ApiRequest, id: string, members: Members, replaced: 
 export async function alarmHistoryText(request: ApiRequest, id: string): Promise<string> {
   const filter = new HistoryFilter(request.tenant).text('source', id).text('type', 'Alarm');
   const page = { size: HISTORY_MAX, current: 1, offset: 0, wantsTotal: false };
-  const rows = await queryDocuments(request, 'audits', filter, 'time DESC, id DESC', page);
+  const { rows } = await documentPage(request, 'audits', filter, { isDescending: true }, page);
   const prefix = SPELLINGS[request.accept.isBranded ? 1 : 0];
-  const records = rows.reverse().map(({ entityId, doc }) => {
+  const records = [...rows].reverse().map(({ entityId, doc }) => {
     const members = splitMembers(doc);
     const name = HISTORY_TYPES[stringMember(members, 'activity') ?? ''];
     return auditText(request, entityId, members, name === undefined ? [] : [['type', quote(prefix + name)]]);
@@ -106,11 +107,9 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
       Promise.resolve(rows.map(({ entityId, doc }) => auditText(request, entityId, splitMembers(doc))));
     return exportRows(request, format, documentPlan(request, { table: 'audits', filter, members: EXPORTED, toTexts }));
   }
-  const total = await totalOf(request, 'audits', filter, page);
-  const order = query.isTrue('revert') ? 'time, id' : 'time DESC, id DESC';
-  const rows = await queryDocuments(request, 'audits', filter, order, page);
+  const { rows, total, isFull } = await documentPage(request, 'audits', filter, { isDescending: !query.isTrue('revert') }, page);
   const items = rows.map(({ entityId, doc }) => auditText(request, entityId, splitMembers(doc)));
-  return found('auditRecordCollection', collectionText(request, page, { name: 'auditRecords', items, total }));
+  return found('auditRecordCollection', collectionText(request, page, { name: 'auditRecords', items, total, isFull }));
 }
 
 async function load(request: ApiRequest): Promise<DocumentRow> {
@@ -118,7 +117,7 @@ async function load(request: ApiRequest): Promise<DocumentRow> {
   if (AUDIT_ID.test(id) && BigInt(id) < 1n << 63n) {
     const filter = new HistoryFilter(request.tenant);
     filter.add(`id = ${filter.bind('UInt64', id)}`);
-    const [row] = await queryDocuments(request, 'audits', filter, 'id', { size: 1, current: 1, offset: 0, wantsTotal: false });
+    const { rows: [row] } = await documentPage(request, 'audits', filter, 'id', { size: 1, current: 1, offset: 0, wantsTotal: false });
     if (row !== undefined) return row;
   }
   throw new PlatformError('audit/not-found', { id });

@@ -9,7 +9,8 @@ import type { ApiRequest } from './api-request.ts';
 import { attachmentHeader, byteRangeOf, isMediaType } from './byte-range.ts';
 import { entityText, quote, segment } from './entity-text.ts';
 import { fileBytesMax } from './file-limit.ts';
-import { HistoryFilter, queryDocuments, totalOf } from './history-filter.ts';
+import { documentPage } from './document-page.ts';
+import { HistoryFilter } from './history-filter.ts';
 import { CHILD_FILTERS, addTextSearch, parentsOfChild } from './inventory-query.ts';
 import { linkCollections } from './managed-object-text.ts';
 import { createManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
@@ -146,10 +147,10 @@ async function list(request: ApiRequest): Promise<Answer> {
   if (wanted !== undefined) addTextSearch(filter, wanted);
   for (const name of Object.keys(CHILD_FILTERS)) if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
   filter.accessibleObjects(request);
-  const total = await totalOf(request, 'managed_objects', filter, page);
+  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, 'id', page);
   const items: string[] = [];
-  for (const { entityId, doc } of await queryDocuments(request, 'managed_objects', filter, 'id', page)) items.push(await binaryText(request, entityId, doc));
-  return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total }));
+  for (const { entityId, doc } of rows) items.push(await binaryText(request, entityId, doc));
+  return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total, isFull }));
 }
 
 const FILTERS = {

@@ -5,10 +5,11 @@ import { PlatformError } from '../model/errors.ts';
 import { splitElements, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
+import { documentPage } from './document-page.ts';
 import { isEntityId } from './entity-id.ts';
 import { idText, managedObjectUrl, quote, segment } from './entity-text.ts';
 import { linkedIds } from './hierarchy.ts';
-import { HistoryFilter, queryDocuments, totalOf } from './history-filter.ts';
+import { HistoryFilter } from './history-filter.ts';
 import { addChildrenOf, addInventoryQuery } from './inventory-query.ts';
 import { CHILD_KINDS, CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, referenceText } from './managed-object-text.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, createdManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
@@ -90,14 +91,14 @@ async function queryChildren(request: ApiRequest, kind: ChildKind, query: string
   const filter = new HistoryFilter(request.tenant);
   await addChildrenOf(request, filter, id, kind);
   const order = await addInventoryQuery(request, filter, query);
-  const total = await totalOf(request, 'managed_objects', filter, page);
+  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
   const collection = `${managedObjectUrl(request, id)}/${kind}`;
   const items: string[] = [];
-  for (const { entityId, doc } of await queryDocuments(request, 'managed_objects', filter, order, page)) {
+  for (const { entityId, doc } of rows) {
     const object = await managedObjectText(request, entityId, doc);
     items.push(`{"managedObject":${object},"self":${quote(`${collection}/${segment(entityId)}`)}}`);
   }
-  return found('managedObjectReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
+  return found('managedObjectReferenceCollection', collectionText(request, page, { name: 'references', items, total, isFull }));
 }
 
 async function linkOf(request: ApiRequest, kind: ChildKind): Promise<ChildLink> {

@@ -7,12 +7,13 @@ import type { Members } from '../model/json-document.ts';
 import { isStored } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { deleteData } from './data-delete.ts';
+import { documentPage } from './document-page.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
 import { entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
 import { sourcesOf } from './hierarchy.ts';
-import { HistoryFilter, countDocuments, queryDocuments, totalOf } from './history-filter.ts';
+import { HistoryFilter, countDocuments } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { isOwner, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
@@ -129,13 +130,12 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
     const toTexts = (rows: readonly DocumentRow[]): Promise<string[]> => eventTexts(request, rows);
     return exportRows(request, format, documentPlan(request, { table: 'events', filter, members: EXPORTED, toTexts }));
   }
-  const total = await totalOf(request, 'events', filter, page);
   const { query } = request;
   // Only ranges are reverted (document 1, Events and binaries rule 1; document 4 section 5.5).
   const isReverted = query.isTrue('revert') && (query.has('dateFrom') || query.has('dateTo'));
-  const order = isReverted ? 'time, id' : 'time DESC, id DESC';
-  const items = await eventTexts(request, await queryDocuments(request, 'events', filter, order, page));
-  return found('eventCollection', collectionText(request, page, { name: 'events', items, total }));
+  const { rows, total, isFull } = await documentPage(request, 'events', filter, { isDescending: !isReverted }, page);
+  const items = await eventTexts(request, rows);
+  return found('eventCollection', collectionText(request, page, { name: 'events', items, total, isFull }));
 }
 
 async function count(request: ApiRequest): Promise<Answer> {

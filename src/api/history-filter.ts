@@ -5,7 +5,6 @@
 import { isEntityId } from './entity-id.ts';
 import type { ApiRequest } from './api-request.ts';
 import { accessibleCondition } from './owner.ts';
-import type { Page } from './paging.ts';
 
 /** Tables whose rows are replaced: read with FINAL. */
 export type MutableTable = 'managed_objects' | 'events' | 'alarms' | 'operations' | 'audits';
@@ -18,7 +17,9 @@ export interface DocumentRow {
 
 export class HistoryFilter {
   readonly params: Record<string, unknown>;
-  private readonly conditions: string[] = ['tenant = {tenant:UInt32}'];
+  private readonly conditions: { readonly sql: string; readonly column?: string }[] = [{ sql: 'tenant = {tenant:UInt32}', column: 'tenant' }];
+  /** Columns that have one value in all rows that match. */
+  private readonly fixed = new Set<string>();
   private count = 0;
 
   constructor(tenant: number) {
@@ -26,7 +27,30 @@ export class HistoryFilter {
   }
 
   get where(): string {
-    return this.conditions.join(' AND ');
+    return this.conditions.map(({ sql }) => sql).join(' AND ');
+  }
+
+  /** Whether only rows with one value of the column match. */
+  isOfOne(column: string): boolean {
+    return this.fixed.has(column);
+  }
+
+  /**
+   * The conditions on the tenant and `keys`, and, each with ` AND ` before it, those on `others` with their columns.
+   * @returns undefined when there are conditions on anything else.
+   */
+  parts(keys: readonly string[], others: readonly string[]): { keys: string; others: string; columns: readonly string[] } | undefined {
+    const ofKeys: string[] = [];
+    const ofOthers: string[] = [];
+    const columns = new Set<string>();
+    for (const { sql, column } of this.conditions) {
+      if (column === 'tenant' || (column !== undefined && keys.includes(column))) ofKeys.push(sql);
+      else if (column !== undefined && others.includes(column)) {
+        ofOthers.push(` AND ${sql}`);
+        columns.add(column);
+      } else return undefined;
+    }
+    return { keys: ofKeys.join(' AND '), others: ofOthers.join(''), columns: [...columns] };
   }
 
   /** @returns the place of a new bound parameter. */
@@ -37,8 +61,9 @@ export class HistoryFilter {
     return `{${name}:${type}}`;
   }
 
-  add(condition: string): this {
-    this.conditions.push(condition);
+  /** @param column the only one that the condition looks at. */
+  add(condition: string, column?: string): this {
+    this.conditions.push({ sql: condition, ...(column === undefined ? {} : { column }) });
     return this;
   }
 
@@ -48,34 +73,37 @@ export class HistoryFilter {
   }
 
   text(column: string, value: string | undefined): this {
-    return value === undefined ? this : this.add(`${column} = ${this.bind('String', value)}`);
+    return value === undefined ? this : this.add(`${column} = ${this.bind('String', value)}`, column);
   }
 
   textIn(column: string, values: readonly string[]): this {
-    return values.length === 0 ? this : this.add(`${column} IN ${this.bind('Array(String)', values)}`);
+    return values.length === 0 ? this : this.add(`${column} IN ${this.bind('Array(String)', values)}`, column);
   }
 
   id(column: string, value: string | undefined): this {
     if (value === undefined) return this;
-    return isEntityId(value) ? this.add(`${column} = ${this.bind('UInt64', Number(value))}`) : this.none();
+    if (!isEntityId(value)) return this.none();
+    this.fixed.add(column);
+    return this.add(`${column} = ${this.bind('UInt64', Number(value))}`, column);
   }
 
   /** An empty list matches nothing. */
   idIn(column: string, values: readonly string[]): this {
     const ids = values.filter(isEntityId).map(Number);
-    return ids.length === 0 ? this.none() : this.add(`${column} IN ${this.bind('Array(UInt64)', ids)}`);
+    if (ids.length === 1) return this.id(column, String(ids[0]));
+    return ids.length === 0 ? this.none() : this.add(`${column} IN ${this.bind('Array(UInt64)', ids)}`, column);
   }
 
   /** Both ends inclusive, ms since 1970. */
   time(column: string, from: number | undefined, to: number | undefined): this {
-    if (from !== undefined) this.add(`${column} >= fromUnixTimestamp64Milli(${this.bind('Int64', from)}, 'UTC')`);
-    if (to !== undefined) this.add(`${column} <= fromUnixTimestamp64Milli(${this.bind('Int64', to)}, 'UTC')`);
+    if (from !== undefined) this.add(`${column} >= fromUnixTimestamp64Milli(${this.bind('Int64', from)}, 'UTC')`, column);
+    if (to !== undefined) this.add(`${column} <= fromUnixTimestamp64Milli(${this.bind('Int64', to)}, 'UTC')`, column);
     return this;
   }
 
   /** A top-level property exists. */
   fragment(name: string | undefined): this {
-    return name === undefined ? this : this.add(`has(fragments, ${this.bind('String', name)})`);
+    return name === undefined ? this : this.add(`has(fragments, ${this.bind('String', name)})`, 'fragments');
   }
 
   /** For principals without a global role: only data of managed objects that they own or have a permission for. */
@@ -89,28 +117,9 @@ export class HistoryFilter {
   }
 }
 
-/** @param order SQL of the ORDER BY clause, from the code only. */
-export function queryDocuments(
-  request: ApiRequest,
-  table: MutableTable,
-  filter: HistoryFilter,
-  order: string,
-  page: Page,
-): Promise<DocumentRow[]> {
-  const sql =
-    `SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where} ORDER BY ${order} ` +
-    `LIMIT ${filter.bind('UInt32', page.size)} OFFSET ${filter.bind('UInt64', page.offset)}`;
-  return request.history.query<DocumentRow>(sql, filter.params);
-}
-
 /** @returns how many rows match. */
 export async function countDocuments(request: ApiRequest, table: MutableTable, filter: HistoryFilter): Promise<number> {
   const sql = `SELECT count() AS total FROM ${table} FINAL WHERE ${filter.where}`;
   const [row] = await request.history.query<{ total: number | string }>(sql, filter.params);
   return Number(row?.total ?? 0);
-}
-
-/** @returns the total when the page wants it. */
-export function totalOf(request: ApiRequest, table: MutableTable, filter: HistoryFilter, page: Page): Promise<number | undefined> {
-  return page.wantsTotal ? countDocuments(request, table, filter) : Promise.resolve(undefined);
 }

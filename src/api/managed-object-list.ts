@@ -1,9 +1,10 @@
 /** Lists of the inventory (document 4 section 2.2). */
 import { NOT_FRAGMENTS } from '../actors/rows.ts';
 import type { ApiRequest } from './api-request.ts';
+import { documentPage } from './document-page.ts';
 import { isEntityId } from './entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
-import { HistoryFilter, countDocuments, queryDocuments, totalOf } from './history-filter.ts';
+import { HistoryFilter, countDocuments } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from './inventory-query.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
@@ -77,11 +78,10 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
       Promise.all(rows.map(({ entityId, doc }) => managedObjectText(request, entityId, doc)));
     return exportRows(request, format, documentPlan(request, { table: 'managed_objects', filter, members: EXPORTED, toTexts }));
   }
-  const total = await totalOf(request, 'managed_objects', filter, page);
-  const rows = await queryDocuments(request, 'managed_objects', filter, order, page);
+  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
   const items: string[] = [];
   for (const row of rows) items.push(await managedObjectText(request, row.entityId, row.doc));
-  return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total }));
+  return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total, isFull }));
 }
 
 async function count(request: ApiRequest): Promise<Answer> {

@@ -10,11 +10,12 @@ import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { APPLICATION_HEADERS, applicationOf } from './application-key.ts';
 import { deleteData } from './data-delete.ts';
+import { documentPage } from './document-page.ts';
 import { changedMembers, newDocument } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { entityText, idText, quote, segment, unstoredText } from './entity-text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
-import { HistoryFilter, queryDocuments, totalOf } from './history-filter.ts';
+import { HistoryFilter } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { externalIdsOf } from './identity.ts';
 import { isOwner, requireOwner } from './owner.ts';
@@ -126,10 +127,9 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => operationTexts(request, rows);
     return exportRows(request, format, documentPlan(request, { table: 'operations', filter, members: EXPORTED, toTexts }));
   }
-  const total = await totalOf(request, 'operations', filter, page);
-  const order = request.query.isTrue('revert') ? 'creation_time DESC, id DESC' : 'creation_time, id';
-  const items = await operationTexts(request, await queryDocuments(request, 'operations', filter, order, page));
-  return found('operationCollection', collectionText(request, page, { name: 'operations', items, total }));
+  const { rows, total, isFull } = await documentPage(request, 'operations', filter, { isDescending: request.query.isTrue('revert') }, page);
+  const items = await operationTexts(request, rows);
+  return found('operationCollection', collectionText(request, page, { name: 'operations', items, total, isFull }));
 }
 
 async function get(request: ApiRequest): Promise<Answer> {

@@ -63,17 +63,34 @@ const TYPED: Readonly<Record<string, (place: string) => string>> = {
  * @param column the managed object.
  */
 export function accessibleCondition(request: ApiRequest, filter: HistoryFilter, column: string, isInventory = false): string {
-  const owner = filter.bind('String', request.principal.userName);
+  return conditionOfAccess(accessOf(request), filter, column, isInventory);
+}
+
+/** What somebody without a global role may reach, as a value that can be stored. */
+export interface Access {
+  readonly owner: string;
+  readonly scope: WantedAccess['scope'];
+  readonly grants: readonly { readonly type: string; readonly root: number }[];
+}
+
+export function accessOf(request: ApiRequest): Access {
+  const wanted = wantedBy(request);
+  const grants = grantsFor(request.principal, wanted).map(({ type, root }) => ({ type, root }));
+  return { owner: request.principal.userName, scope: wanted.scope, grants };
+}
+
+/** As `accessibleCondition`. */
+export function conditionOfAccess(access: Access, filter: HistoryFilter, column: string, isInventory = false): string {
+  const owner = filter.bind('String', access.owner);
   const conditions = [
     isInventory ? `owner = ${owner}` : `${column} IN (SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND owner = ${owner})`,
   ];
-  const wanted = wantedBy(request);
   const rootsOfType = new Map<string, number[]>();
-  for (const { type, root } of grantsFor(request.principal, wanted)) rootsOfType.set(type, [...(rootsOfType.get(type) ?? []), root]);
+  for (const { type, root } of access.grants) rootsOfType.set(type, [...(rootsOfType.get(type) ?? []), root]);
   for (const [type, roots] of rootsOfType) {
     const below = `${column} IN (${belowSql(filter.bind('Array(UInt64)', [...new Set(roots)]))})`;
     const place = type === '*' ? '' : filter.bind('String', type);
-    const typed = TYPED[wanted.scope] ?? ((name: string) => `(type = ${name} OR has(fragments, ${name}))`);
+    const typed = TYPED[access.scope] ?? ((name: string) => `(type = ${name} OR has(fragments, ${name}))`);
     conditions.push(type === '*' ? below : `(${below} AND ${typed(place)})`);
   }
   return `(${conditions.join(' OR ')})`;

@@ -5,16 +5,20 @@ import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import type { DataDelete, HistoryReader } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { PAGE_BYTES_MAX } from '../model/page-limits.ts';
 import { parseTime } from '../model/iso-time.ts';
 import { exceptionCodeOf } from './clickhouse.ts';
 import type { ClickHouse } from './clickhouse.ts';
 import { refusing } from './history-refusals.ts';
 import { encodeNative } from './native-columns.ts';
 import type { NativeColumn } from './native-columns.ts';
+import { addProjections, deleteStatement } from './projections.ts';
 import { ADDED_COLUMNS, TABLES, TUNING, USAGE_TABLES } from './schema.ts';
 
 /** A query waits this long for what was acknowledged before it. */
 const VISIBLE_TIMEOUT_MS = 10_000;
+/** The engine's number of a result that is larger than `max_result_bytes` of its statement, which only pages of lists have. */
+const TOO_MANY_BYTES = 396;
 /** Tables with rows of tenants. */
 export const TENANT_TABLES: readonly string[] = Object.entries({ ...TABLES, ...USAGE_TABLES })
   .filter(([, definition]) => definition.includes('tenant UInt32')).map(([table]) => table);
@@ -38,6 +42,7 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     if (this.#tablesReady) return;
     for (const statement of [...Object.values(TABLES), ...Object.values(USAGE_TABLES), ...ADDED_COLUMNS]) await this.#clickHouse.command(statement);
     for (const statement of TUNING) await this.#clickHouse.command(statement).catch(passUnknownSetting);
+    await addProjections(this.#clickHouse);
     this.#tablesReady = true;
   }
 
@@ -73,7 +78,7 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
   /** Rows of a tenant that exists no more. Repeatable. */
   async deleteTenant(tenant: number): Promise<void> {
     await this.createTables();
-    for (const table of TENANT_TABLES) await this.#clickHouse.command(`DELETE FROM ${table} WHERE tenant = {tenant:UInt32}`, { tenant });
+    for (const table of TENANT_TABLES) await this.#clickHouse.command(deleteStatement(table, 'tenant = {tenant:UInt32}'), { tenant });
   }
 
   async select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number, before?: Before):
@@ -202,6 +207,7 @@ export class ClickHouseHistoryReader implements HistoryReader {
       await this.#writer.createTables();
       return await this.#clickHouse.query<Row>(sql, params);
     } catch (error) {
+      if (exceptionCodeOf(error) === TOO_MANY_BYTES) throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
       throw new PlatformError('general/history-unavailable', { reason: (error as Error).message });
     }
   }

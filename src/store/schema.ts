@@ -1,7 +1,7 @@
 /** Tables of the history store (design 4). Mutable kinds are ReplacingMergeTree and read with FINAL; deletes write a tombstone. */
 
 /** Bumped when a table changes; the server refuses a store that is newer than itself. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 const mutableTail = `
   doc String CODEC(ZSTD(1)),
@@ -117,3 +117,22 @@ export const ADDED_COLUMNS: readonly string[] = ['ALTER TABLE measurements ADD C
  * row; the parts that a query reads stay as few (2026-11-21).
  */
 export const TUNING: readonly string[] = ['ALTER TABLE measurements MODIFY SETTING merge_selector_base = 10'];
+
+/** A second order of some columns of a table, kept by the engine (store/projections.ts). */
+export interface Projection {
+  readonly table: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly order: readonly string[];
+}
+
+/**
+ * 3 added the order by time of all sources' events, with what lists select by: the newest of 10 million took 1,600 ms CPU without it, 10 ms with it
+ * (2 cores, 2026-11-21), for half of the table's size again.
+ */
+export const PROJECTIONS: readonly Projection[] = [
+  {
+    table: 'events', name: 'by_time', order: ['tenant', 'time', 'id', 'version'],
+    columns: ['tenant', 'time', 'id', 'version', 'deleted', 'source', 'type', 'creation_time', 'last_updated', 'fragments'],
+  },
+];

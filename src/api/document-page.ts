@@ -1,0 +1,172 @@
+/**
+ * One page of the documents of a list. The history tells which entities are on it, from its narrow columns; their texts come from the documents,
+ * which have them by id. So a page costs the same work whatever stands before it, but for the narrow rows that have to be passed over.
+ */
+import { PlatformError } from '../model/errors.ts';
+import type { Collection } from '../model/command.ts';
+import { BOUNDED_RESULT, PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../model/page-limits.ts';
+import type { ApiRequest } from './api-request.ts';
+import { countDocuments } from './history-filter.ts';
+import type { DocumentRow, HistoryFilter, MutableTable } from './history-filter.ts';
+import type { Page } from './paging.ts';
+
+/** By the time of the entities, equal ones by id. */
+export interface TimeOrder { readonly isDescending: boolean }
+
+export interface DocumentPage {
+  readonly rows: readonly DocumentRow[];
+  /** All that match, when the page wants it. */
+  readonly total: number | undefined;
+  /** Whether there may be more. */
+  readonly isFull: boolean;
+}
+
+/** Where texts are by id; those of audit records are in the history only. */
+const COLLECTIONS: Readonly<Partial<Record<MutableTable, Collection>>> = {
+  managed_objects: 'managedObject', alarms: 'alarm', events: 'event', operations: 'operation',
+};
+/** The column of a time order. */
+const TIME_COLUMNS: Readonly<Partial<Record<MutableTable, string>>> = {
+  alarms: 'time', events: 'time', audits: 'time', operations: 'creation_time',
+};
+/**
+ * Tables of which the engine can read the latest or earliest rows without looking at the others: it keeps an order by time (store/schema.ts), and
+ * no version of an entity has another time. `keys` are the same in all versions, tombstones included; `others` are those of the last one.
+ */
+const WINDOWED: Readonly<Partial<Record<MutableTable, { readonly keys: readonly string[]; readonly others: readonly string[] }>>> = {
+  events: { keys: ['source', 'time'], others: ['type', 'fragments', 'creation_time', 'last_updated'] },
+  audits: { keys: ['time'], others: ['type', 'user', 'application'] },
+};
+/** Rows of the first window beyond those of the page; a condition that few rows fulfil needs more. */
+const WINDOW_SLACK = 1_000;
+const WINDOW_FILTERED = 16_384;
+/** A second window, before everything is read. */
+const WINDOW_GROWTH = 8;
+/** No window is larger: reading everything costs little more then. */
+const WINDOW_MAX = 1_000_000;
+/** Texts that are asked for at once. */
+const TEXTS_AT_ONCE = 100;
+
+interface Key { readonly entityId: string; readonly at: number | string }
+/** With the number of rows in the window, and the latest time there. */
+interface WindowKey extends Key { readonly seen: number | string; readonly edge: number | string }
+
+/** @param order SQL of the ORDER BY clause, from the code only, or by time. @throws PlatformError `general/page-too-large`. */
+export async function documentPage(
+  request: ApiRequest, table: MutableTable, filter: HistoryFilter, order: string | TimeOrder, page: Page,
+): Promise<DocumentPage> {
+  const keys = await keysOf(request, table, filter, order, page);
+  const total = page.wantsTotal ? await totalOf(request, table, filter, page, keys.length) : undefined;
+  const rows = await refusalsCounted(request, textsOf(request, table, filter, keys));
+  return { rows, total, isFull: keys.length >= page.size };
+}
+
+/** A page that is not full tells how many there are. */
+function totalOf(request: ApiRequest, table: MutableTable, filter: HistoryFilter, page: Page, found: number): Promise<number> {
+  const isLast = found < page.size && (found > 0 || page.offset === 0);
+  return isLast ? Promise.resolve(page.offset + found) : countDocuments(request, table, filter);
+}
+
+async function keysOf(
+  request: ApiRequest, table: MutableTable, filter: HistoryFilter, order: string | TimeOrder, page: Page,
+): Promise<readonly Key[]> {
+  const timeColumn = TIME_COLUMNS[table];
+  if (typeof order !== 'string') {
+    const inWindow = await keysInWindow(request, table, filter, order, page);
+    if (inWindow !== undefined) return inWindow;
+  }
+  const at = timeColumn === undefined ? 'id' : `toUnixTimestamp64Milli(${timeColumn})`;
+  const direction = typeof order === 'string' || !order.isDescending ? '' : ' DESC';
+  const sorted = typeof order === 'string' ? order : `${timeColumn}${direction}, id${direction}`;
+  const sql = `SELECT toString(id) AS entityId, ${at} AS at FROM ${table} FINAL WHERE ${filter.where} ORDER BY ${sorted} ${limits(filter, page)}`;
+  return request.history.query<Key>(sql, filter.params);
+}
+
+const limits = (filter: HistoryFilter, page: Page): string =>
+  `LIMIT ${filter.bind('UInt32', page.size)} OFFSET ${filter.bind('UInt64', page.offset)}`;
+
+/**
+ * Reads the first rows by time, takes the last version of each entity and then filters. Read backwards, a window that ends within an entity has
+ * its last version.
+ * @returns undefined where this is not possible, or where the windows have not enough that matches.
+ */
+async function keysInWindow(
+  request: ApiRequest, table: MutableTable, filter: HistoryFilter, { isDescending }: TimeOrder, page: Page,
+): Promise<readonly Key[] | undefined> {
+  const windowed = WINDOWED[table];
+  const timeColumn = TIME_COLUMNS[table];
+  const parts = windowed === undefined ? undefined : filter.parts(windowed.keys, windowed.others);
+  if (windowed === undefined || parts === undefined) return undefined;
+  const direction = isDescending ? 'DESC' : 'ASC';
+  const entity = `${timeColumn} ${direction}, id ${direction}`;
+  const versions = `${entity}, version DESC`;
+  // All columns of the key in one direction: only then it is read in its order. Those before the time are the same in all rows.
+  const read = ['tenant', ...(filter.isOfOne('source') ? ['source'] : []), timeColumn, 'id', 'version'].map((name) => `${name} ${direction}`).join(', ');
+  const last = page.offset + page.size;
+  const wanted = parts.columns.length === 0 ? last + WINDOW_SLACK : Math.max(2 * last, WINDOW_FILTERED);
+  for (const rowsMax of [wanted, wanted * WINDOW_GROWTH]) {
+    if (rowsMax > WINDOW_MAX) return undefined;
+    const rows = filter.bind('UInt64', rowsMax);
+    const columns = ['id', timeColumn, 'version', 'deleted', ...parts.columns].join(', ');
+    const sql = `SELECT toString(id) AS entityId, toUnixTimestamp64Milli(${timeColumn}) AS at, seen, edge FROM (`
+      + `SELECT *, count() OVER () AS seen, toUnixTimestamp64Milli(max(${timeColumn}) OVER ()) AS edge FROM (SELECT ${columns} FROM ${table} WHERE ${parts.keys} ORDER BY ${read} LIMIT ${rows}) `
+      + `ORDER BY ${versions} LIMIT 1 BY ${timeColumn}, id) WHERE deleted = 0${parts.others} ORDER BY ${entity} ${limits(filter, page)}`;
+    const found = await request.history.query<WindowKey>(sql, filter.params);
+    if (isWhole(found, rowsMax, page, isDescending)) return found;
+  }
+  return undefined;
+}
+
+/**
+ * Whether nothing behind the window belongs to the page, nor decides about what is on it. Read forwards, the versions of an entity ascend: the
+ * window may end before the last one of its last entity.
+ */
+function isWhole(found: readonly WindowKey[], rowsMax: number, page: Page, isDescending: boolean): boolean {
+  if (found.length === 0) return false;
+  if (Number(found[0].seen) < rowsMax) return true;
+  return found.length >= page.size && (isDescending || Number(found[found.length - 1].at) < Number(found[0].edge));
+}
+
+/** @throws PlatformError `general/page-too-large`. */
+async function textsOf(request: ApiRequest, table: MutableTable, filter: HistoryFilter, keys: readonly Key[]): Promise<DocumentRow[]> {
+  const collection = COLLECTIONS[table];
+  const texts = new Map<string, string>();
+  let bytes = 0;
+  const missing: Key[] = [];
+  for (let start = 0; start < keys.length; start += TEXTS_AT_ONCE) {
+    const some = keys.slice(start, start + TEXTS_AT_ONCE);
+    const found = collection === undefined ? [] : await request.platform.documents.getMany(collection, request.tenant, some.map(({ entityId }) => entityId));
+    some.forEach((key, index) => {
+      const doc = found[index];
+      if (doc === undefined) missing.push(key);
+      else texts.set(key.entityId, doc);
+      bytes += doc?.length ?? 0;
+    });
+    if (bytes > PAGE_BYTES_MAX) throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
+  }
+  if (missing.length > 0) for (const { entityId, doc } of await storedTexts(request, table, filter, missing)) texts.set(entityId, doc);
+  return keys.flatMap(({ entityId }) => {
+    const doc = texts.get(entityId);
+    return doc === undefined ? [] : [{ entityId, doc }];
+  });
+}
+
+/** Texts as the history has them. Times and ids narrow what it reads. */
+function storedTexts(request: ApiRequest, table: MutableTable, filter: HistoryFilter, keys: readonly Key[]): Promise<DocumentRow[]> {
+  const timeColumn = TIME_COLUMNS[table];
+  const times = timeColumn === undefined || table === 'alarms' || table === 'operations' ? ''
+    : ` AND ${timeColumn} IN (SELECT fromUnixTimestamp64Milli(arrayJoin(${filter.bind('Array(Int64)', [...new Set(keys.map(({ at }) => Number(at)))])}), 'UTC'))`;
+  // Ids of audit records are beyond what a number holds.
+  const ids = `id IN (SELECT toUInt64(arrayJoin(${filter.bind('Array(String)', keys.map(({ entityId }) => entityId))})))`;
+  const sql = `SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where}${times} AND ${ids} LIMIT ${filter.bind('UInt32', keys.length)}`;
+  return request.history.query<DocumentRow>(`${sql}${BOUNDED_RESULT}`, filter.params);
+}
+
+async function refusalsCounted<Result>(request: ApiRequest, result: Promise<Result>): Promise<Result> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'general/page-too-large') request.platform.refusals.count(PAGE_BYTES_LIMIT);
+    throw error;
+  }
+}
