@@ -88,7 +88,22 @@ export class QueryCompiler {
     const values = this.#values(path);
     if (literal.kind === 'null') return `(empty(${values}) OR has(${values}, 'null'))`;
     if (literal.kind === 'boolean') return `has(${values}, '${literal.value ? 'true' : 'false'}')`;
-    return `arrayExists(x -> ${this.#valueComparison('x', operator, literal)}, ${values})`;
+    const exists = `arrayExists(x -> ${this.#valueComparison('x', operator, literal)}, ${values})`;
+    return [...this.#cheapConditions(path, operator, literal), exists].join(' AND ');
+  }
+
+  /**
+   * What has to hold for a value at the path to fulfil the comparison, and is seen without looking into the document: 1 million objects by a serial
+   * number took 2 s CPU without it.
+   */
+  #cheapConditions([first]: Path, operator: Operator, literal: Extract<Literal, { kind: 'text' | 'number' }>): string[] {
+    const conditions = NOT_FRAGMENTS.has(first) ? [] : [`has(fragments, ${this.#binder.bind('String', first)})`];
+    if (literal.kind === 'text' && (operator === 'eq' || operator === 'ne') && timeOf(literal) === undefined) {
+      const longest = literal.pieces.reduce((left, right) => (right.length > left.length ? right : left));
+      // A document with a backslash may spell the text in another way.
+      if (longest !== '') conditions.push(`(position(doc, ${this.#binder.bind('String', longest)}) > 0 OR position(doc, '\\\\') > 0)`);
+    }
+    return conditions;
   }
 
   /** @param value SQL of the JSON text of one value. */
