@@ -26,7 +26,8 @@ const time = (column: string): string => `formatDateTime(${column}, '%Y-%m-%dT%H
 const moment = (count: number, endMs: number): string =>
   `fromUnixTimestamp64Milli(toInt64(${endMs - SPAN_MS} + intDiv(number * ${SPAN_MS}, ${count}) + cityHash64(number) % 60000), 'UTC')`;
 const deviceOf = (objects: number, salt: string): string =>
-  `toUInt64(${FIRST_OBJECT} + if(number % ${HOT_SHARE} = 0, 0, cityHash64(number, '${salt}') % ${Math.ceil(objects / OBJECTS_PER_DEVICE)}) * ${OBJECTS_PER_DEVICE})`;
+  `toUInt64(${FIRST_OBJECT} + if(number % ${HOT_SHARE} = 0, 0, cityHash64(number, '${salt}') % ${Math.ceil(objects / OBJECTS_PER_DEVICE)}) `
+  + `* ${OBJECTS_PER_DEVICE})`;
 const tail = `1 AS version, 0 AS deleted, 0 AS shard, 1 AS seq`;
 
 type Statement = (sizes: Sizes, endMs: number, tenant: number) => {

@@ -30,18 +30,16 @@ const TIME_COLUMNS: Readonly<Partial<Record<MutableTable, string>>> = {
   alarms: 'time', events: 'time', audits: 'time', operations: 'creation_time',
 };
 /**
- * Tables of which the engine can read the latest or earliest rows without looking at the others: it keeps an order by time (store/schema.ts), and
- * no version of an entity has another time. `keys` are the same in all versions, tombstones included; `others` are those of the last one.
+ * Tables of which the engine can read the latest or earliest rows without looking at the others: it keeps an order by time (store/schema.ts).
+ * `keys` are the same in all versions of an entity, tombstones included; `others` can be asked for too. `moves`: versions may have other times.
  */
-const WINDOWED: Readonly<Partial<Record<MutableTable, { readonly keys: readonly string[]; readonly others: readonly string[] }>>> = {
-  events: { keys: ['source', 'time'], others: ['type', 'fragments', 'creation_time', 'last_updated'] },
-  audits: { keys: ['time'], others: ['type', 'user', 'application'] },
+const BY_TIME: Readonly<Partial<Record<MutableTable, { readonly keys: readonly string[]; readonly others: readonly string[]; readonly moves: boolean }>>> = {
+  events: { keys: ['source', 'time'], others: ['type', 'fragments', 'creation_time', 'last_updated'], moves: false },
+  audits: { keys: ['time'], others: ['type', 'user', 'application'], moves: false },
+  alarms: { keys: ['source'], others: ['time', 'type', 'status', 'severity', 'creation_time', 'last_updated', 'fragments'], moves: true },
 };
-/** Rows of the first window beyond those of the page; a condition that few rows fulfil needs more. */
+/** Rows that are read beyond those of the page, for versions that are no longer true. */
 const WINDOW_SLACK = 1_000;
-const WINDOW_FILTERED = 16_384;
-/** A second window, before everything is read. */
-const WINDOW_GROWTH = 8;
 /** No window is larger: reading everything costs little more then. */
 const WINDOW_MAX = 1_000_000;
 /** Texts that are asked for at once. */
@@ -86,35 +84,59 @@ const limits = (filter: HistoryFilter, page: Page): string =>
   `LIMIT ${filter.bind('UInt32', page.size)} OFFSET ${filter.bind('UInt64', page.offset)}`;
 
 /**
- * Reads the first rows by time, takes the last version of each entity and then filters. Read backwards, a window that ends within an entity has
- * its last version.
- * @returns undefined where this is not possible, or where the windows have not enough that matches.
+ * Reads the first rows by time and takes the last version of each entity, or, where that does not tell all, verifies them.
+ * @returns undefined where this is not possible, or where too many rows are no longer true.
  */
 async function keysInWindow(
-  request: ApiRequest, table: MutableTable, filter: HistoryFilter, { isDescending }: TimeOrder, page: Page,
+  request: ApiRequest, table: MutableTable, filter: HistoryFilter, order: TimeOrder, page: Page,
 ): Promise<readonly Key[] | undefined> {
-  const windowed = WINDOWED[table];
-  const timeColumn = TIME_COLUMNS[table];
-  const parts = windowed === undefined ? undefined : filter.parts(windowed.keys, windowed.others);
-  if (windowed === undefined || parts === undefined) return undefined;
-  const direction = isDescending ? 'DESC' : 'ASC';
+  const byTime = BY_TIME[table];
+  const parts = byTime === undefined ? undefined : filter.parts(byTime.keys, byTime.others);
+  const rowsMax = page.offset + page.size + WINDOW_SLACK;
+  if (byTime === undefined || parts === undefined || rowsMax > WINDOW_MAX) return undefined;
+  const direction = order.isDescending ? 'DESC' : 'ASC';
+  const timeColumn = TIME_COLUMNS[table] as string;
   const entity = `${timeColumn} ${direction}, id ${direction}`;
-  const versions = `${entity}, version DESC`;
   // All columns of the key in one direction: only then it is read in its order. Those before the time are the same in all rows.
   const read = ['tenant', ...(filter.isOfOne('source') ? ['source'] : []), timeColumn, 'id', 'version'].map((name) => `${name} ${direction}`).join(', ');
-  const last = page.offset + page.size;
-  const wanted = parts.columns.length === 0 ? last + WINDOW_SLACK : Math.max(2 * last, WINDOW_FILTERED);
-  for (const rowsMax of [wanted, wanted * WINDOW_GROWTH]) {
-    if (rowsMax > WINDOW_MAX) return undefined;
-    const rows = filter.bind('UInt64', rowsMax);
-    const columns = ['id', timeColumn, 'version', 'deleted', ...parts.columns].join(', ');
-    const sql = `SELECT toString(id) AS entityId, toUnixTimestamp64Milli(${timeColumn}) AS at, seen, edge FROM (`
-      + `SELECT *, count() OVER () AS seen, toUnixTimestamp64Milli(max(${timeColumn}) OVER ()) AS edge FROM (SELECT ${columns} FROM ${table} WHERE ${parts.keys} ORDER BY ${read} LIMIT ${rows}) `
-      + `ORDER BY ${versions} LIMIT 1 BY ${timeColumn}, id) WHERE deleted = 0${parts.others} ORDER BY ${entity} ${limits(filter, page)}`;
-    const found = await request.history.query<WindowKey>(sql, filter.params);
-    if (isWhole(found, rowsMax, page, isDescending)) return found;
+  const first = `ORDER BY ${read} LIMIT ${filter.bind('UInt64', rowsMax)}`;
+  if (byTime.moves || parts.others !== '') {
+    const columns = [...new Set([...byTime.keys, timeColumn, 'id'])].join(', ');
+    const candidates = `SELECT ${columns}, version FROM ${table} WHERE ${parts.keys}${parts.others} AND deleted = 0 ${first}`;
+    return verifiedKeys(request, { table, timeColumn, entity, candidates, key: [...byTime.keys, 'id'].join(', ') }, filter, rowsMax, page);
   }
-  return undefined;
+  const sql = `SELECT toString(id) AS entityId, toUnixTimestamp64Milli(${timeColumn}) AS at, seen, edge FROM (`
+    + `SELECT *, count() OVER () AS seen, toUnixTimestamp64Milli(max(${timeColumn}) OVER ()) AS edge FROM (`
+    + `SELECT id, ${timeColumn}, version, deleted FROM ${table} WHERE ${parts.keys} ${first}) `
+    + `ORDER BY ${entity}, version DESC LIMIT 1 BY ${timeColumn}, id) WHERE deleted = 0 ORDER BY ${entity} ${limits(filter, page)}`;
+  const found = await request.history.query<WindowKey>(sql, filter.params);
+  return isWhole(found, rowsMax, page, order.isDescending) ? found : undefined;
+}
+
+/** Statements of a window whose rows match but may be versions that are no longer true. */
+interface Candidates {
+  readonly table: MutableTable;
+  readonly timeColumn: string;
+  /** Of the ORDER BY clause. */
+  readonly entity: string;
+  readonly candidates: string;
+  /** Columns of the table's key behind the tenant, and the id. */
+  readonly key: string;
+}
+
+/** Leaves out rows of which there is a later version. */
+async function verifiedKeys(
+  request: ApiRequest, { table, timeColumn, entity, candidates, key }: Candidates, filter: HistoryFilter, rowsMax: number, page: Page,
+): Promise<readonly Key[] | undefined> {
+  const latest = `SELECT id, max(version) FROM ${table} WHERE tenant = {tenant:UInt32} AND (${key}) IN (SELECT ${key} FROM (${candidates})) GROUP BY id`;
+  const sql = `SELECT toString(id) AS entityId, toUnixTimestamp64Milli(${timeColumn}) AS at, seen `
+    + `FROM (SELECT *, count() OVER () AS seen FROM (${candidates})) WHERE (id, version) IN (${latest}) `
+    + `ORDER BY ${entity} LIMIT 1 BY id ${limits(filter, page)}`;
+  const found = await request.history.query<Omit<WindowKey, 'edge'>>(sql, filter.params);
+  if (found.length >= page.size) return found;
+  const [row] = found.length > 0 ? found
+    : await request.history.query<{ seen: number | string }>(`SELECT count() AS seen FROM (${candidates})`, filter.params);
+  return row === undefined || Number(row.seen) >= rowsMax ? undefined : found;
 }
 
 /**
@@ -154,8 +176,9 @@ async function textsOf(request: ApiRequest, table: MutableTable, filter: History
 /** Texts as the history has them. Times and ids narrow what it reads. */
 function storedTexts(request: ApiRequest, table: MutableTable, filter: HistoryFilter, keys: readonly Key[]): Promise<DocumentRow[]> {
   const timeColumn = TIME_COLUMNS[table];
+  const distinct = filter.bind('Array(Int64)', [...new Set(keys.map(({ at }) => Number(at)))]);
   const times = timeColumn === undefined || table === 'alarms' || table === 'operations' ? ''
-    : ` AND ${timeColumn} IN (SELECT fromUnixTimestamp64Milli(arrayJoin(${filter.bind('Array(Int64)', [...new Set(keys.map(({ at }) => Number(at)))])}), 'UTC'))`;
+    : ` AND ${timeColumn} IN (SELECT fromUnixTimestamp64Milli(arrayJoin(${distinct}), 'UTC'))`;
   // Ids of audit records are beyond what a number holds.
   const ids = `id IN (SELECT toUInt64(arrayJoin(${filter.bind('Array(String)', keys.map(({ entityId }) => entityId))})))`;
   const sql = `SELECT toString(id) AS entityId, doc FROM ${table} FINAL WHERE ${filter.where}${times} AND ${ids} LIMIT ${filter.bind('UInt32', keys.length)}`;

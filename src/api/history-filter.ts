@@ -36,21 +36,18 @@ export class HistoryFilter {
   }
 
   /**
-   * The conditions on the tenant and `keys`, and, each with ` AND ` before it, those on `others` with their columns.
+   * The conditions on the tenant and `keys`, and, each with ` AND ` before it, those on `others`.
    * @returns undefined when there are conditions on anything else.
    */
-  parts(keys: readonly string[], others: readonly string[]): { keys: string; others: string; columns: readonly string[] } | undefined {
+  parts(keys: readonly string[], others: readonly string[]): { keys: string; others: string } | undefined {
     const ofKeys: string[] = [];
     const ofOthers: string[] = [];
-    const columns = new Set<string>();
     for (const { sql, column } of this.conditions) {
       if (column === 'tenant' || (column !== undefined && keys.includes(column))) ofKeys.push(sql);
-      else if (column !== undefined && others.includes(column)) {
-        ofOthers.push(` AND ${sql}`);
-        columns.add(column);
-      } else return undefined;
+      else if (column !== undefined && others.includes(column)) ofOthers.push(` AND ${sql}`);
+      else return undefined;
     }
-    return { keys: ofKeys.join(' AND '), others: ofOthers.join(''), columns: [...columns] };
+    return { keys: ofKeys.join(' AND '), others: ofOthers.join('') };
   }
 
   /** @returns the place of a new bound parameter. */
