@@ -174,7 +174,8 @@ t.test('headers', async (t) => {
 
 t.test('a list has the filters of its own', async (t) => {
   const api = await startApi(t);
-  api.fake.rows = [[{ entityId: '5', doc: '{"id":"5","name":"f","c8y_IsBinary":{}}' }]];
+  api.fake.put('managedObject', '5', '{"id":"5","name":"f","c8y_IsBinary":{}}');
+  api.fake.rows = [[{ entityId: '5' }]];
   const { json } = await api.call('GET', `${PATH}?type=text/plain&owner=admin&ids=5,6&text=f&childAssetId=9&pageSize=2`);
   t.match(json, { managedObjects: [{ id: '5', self: `${api.url}${PATH}/5` }], statistics: { pageSize: 2 } });
   const [{ sql }] = api.fake.asked;

@@ -14,7 +14,7 @@ t.test('every filter of every DELETE', async (t) => {
   const where: string[] = [];
   const writer = new ClickHouseHistoryWriter({ command: async (sql: string) => void where.push(sql), query: async (sql: string) => {
     where.push(sql);
-    return [];
+    return sql.includes('FROM system.') ? [{ found: 0 }] : [];
   } } as never);
   const check = async (path: string, row?: object): Promise<void> => {
     api.fake.rows = row === undefined ? [] : [[row]];

@@ -110,7 +110,8 @@ t.test('alarms', async (t) => {
   t.equal((await api.call('PUT', `/alarm/alarms/${id}`, { body: { status: 'X' } })).status, 422);
   const filter = async (query: string): Promise<unknown[]> => {
     t.equal((await api.call('GET', `/alarm/alarms?${query}`)).status, 200, query);
-    return Object.values(api.fake.asked.at(-1)?.params ?? {}).slice(1, -2);
+    // Behind the conditions stand the rows to read by time and, for each of two statements, the page.
+    return Object.values(api.fake.asked.at(-1)?.params ?? {}).slice(1, -5);
   };
   t.strictSame(await filter('status=ACTIVE,CLEARED&severity=MAJOR&type=a&type=b'), [['ACTIVE', 'CLEARED'], ['MAJOR'], ['a', 'b']]);
   t.strictSame(await filter('status=ACTIVE&resolved=true'), [['CLEARED']]);
