@@ -143,6 +143,9 @@ class JsonMessage {
     const source = numberOf(parent);
     if (source === undefined) throw new PlatformError('inventory/not-found', { id: parent });
     this.#application.requireRight(this.#link, source, ADMIN_ROLES.managedObjects);
+    // The command creates the child first: without its parent it would belong to nobody.
+    const isKnown = this.#application.known.get('managedObject', this.#link.tenantNumber, parent) !== undefined;
+    if (!isKnown) throw new PlatformError('inventory/not-found', { id: parent });
     const members = parseMembers(text);
     const reference = members.get('managedObject');
     if (reference === undefined) {

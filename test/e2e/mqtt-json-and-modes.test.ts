@@ -52,6 +52,9 @@ t.test('update and delete', async (t) => {
   t.same((await rest.deviceOf('json-2')).my_Fragment, { b: 2 });
   await device.publish(`inventory/managedObjects/${id}/childDevices/create`, '{"name":"Child by JSON"}');
   t.match((await rest.read(`/inventory/managedObjects/${id}/childDevices`)).references, [{ managedObject: { name: 'Child by JSON' } }]);
+  await device.publish('inventory/managedObjects/999999/childDevices/create', '{"name":"Orphan by JSON"}');
+  t.match(JSON.parse(await device.row('error', /999999/)), { error: 'inventory/Not Found' });
+  t.same((await rest.read("/inventory/managedObjects?query=name%20eq%20'Orphan%20by%20JSON'")).managedObjects, [], 'no child without its parent');
 });
 
 t.test('createBulk takes the good elements and reports the first bad one', async (t) => {
