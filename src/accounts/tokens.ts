@@ -16,8 +16,6 @@ import type { SigningKey } from './signing-key.ts';
 /** 2 weeks: cookies and access tokens. Options may shorten it down to the minimum. */
 export const TOKEN_SECONDS = 1_209_600;
 export const TOKEN_SECONDS_MIN = 300;
-/** Of a device. */
-export const DEVICE_TOKEN_SECONDS = 3_600;
 /** Longer ones are not looked at. */
 export const TOKEN_LENGTH_MAX = 4_096;
 /** Logouts of one user that are remembered until their tokens end; one more ends all tokens of the user. */

@@ -416,16 +416,15 @@ function checkContentType(request: ApiRequest, route: Route): void {
       ? false
       : contentType.kind !== 'none' && contentType.kind !== 'vendor' && contentType.kind !== 'json';
   if (isWrong || !contentType.isUtf8) {
-    throw new PlatformError('general/unsupported-media-type', {
-      type: contentType.isUtf8 ? contentType.kind : 'with a charset other than UTF-8',
-    });
+    const { text = contentType.kind } = contentType;
+    throw new PlatformError('general/unsupported-media-type', { type: contentType.isUtf8 ? text : `${text}, with a charset other than UTF-8,` });
   }
 }
 
 function chooseMediaType(request: ApiRequest, route: Route): void {
   if (!request.accept.isPresent || request.method === 'DELETE') return;
   const kind = chooseKind(request.accept, route.produces ?? DEFAULT_PRODUCES);
-  if (kind === undefined) throw new PlatformError('general/not-acceptable', { accept: request.accept.order.join(', ') });
+  if (kind === undefined) throw new PlatformError('general/not-acceptable', { accept: request.accept.text ?? '' });
   request.kind = kind;
 }
 

@@ -14,6 +14,8 @@ export interface Accept {
   readonly isBranded: boolean;
   /** What is acceptable, best first. */
   readonly order: readonly MediaKind[];
+  /** The beginning of the header as it was sent, for messages. */
+  readonly text?: string;
 }
 
 /** A parsed Content-Type header. */
@@ -23,10 +25,14 @@ export interface ContentType {
   readonly name: string;
   /** False for a charset that is neither UTF-8 nor US-ASCII. */
   readonly isUtf8: boolean;
+  /** The beginning of the header as it was sent, for messages. */
+  readonly text?: string;
 }
 
 /** Different header values that are remembered; the caches are emptied when they are full. */
 const CACHE_ENTRIES_MAX = 1000;
+/** So much of a header is told in messages. */
+const TOLD_LENGTH_MAX = 200;
 /** Longer headers are parsed but not remembered. */
 const CACHED_LENGTH_MAX = 500;
 
@@ -40,7 +46,7 @@ export function parseAccept(header: string): Accept {
 }
 
 export function parseContentType(header: string): ContentType {
-  return contentTypeCache.get(header) ?? remember(contentTypeCache, header, readContentType(header));
+  return contentTypeCache.get(header) ?? remember(contentTypeCache, header, { ...readContentType(header), text: header.slice(0, TOLD_LENGTH_MAX) });
 }
 
 /** @returns the best kind that can be produced, undefined when there is none (406). `producible` is in order of preference. */
@@ -81,7 +87,7 @@ function readAccept(header: string): Accept {
   }
   // A stable sort: of equal quality the first named is the best.
   ranges.sort((left, right) => right.quality - left.quality);
-  return { isPresent: header.trim() !== '', isBranded, order: ranges.map((range) => range.kind) };
+  return { isPresent: header.trim() !== '', isBranded, order: ranges.map((range) => range.kind), text: header.slice(0, TOLD_LENGTH_MAX) };
 }
 
 function qualityOf(parameters: readonly string[]): number {

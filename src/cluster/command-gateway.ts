@@ -67,7 +67,6 @@ export class CommandGateway implements DeviceCommands {
   }
 
   get underWayCount(): number { return this.#underWay; }
-  get expectedCount(): number { return this.#expected.size; }
   get earlyCount(): number { return this.#early.size; }
 
   async request<Answer>(command: Command): Promise<Answer> {

@@ -151,7 +151,6 @@ export class ClusterNode {
   get commandsSetAsideCount(): number { return sum(this.owners, (owner) => owner.setAsideCount); }
   /** Follow-ups on their way from this node's shards. */
   get followUpsCount(): number { return sum(this.owners, (owner) => owner.pendingCount); }
-  get groupsUnderWayCount(): number { return sum(this.owners, (owner) => owner.underWayCount); }
 
   /** Resolves when everything that any node acknowledged before the call can be queried: for ClickHouseHistoryReader. */
   visible(timeoutMs: number, query?: HistoryQuery): Promise<void> {

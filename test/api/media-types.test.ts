@@ -30,6 +30,8 @@ t.test('Accept: both vendor spellings in any letter case, quality, what counts a
 
 t.test('Content-Type: names, charset, other types', async (t) => {
   t.match(parseContentType(''), { kind: 'none' });
+  t.match(parseContentType('Text/X'), { kind: 'other', text: 'Text/X' });
+  t.equal(parseAccept(`a/${'b'.repeat(900)}`).text?.length, 200);
   t.match(parseContentType('application/json;charset=UTF-8;ver=0.9'), { kind: 'json', isUtf8: true });
   t.match(parseContentType('application/VND.com.nsn.cumulocity.managedObjectReference+json; ver=0.9'), {
     kind: 'vendor',

@@ -102,7 +102,8 @@ t.test('Accept and Content-Type', async (t) => {
   t.equal(json.headers.get('content-type'), 'application/json;charset=UTF-8');
   t.equal(json.json.name, 'é');
   const before = api.fake.sent.length;
-  t.equal((await post({ accept: 'image/png' })).status, 406);
+  t.match(await post({ accept: 'image/png' }), { status: 406, json: { message: /image\/png/ } });
+  t.match(await post({ 'content-type': 'image/gif' }), { status: 415, json: { message: 'The media type image/gif is not taken here' } });
   t.equal((await post({ 'content-type': 'application/x-www-form-urlencoded' })).status, 415);
   t.equal((await post({ 'content-type': 'application/json;charset=utf-16' })).status, 415);
   t.equal(api.fake.sent.length, before, 'nothing was done');
