@@ -21,7 +21,7 @@ import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportForm
 import { countDocuments } from './history-filter.ts';
 import type { DocumentRow, HistoryFilter } from './history-filter.ts';
 import { JSON_TYPE } from './media-types.ts';
-import { isOwner, requireOwner } from './owner.ts';
+import { accessOf, isOwner, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { REVERT } from './query-parameters.ts';
 import { changeRecords } from './records.ts';
@@ -148,11 +148,13 @@ async function put(request: ApiRequest): Promise<Answer> {
 }
 
 /**
- * Changes the status of all alarms that match. Who has no global role changes those of what he owns or may administrate the alarms of, as he sees
- * those alone in a list (document 4 section 5.3).
+ * Changes the status of all alarms that match. Who may administrate alarms by an inventory role only changes those of what he may reach, as he
+ * sees those alone in a list (document 4 section 5.3).
+ * @throws PlatformError 403 for whom neither a global nor an inventory role allows it.
  */
 async function putAll(request: ApiRequest): Promise<Answer> {
   const { platform, tenant } = request;
+  if (!request.isPrivileged && accessOf(request).grants.length === 0) throw new PlatformError('security/forbidden');
   if (!ALARM_FILTER_NAMES.some((name) => request.query.has(name))) {
     throw new PlatformError('general/invalid-parameter', { name: 'query', value: '', limit: 'at least one filter' });
   }
