@@ -11,7 +11,7 @@ import type { HostileRequest } from '../helpers/hostile-requests.ts';
 import { PASSWORD, Rest, startServer } from '../helpers/running-server.ts';
 
 const SEED = Number(process.env['MILLRACE_TEST_SEED'] ?? 20_261_121);
-const DURATION_MS = Number(process.env['MILLRACE_TEST_FUZZ_MS'] ?? 15_000);
+const DURATION_MS = Number(process.env['MILLRACE_TEST_FUZZ_MS'] ?? 8_000);
 const AT_ONCE = 12;
 /** Passwords, tokens and locks of the users that send the requests: afterwards they could not. */
 const LEFT_OUT = /currentUser|\/users\/\{userId\}|logout|\/tenant\/tenants\/\{id\}/;

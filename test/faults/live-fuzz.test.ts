@@ -11,7 +11,7 @@ import type { Device } from '../helpers/running-server-mqtt.ts';
 import { PASSWORD, Rest, startServer } from '../helpers/running-server.ts';
 
 const SEED = Number(process.env['MILLRACE_TEST_SEED'] ?? 20_261_121);
-const DURATION_MS = Number(process.env['MILLRACE_TEST_FUZZ_MS'] ?? 4_000);
+const DURATION_MS = Number(process.env['MILLRACE_TEST_FUZZ_MS'] ?? 3_000);
 const MARK = 'Tenant-Two-Secret-Kq7';
 const TIME = '2024-05-02T10:00:00.000Z';
 

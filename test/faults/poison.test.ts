@@ -55,7 +55,7 @@ t.test('measurements, an event and a kill in the middle of the halving', async (
     if (answer.status !== 201) throw new Error(`${answer.status} ${answer.text}`);
   };
   for (let kill = 0; kill < 4; kill += 1) {
-    await post(2_000);
+    await post(800);
     await delay(random() * 600);
     await server.kill();
     await server.start();

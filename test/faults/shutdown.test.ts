@@ -6,7 +6,7 @@ import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/se
 
 t.setTimeout(120_000);
 
-const ROUNDS = 3;
+const ROUNDS = 2;
 
 t.test('SIGTERM under load', async (t) => {
   const server = await new ServerProcess(t).start();
