@@ -25,7 +25,7 @@ const CLUSTER_FILES = ['audits', 'live-clients', 'mqtt-connections', 'mqtt-json-
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
 
-/** For a whole file, in seconds; long, because files that start servers run three at a time on two cores. */
+/** For a whole file, in seconds; long, because files that start servers run two at a time on two cores. */
 const TIMEOUT_SECONDS = 240;
 
 const isCi = process.env.CI === 'true';
@@ -56,7 +56,7 @@ function printFailures(lines) {
 }
 
 /** Runs tap and counts; resolves to the count, with a failure for each file that tap lost. */
-async function runTap(files, flags, { environment = {}, jobs = 3, title = '', report: reportName = 'last-run' } = {}) {
+async function runTap(files, flags, { environment = {}, jobs = 2, title = '', report: reportName = 'last-run' } = {}) {
   mkdirSync(join(root, '.tap'), { recursive: true });
   const report = createWriteStream(join(root, '.tap', `${reportName}.tap`));
   const left = new Set(files);

@@ -205,7 +205,7 @@ t.test('too many wrong passwords lock for a while, the right one too', { skip: p
   const locked = await fetch(server.url + CURRENT, { headers: { authorization: basic(account, PASSWORD) } });
   t.equal(locked.status, 401);
   t.match(await locked.json(), { error: 'security/Unauthorized', message: /locked for \d+ s \(accounts\/login-failures\)/ });
-  t.ok(server.complaints.some((line) => line.includes(account) && line.includes('accounts/login-failures')), 'the log says so');
+  await eventually('the log says so', () => server.complaints.some((line) => line.includes(account) && line.includes('accounts/login-failures')));
   t.match(await (await fetch(`${server.url}/metrics`)).text(), /millrace_refusals_total\{limit="accounts\/login-failures"\} \d/);
   t.equal((await rest.get(CURRENT)).status, 200, 'others are not locked');
   await eventually('the end of the lock', async () => await status(CURRENT, { authorization: basic(account, PASSWORD) }) === 200);
