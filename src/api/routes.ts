@@ -116,6 +116,17 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
       }),
     },
     {
+      // Where somebody arrives who opens the server's URL in a browser.
+      method: 'GET',
+      path: '/',
+      area: 'system',
+      access: 'public',
+      summary: 'Leads to this API as a page',
+      produces: ['html', 'vendor', 'json', 'text', 'csv', 'other'],
+      answers: [{ status: 302, description: 'To /openapi' }],
+      handle: (request) => ({ status: 302, text: '', headers: ['Location', `${request.baseUrl}/openapi`] }),
+    },
+    {
       method: 'GET',
       path: '/openapi',
       area: 'system',
