@@ -6,7 +6,7 @@ import type { Context, Sample, Scenario } from './scenario.ts';
 import { startCluster } from './subjects/cluster.ts';
 import { Millrace } from './subjects/millrace.ts';
 import { startMosquitto, startNodePeer } from './subjects/peers.ts';
-import type { Subject, SubjectName } from './subjects/subject.ts';
+import { isOurs, type Subject, type SubjectName } from './subjects/subject.ts';
 
 export interface RunRecord { samples: Sample[]; notes: string[] }
 
@@ -62,8 +62,6 @@ function choose(names: readonly SubjectName[], options: Options): SubjectName[] 
   if (options.noPeers) return names.filter(isOurs);
   return options.peersOnly ? names.filter((name) => !isOurs(name)) : [...names];
 }
-
-const isOurs = (name: SubjectName): boolean => name.startsWith('millrace');
 
 function startSubject(name: SubjectName, directory: string, options: Options): Promise<Subject> {
   if (name === 'millrace') {

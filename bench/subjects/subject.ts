@@ -29,6 +29,9 @@ export type ProcessKind = 'node' | 'nats' | 'redis' | 'clickHouse';
 export type SubjectName = 'millrace' | 'millrace-distributed' | 'millrace-3' | 'mosquitto' | 'mosquitto-relay' | 'aedes' | 'aedes-relay'
   | 'bare-mqtt-packet' | 'bare-uws' | 'fastify';
 
+/** The others are peers. */
+export const isOurs = (name: string): boolean => name.startsWith('millrace');
+
 /** Servers and children use less than this share of a core when they have nothing left to do. */
 const QUIET_SHARE = 0.05;
 const QUIET_SAMPLE_MS = 250;
