@@ -43,7 +43,7 @@ export class DeviceImport {
   async announce(line: RegistrationLine, { tenant, by }: ImportOptions): Promise<ImportStatus> {
     if (!isDeviceId(line.id)) throw new RegistrationFault(`ID takes ${DEVICE_ID_RULE}`);
     const groupId = await this.#group(line.path, tenant, by);
-    await this.#registration.create(tenant, { id: line.id, owner: by, ...(groupId === undefined ? {} : { groupId }) });
+    await this.#registration.create(tenant, { id: line.id, owner: by, ...(groupId === undefined ? {} : { groupId }) }, { user: by });
     return 'CREATED';
   }
 

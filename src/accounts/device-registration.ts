@@ -1,7 +1,7 @@
 /** Registration of new devices, whatever protocol they speak: requests, acceptance and the hand-over of credentials (document 4 section 4). */
 import { randomBytes } from 'node:crypto';
 import { COMMAND } from '../model/command.ts';
-import type { CommandPort, DeviceCredentialsIssue, DocumentReader, RecordChange, UserPut } from '../model/command.ts';
+import type { AskedBy, AuditEntry, CommandPort, DeviceCredentialsIssue, DocumentReader, RecordChange, UserPut } from '../model/command.ts';
 import {
   DEVICE_ID_RULE, DEVICE_USER_PREFIX, deviceUserOf, isDeviceId, joinKey, requestKey, REQUESTS, REQUESTS_TENANT, SECURITY_TOKEN_LENGTH_MAX,
   tenantKey, tenantPrefix, TOKEN_POLICIES,
@@ -41,7 +41,7 @@ export class DeviceRegistration {
   }
 
   /** @throws PlatformError 422 when any tenant has a request with this id already, or for what is no id. */
-  async create(tenant: number, wanted: NewDeviceRequest): Promise<StoredDeviceRequest> {
+  async create(tenant: number, wanted: NewDeviceRequest, by: AskedBy): Promise<StoredDeviceRequest> {
     const { id } = wanted;
     if (!isDeviceId(id)) throw new PlatformError('validation/invalid-field', { area: 'devicecontrol', name: 'id', value: id, limit: DEVICE_ID_RULE });
     const request: StoredDeviceRequest = { ...wanted, tenant, status: 'WAITING_FOR_CONNECTION', createdAt: this.#parts.now() };
@@ -51,7 +51,7 @@ export class DeviceRegistration {
       await this.#change([
         { collection: REQUESTS, id: requestKey(id), expected: undefined, value: JSON.stringify(request) },
         { collection: REQUESTS, id: tenantKey(tenant, id), expected: undefined, value: '1' },
-      ]);
+      ], [auditOf(request, 'created', by)]);
     } catch (error) {
       throw isChangedMeanwhile(error) ? duplicate : error;
     }
@@ -76,7 +76,7 @@ export class DeviceRegistration {
   }
 
   /** @throws PlatformError 404; 422 unless the device has asked for credentials, and for another token than the device's. */
-  async accept(tenant: number, id: string, token: string | undefined): Promise<StoredDeviceRequest> {
+  async accept(tenant: number, id: string, token: string | undefined, by: AskedBy): Promise<StoredDeviceRequest> {
     const policy = await this.tokenPolicy(tenant);
     for (let tries = 1; ; tries += 1) {
       const request = await this.get(tenant, id);
@@ -86,15 +86,15 @@ export class DeviceRegistration {
         throw new PlatformError('devicecontrol/security-token', { id });
       }
       const accepted: StoredDeviceRequest = { ...request, status: 'ACCEPTED' };
-      if (await this.#replace(request, accepted, tries)) return accepted;
+      if (await this.#replace(request, accepted, tries, auditOf(request, 'accepted', by))) return accepted;
     }
   }
 
   /** @throws PlatformError 404. */
-  async delete(tenant: number, id: string): Promise<void> {
+  async delete(tenant: number, id: string, by: AskedBy): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       const request = await this.get(tenant, id);
-      if (await this.#replace(request, undefined, tries)) return;
+      if (await this.#replace(request, undefined, tries, auditOf(request, 'deleted', by))) return;
     }
   }
 
@@ -186,14 +186,14 @@ export class DeviceRegistration {
   }
 
   /** @returns false when somebody else was faster: read again. */
-  async #replace(request: StoredDeviceRequest, next: StoredDeviceRequest | undefined, tries: number): Promise<boolean> {
+  async #replace(request: StoredDeviceRequest, next: StoredDeviceRequest | undefined, tries: number, audit?: AuditEntry): Promise<boolean> {
     const { id, tenant } = request;
     const changes: RecordChange[] = [{
       collection: REQUESTS, id: requestKey(id), expected: JSON.stringify(request), value: next === undefined ? undefined : JSON.stringify(next),
     }];
     if (next === undefined) changes.push({ collection: REQUESTS, id: tenantKey(tenant, id), expected: '1', value: undefined });
     try {
-      await this.#change(changes);
+      await this.#change(changes, audit === undefined ? [] : [audit]);
       return true;
     } catch (error) {
       if (isChangedMeanwhile(error) && tries < TRIES_MAX) return false;
@@ -201,8 +201,8 @@ export class DeviceRegistration {
     }
   }
 
-  async #change(changes: readonly RecordChange[]): Promise<void> {
-    await this.#command(COMMAND.RECORDS_CHANGE, { changes });
+  async #change(changes: readonly RecordChange[], audits: readonly AuditEntry[] = []): Promise<void> {
+    await this.#command(COMMAND.RECORDS_CHANGE, { changes, audits });
   }
 
   async #command(kind: typeof COMMAND.RECORDS_CHANGE | typeof COMMAND.DEVICE_CREDENTIALS_ISSUE, body: object): Promise<void> {
@@ -210,6 +210,12 @@ export class DeviceRegistration {
       kind, tenant: REQUESTS_TENANT, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#parts.now(), body,
     });
   }
+}
+
+/** In the log of the tenant, though the requests are records of the whole server. */
+function auditOf({ id, tenant }: StoredDeviceRequest, what: 'created' | 'accepted' | 'deleted', by: AskedBy): AuditEntry {
+  const activity = `New device request ${what}`;
+  return { type: 'Inventory', activity, text: `${activity}: ${id}`, tenant, ...by };
 }
 
 const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';

@@ -15,6 +15,7 @@ import { decodeMeasurement, entityText } from '../ingest/measurement-record.ts';
 import { ActorContext } from './context.ts';
 import type { DocumentChange, Documents } from './documents.ts';
 import { FollowUps, HANDLED_PREFIX, shardOfPending } from './follow-ups.ts';
+import { auditCommand } from './command-audit.ts';
 import { HANDLERS } from './handlers.ts';
 import { Mailbox } from './mailbox.ts';
 import { documentsOf } from './prefetch.ts';
@@ -307,6 +308,7 @@ export class ActorSystem {
       const handler = HANDLERS[command.kind] as ((context: ActorContext, body: object) => unknown) | undefined;
       if (!handler) throw new Error(`no actor takes command ${command.kind}`);
       answer = handler(context, command.body);
+      auditCommand(context);
     } catch (thrown) {
       if (thrown instanceof NotLoaded || thrown instanceof StoreFailed) throw thrown;
       error = thrown instanceof PlatformError ? thrown : this.#setAside(command, thrown as Error);

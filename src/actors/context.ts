@@ -68,6 +68,11 @@ export class ActorContext {
     this.rows.push(row);
   }
 
+  /** Text of a document before the command. */
+  before(collection: Collection, id: string): string | undefined {
+    return this.#state.get(collection, this.command.tenant, id);
+  }
+
   /** Writes an entry of the server's own into the audit log. Its id and times are those of the command, so that a replay makes the same. */
   audit(entry: AuditEntry): void {
     if (this.#auditsCount >= AUDITS_MAX) throw new Error(`a command writes more than ${AUDITS_MAX} audit records`);

@@ -1,6 +1,6 @@
 /** The actor of a managed object: its own document (document 1, Managed object; document 4 section 2.4). */
 import { COMMAND } from '../model/command.ts';
-import type { ChildKind, ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
+import type { Asked, ChildKind, ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
@@ -26,7 +26,7 @@ const DEVICE_USER_PREFIX = 'device_';
 const TENANT_KEY = 't';
 
 /** Body of MANAGED_OBJECT_DELETE. */
-export interface ManagedObjectDelete {
+export interface ManagedObjectDelete extends Asked {
   /** Deletes the hierarchy below, but for what has other parents. */
   readonly cascade?: boolean;
   /** As `cascade`, also what has other parents. */
@@ -160,8 +160,11 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
 
 /** What the deletion of an object asks of a child; undefined = it stays. */
 function childDeletion(kind: ChildKind, parent: string, isBelowGroup: boolean, body: ManagedObjectDelete): ManagedObjectDelete | undefined {
-  const { cascade = false, forceCascade = false, withDeviceUser = false } = body;
-  const flags = { cascade: cascade || forceCascade, forceCascade, withDeviceUser, parent, ...(body.owner === undefined ? {} : { owner: body.owner }) };
+  const { cascade = false, forceCascade = false, withDeviceUser = false, owner, askedBy } = body;
+  const flags = {
+    cascade: cascade || forceCascade, forceCascade, withDeviceUser, parent,
+    ...(owner === undefined ? {} : { owner }), ...(askedBy === undefined ? {} : { askedBy }),
+  };
   // Child additions belong to their parent and go with it (document 4 section 2.4).
   if (kind === 'childAdditions') return { ...flags, always: true };
   if (flags.cascade) return isBelowGroup || kind === 'childDevices' ? flags : undefined;

@@ -1,12 +1,14 @@
 /** One request as the resources see it: who asks for what, in which form, and the ways to answer. */
 import { PlatformError } from '../model/errors.ts';
-import { COMMAND } from '../model/command.ts';
-import type { ActorKey, CommandKind, HistoryReader } from '../model/command.ts';
+import { AUDITED_KINDS, COMMAND } from '../model/command.ts';
+import type { ActorKey, AskedBy, CommandKind, HistoryReader } from '../model/command.ts';
+import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { parseMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
+import { applicationOf } from './application-key.ts';
 import { ANONYMOUS } from './authentication.ts';
 import { baseUrlOf } from './base-url.ts';
 import type { CalledAs } from './base-url.ts';
@@ -29,6 +31,7 @@ export interface RequestOwner {
 const EMPTY_BODY = Buffer.alloc(0);
 /** What counts as a message of the device that is its key. */
 const OF_DEVICES: ReadonlySet<CommandKind> = new Set<CommandKind>([COMMAND.EVENT_CREATE, COMMAND.ALARM_CREATE, COMMAND.MANAGED_OBJECT_UPDATE]);
+const AUDITED: ReadonlySet<CommandKind> = new Set(AUDITED_KINDS);
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 export class ApiRequest {
@@ -67,7 +70,8 @@ export class ApiRequest {
   /** Only where some tenant restricts it. */
   userAgent = '';
   wantsXBasic = false;
-  /** Without an application key a request that writes keeps its device available (document 4 sections 0.2, 2.10). */
+  /** Of a request that writes: the application that sent it. Without one it keeps its device available (document 4 sections 0.2, 2.10). */
+  applicationKey = '';
   isDeviceTraffic = false;
   isAuthorised = false;
   isReadingBody = false;
@@ -142,7 +146,18 @@ export class ApiRequest {
   command<Result>(kind: CommandKind, key: ActorKey, body: object): Promise<Result> {
     const { platform, tenant, mode } = this;
     if (this.isDeviceTraffic && typeof key === 'number' && OF_DEVICES.has(kind)) platform.availability.heard(tenant, key, platform.now());
-    return platform.commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body });
+    return platform.commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body) });
+  }
+
+  /** What administrators change is told to the audit log; what devices send is data. */
+  #withAsker(kind: CommandKind, body: object): object {
+    if (!AUDITED.has(kind) || this.principal.userName.startsWith(DEVICE_USER_PREFIX)) return body;
+    return { ...body, askedBy: this.askedBy };
+  }
+
+  /** For the audit log. */
+  get askedBy(): AskedBy {
+    return { user: this.principal.userName, ...applicationOf(this) };
   }
 
   answer(answer: Answer): void {

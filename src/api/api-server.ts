@@ -235,7 +235,8 @@ export class ApiServer implements RequestOwner {
     if (request.method === 'GET') {
       request.skipsFlush = exchange.header('x-millrace-no-flush') === 'true';
     } else {
-      request.isDeviceTraffic = exchange.header('x-platform-application-key') === '' && exchange.header('x-cumulocity-application-key') === '';
+      request.applicationKey = exchange.header('x-platform-application-key') || exchange.header('x-cumulocity-application-key');
+      request.isDeviceTraffic = request.applicationKey === '';
       request.contentType = parseContentType(exchange.header('content-type'));
       request.modeName = exchange.header('x-platform-processing-mode') || exchange.header('x-cumulocity-processing-mode');
     }

@@ -1,5 +1,4 @@
 /** Requests of applications name them by a header (document 4 section 0.2); audit records keep it. */
-import type { ApiRequest } from './api-request.ts';
 
 /** Both spellings; routes that read it list them in `headers`. */
 export const APPLICATION_HEADERS: readonly string[] = ['x-platform-application-key', 'x-cumulocity-application-key'];
@@ -7,7 +6,7 @@ export const APPLICATION_HEADERS: readonly string[] = ['x-platform-application-k
 const KEY_LENGTH_MAX = 256;
 
 /** @returns `{application}` for a request of an application, nothing for one of a device. */
-export function applicationOf(request: ApiRequest): { readonly application?: string } {
-  const key = APPLICATION_HEADERS.map((name) => request.headers[name] ?? '').find((value) => value !== '');
-  return key === undefined || key.length > KEY_LENGTH_MAX ? {} : { application: key };
+export function applicationOf(request: { readonly applicationKey: string }): { readonly application?: string } {
+  const { applicationKey } = request;
+  return applicationKey === '' || applicationKey.length > KEY_LENGTH_MAX ? {} : { application: applicationKey };
 }

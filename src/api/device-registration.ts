@@ -55,7 +55,7 @@ async function post(request: ApiRequest): Promise<Answer> {
     ...(groupId === undefined ? {} : { groupId }),
     ...(type === undefined || type === '' ? {} : { type }),
     ...(customProperties === undefined || customProperties === 'null' ? {} : { customProperties }),
-  });
+  }, request.askedBy);
   return created('newDeviceRequest', requestText(request, stored), requestUrl(request, stored.id));
 }
 
@@ -73,12 +73,12 @@ async function get(request: ApiRequest): Promise<Answer> {
 
 async function put(request: ApiRequest): Promise<Answer> {
   const token = stringMember(request.members(), 'securityToken');
-  const accepted = await registrationOf(request).accept(request.tenant, request.params['id'], token);
+  const accepted = await registrationOf(request).accept(request.tenant, request.params['id'], token, request.askedBy);
   return found('newDeviceRequest', requestText(request, accepted));
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
-  await registrationOf(request).delete(request.tenant, request.params['id']);
+  await registrationOf(request).delete(request.tenant, request.params['id'], request.askedBy);
   return NO_CONTENT;
 }
 
@@ -89,7 +89,7 @@ async function acceptAll(request: ApiRequest): Promise<Answer> {
   for (const { id, status } of await registration.list(request.tenant)) {
     if (status !== 'PENDING_ACCEPTANCE') continue;
     try {
-      await registration.accept(request.tenant, id, undefined);
+      await registration.accept(request.tenant, id, undefined, request.askedBy);
       results.push({ id, successful: true });
     } catch (error) {
       if (!(error instanceof PlatformError) || error.status >= 500) throw error;

@@ -82,6 +82,16 @@ export interface Command<Body extends object = object> {
   readonly body: Body;
 }
 
+/** Who asked for a command over REST, for the audit log. */
+export interface AskedBy { readonly user: string; readonly application?: string }
+/** In the body of a command of `AUDITED_KINDS`; absent from what devices send, whose data is not administration. */
+export interface Asked { readonly askedBy?: AskedBy }
+/** Commands whose effect the actors write into the audit log when their body says who asked (actors/command-audit.ts). */
+export const AUDITED_KINDS = [
+  COMMAND.MANAGED_OBJECT_CREATE, COMMAND.MANAGED_OBJECT_UPDATE, COMMAND.MANAGED_OBJECT_DELETE, COMMAND.CHILD_ADD, COMMAND.CHILD_REMOVE,
+  COMMAND.EXTERNAL_ID_BIND, COMMAND.EXTERNAL_ID_UNBIND, COMMAND.EVENT_UPDATE, COMMAND.EVENT_DELETE, COMMAND.EVENT_BINARY_CHANGE, COMMAND.DATA_DELETE,
+] as const;
+
 /** Raw JSON text of an entity as the client sent it (top level compacted), without server-kept members. */
 export type DocumentText = string;
 

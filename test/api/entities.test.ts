@@ -125,7 +125,7 @@ t.test('alarms', async (t) => {
   t.match(job, { collection: 'job', id: /^alarms\/\d{16}$/, expected: undefined });
   t.match(JSON.parse(job.value as string), { status: 'ACKNOWLEDGED', user: 'admin', after: 0, selection: { sources: ['1'], statuses: ['ACTIVE'] } });
   await api.call('DELETE', '/alarm/alarms?resolved=TRUE&status=ACTIVE&severity=MAJOR');
-  t.strictSame(api.fake.sent.at(-1)?.body, { table: 'alarms', filter: { resolved: 'true', severity: 'MAJOR' } });
+  t.strictSame(api.fake.sent.at(-1)?.body, { table: 'alarms', filter: { resolved: 'true', severity: 'MAJOR' }, askedBy: { user: 'admin' } });
 });
 
 t.test('operations', async (t) => {
@@ -153,7 +153,7 @@ t.test('operations', async (t) => {
   t.strictSame(list.json.operations[0].deviceExternalIDs.externalIds, [{ type: 'c8y_Serial', externalId: 'x1' }]);
   t.match(api.fake.asked.at(-1)?.sql, /has\(agents, .* ORDER BY creation_time, id LIMIT/);
   await api.call('DELETE', '/devicecontrol/operations?agentId=1&status=FAILED');
-  t.strictSame(api.fake.sent.at(-1)?.body, { table: 'operations', filter: { agentId: '1', status: 'FAILED' } });
+  t.strictSame(api.fake.sent.at(-1)?.body, { table: 'operations', filter: { agentId: '1', status: 'FAILED' }, askedBy: { user: 'admin' } });
 });
 
 t.test('users', async (t) => {

@@ -124,6 +124,47 @@ t.test('what the server writes itself', async (t) => {
   t.ok(count === 10 || count === 15 || CLUSTER_NODES > 0, 'ten in a minute; the minute may have ended between');
 });
 
+t.test('the inventory, external IDs, events and deletions', async (t) => {
+  const about = async (source: string): Promise<any[]> => (await rest.read(`/audit/auditRecords?source=${source}&revert=true&pageSize=100`)).auditRecords;
+  const headers = { 'X-Platform-Application-Key': 'cockpit-key' };
+  const made = await rest.request('POST', '/inventory/managedObjects', { body: { name: 'Pump', c8y_IsDevice: {} }, headers });
+  const { id } = made.json;
+  const child = await rest.createDevice('Valve');
+  await rest.put(`/inventory/managedObjects/${id}`, { name: 'Pump 7' });
+  await rest.put(`/inventory/managedObjects/${id}`, { name: 'Pump 7' });
+  await rest.create(`/inventory/managedObjects/${id}/childDevices`, { managedObject: { id: child } });
+  await rest.create(`/identity/globalIds/${id}/externalIds`, { type: 'c8y_Serial', externalId: 'audited-7' });
+  t.equal((await rest.request('DELETE', '/identity/externalIds/c8y_Serial/audited-7')).status, 204);
+  t.equal((await rest.request('DELETE', `/inventory/managedObjects/${id}/childDevices/${child}`)).status, 204);
+  t.equal((await rest.request('DELETE', `/measurement/measurements?source=${id}`)).status, 204);
+  t.equal((await rest.request('DELETE', `/inventory/managedObjects/${id}`)).status, 204);
+  await eventually('all of it', async () => (await about(id)).length === 8);
+  t.match(await about(id), [
+    { type: 'Inventory', activity: 'Managed object created', text: `Managed object created: Pump (${id})`, user: 'admin', application: 'cockpit-key',
+      source: { id, self: `${server.url}/inventory/managedObjects/${id}` } },
+    { activity: 'Managed object updated', text: `Managed object updated: Pump 7 (${id}): name changed from Pump to Pump 7`,
+      changes: [{ attribute: 'name', previousValue: 'Pump', newValue: 'Pump 7' }], application: undefined },
+    { activity: 'Child added', text: `Child added: ${child} of the childDevices of ${id}` },
+    { activity: 'External ID bound', text: `External ID bound: c8y_Serial audited-7 of ${id}` },
+    { activity: 'External ID unbound' },
+    { activity: 'Child removed' },
+    { activity: 'Measurements deleted', text: `Measurements deleted: source=${id}` },
+    { activity: 'Managed object deleted', text: `Managed object deleted: Pump 7 (${id})` },
+  ], 'the same again is no change');
+  const event = await rest.create('/event/events', { source: { id: child }, type: 'e', text: 'Door open', time: TIME });
+  await rest.put(`/event/events/${event.id}`, { text: 'Door closed' });
+  t.equal((await rest.request('DELETE', `/event/events/${event.id}`)).status, 204);
+  t.match(await about(event.id), [
+    { type: 'Event', activity: 'Event updated', text: `Event updated: Door closed (${event.id}): text changed from Door open to Door closed`,
+      source: { self: `${server.url}/event/events/${event.id}` } },
+    { type: 'Event', activity: 'Event deleted' },
+  ]);
+  await rest.create('/devicecontrol/newDeviceRequests', { id: 'audited-new' });
+  t.equal((await rest.request('DELETE', '/devicecontrol/newDeviceRequests/audited-new')).status, 204);
+  t.match((await rest.read('/audit/auditRecords?type=Inventory&pageSize=100')).auditRecords.filter(({ text }: { text: string }) => text.endsWith('audited-new')),
+    [{ activity: 'New device request deleted', user: 'admin' }, { activity: 'New device request created', user: 'admin' }]);
+});
+
 t.test('@c8y/client: alarms, events, audits', async (t) => {
   const client: any = await Client.authenticate({ tenant: TENANT, user: 'admin', password: PASSWORD }, server.url);
   const source = { id: await rest.createDevice('Client') };
