@@ -30,7 +30,7 @@ t.test('every filter of every DELETE', async (t) => {
     const names = Object.keys(filter);
     t.ok(conditions > names.length, `${path}: each of ${names.join()} is a condition in ${where.at(-1)}`);
   };
-  await check(`/measurement/measurements?source=1&type=a&fragmentType=b&${RANGE}`);
+  await check(`/measurement/measurements?source=1&type=a&fragmentType=b&valueFragmentType=c&valueFragmentSeries=d&${RANGE}`);
   await check('/measurement/measurements/7', { entityId: '7', sourceId: '1', timeMs: '1714600000000', type: 'a',
     fragment: '', series: '', value: 0, unit: '', doc: '' });
   await check(`/event/events?source=1&type=a&fragmentType=b&fragmentValue=c&${RANGE}&${CREATED}&${UPDATED}`);
