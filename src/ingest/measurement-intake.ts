@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { AvailabilityPort } from '../model/availability.ts';
 import type { IdSource } from '../model/command.ts';
 import { PlatformError, limitText, refusedBy } from '../model/errors.ts';
+import type { MeasurementBody } from '../model/measurement.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { isStored } from '../model/processing-mode.ts';
@@ -79,14 +80,15 @@ export class JsonMeasurementIntake {
   }
 
   /** See MeasurementIntake in api/platform.ts. `body` may be changed after `done`. */
-  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard?: AvailabilityPort['heard']): void {
+  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard?: AvailabilityPort['heard'],
+    form: MeasurementBody = 'either'): void {
     this.#heard = heard;
     this.#heardSource = 0;
-    this.#post(body, principal, mode, wantsBody, done, undefined);
+    this.#post(body, principal, mode, wantsBody, done, form, undefined);
   }
 
   /** @param lookedUp what is known already, when this is not the first attempt. */
-  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone,
+  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, form: MeasurementBody,
     lookedUp: LookedUp | undefined): void {
     try {
       this.#lookedUp = lookedUp;
@@ -96,12 +98,12 @@ export class JsonMeasurementIntake {
         throw refusedBy(limit);
       }
       const firstId = this.#ids.peek();
-      const collection = this.#encode(body, principal, mode);
+      const collection = this.#encode(body, principal, mode, form);
       if (this.#fetching) {
         const looked = this.#lookedUp ?? { missing: new Set(), rights: new Map() };
         const fetching = this.#fetching.map(async ([source, known]) => { if (!await known) looked.missing.add(source); });
         void Promise.all(fetching).then(
-          () => { this.#post(body, principal, mode, wantsBody, done, looked); },
+          () => { this.#post(body, principal, mode, wantsBody, done, form, looked); },
           (error: Error) => { done(new PlatformError('general/busy', { limit: `the documents do not answer: ${error.message}` })); },
         );
         return;
@@ -117,7 +119,7 @@ export class JsonMeasurementIntake {
   }
 
   /** Fills the scratch with the records of the body. @returns whether it is a collection. */
-  #encode(body: Buffer, principal: Principal, mode: ProcessingMode): boolean {
+  #encode(body: Buffer, principal: Principal, mode: ProcessingMode, form: MeasurementBody): boolean {
     this.#used = 0;
     this.#count = 0;
     this.#fetching = undefined;
@@ -127,11 +129,11 @@ export class JsonMeasurementIntake {
     head.mode = mode;
     const start = skipSpace(body, 0);
     if (!isUtf8(body)) throw new PlatformError('general/bad-json', { reason: 'it is not UTF-8' });
-    if (this.#scanOne(body, start, principal) === body.length) return false;
-    if (this.#scanCollection(body, start, principal)) return true;
+    if (form !== 'collection' && this.#scanOne(body, start, principal) === body.length) return false;
+    if (form !== 'one' && this.#scanCollection(body, start, principal)) return true;
     this.#used = 0;
     this.#count = 0;
-    return this.#parse(body, principal, mode);
+    return this.#parse(body, principal, mode, form);
   }
 
   /** @returns the index behind the measurement and the white space after it, or -1. */
@@ -204,8 +206,8 @@ export class JsonMeasurementIntake {
     return (hasSpace ? copyCompact(body, start, end, this.#scratch, at) : copy(body, start, end, this.#scratch, at)) - at;
   }
 
-  #parse(body: Buffer, principal: Principal, mode: ProcessingMode): boolean {
-    const { collection, documents } = splitBody(body.toString('utf8'));
+  #parse(body: Buffer, principal: Principal, mode: ProcessingMode, form: MeasurementBody): boolean {
+    const { collection, documents } = splitBody(body.toString('utf8'), form);
     const parsed = documents.map((document) => parseMeasurement(document));
     for (const measurement of parsed) {
       this.#checkSource(principal, measurement.source);
