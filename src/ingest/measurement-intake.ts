@@ -15,6 +15,7 @@ import { ScannedMeasurement, scanMeasurement } from './measurement-json.ts';
 import { parseMeasurement, splitBody } from './measurement-parse.ts';
 import {
   OFFSET_TEXTS, VALUE_HEADER_BYTES, decodeMeasurement, documentText, encodeMeasurement, formBytes, newMeasurementHead, writeMeasurementHead,
+  writeValueHead,
 } from './measurement-record.ts';
 import type { Sources } from './sources.ts';
 
@@ -186,11 +187,7 @@ export class JsonMeasurementIntake {
     at = copy(body, scanned.typeStart, scanned.typeEnd, this.#scratch, at) + head.documentLength;
     for (let value = 0; value < valueCount; value += 1) {
       const six = value * 6;
-      this.#view.setFloat64(at, scanned.values[value], true);
-      this.#view.setUint16(at + 8, texts[six + 1] - texts[six], true);
-      this.#view.setUint16(at + 10, texts[six + 3] - texts[six + 2], true);
-      this.#view.setUint16(at + 12, texts[six + 5] - texts[six + 4], true);
-      at += VALUE_HEADER_BYTES;
+      at = writeValueHead(this.#view, at, scanned.values[value], texts[six + 1] - texts[six], texts[six + 3] - texts[six + 2], texts[six + 5] - texts[six + 4]);
       at = copy(body, texts[six], texts[six + 1], this.#scratch, at);
       at = copy(body, texts[six + 2], texts[six + 3], this.#scratch, at);
       at = copy(body, texts[six + 4], texts[six + 5], this.#scratch, at);
