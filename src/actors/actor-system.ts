@@ -11,7 +11,7 @@ import type { ProcessingMode } from '../model/processing-mode.ts';
 import { decodeCommand, undecodable } from '../ingest/command-record.ts';
 import type { JournalCommand } from '../ingest/command-record.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
-import { decodeMeasurement, entityText } from '../ingest/measurement-record.ts';
+import { decodeMeasurement, entityText, isWholeMeasurement } from '../ingest/measurement-record.ts';
 import { ActorContext } from './context.ts';
 import type { DocumentChange, Documents } from './documents.ts';
 import { FollowUps, HANDLED_PREFIX, shardOfPending } from './follow-ups.ts';
@@ -446,6 +446,8 @@ export class ActorSystem {
   #notifyMeasurement(records: Buffer, at: number): void {
     const tenant = records.readUInt32LE(at + 8);
     if (!this.#options.bus.hasSubscribers(tenant, 'measurements') || !isNotified(records[at + 6] as ProcessingMode)) return;
+    // Nobody is told of a damaged one; the projector sets it aside.
+    if (!isWholeMeasurement(new DataView(records.buffer, records.byteOffset, records.length), at)) return;
     const measurement = decodeMeasurement(records, at);
     let text: string | undefined;
     this.#options.bus.publish({

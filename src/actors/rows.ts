@@ -3,6 +3,7 @@ import type { HistoryRow } from '../ingest/history-writer.ts';
 import type { Members } from '../model/json-document.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { AuditEntry } from '../model/command.ts';
+import { TIME_MAX, TIME_MIN } from '../model/entity-time.ts';
 import { formatTime, parseTime } from '../model/iso-time.ts';
 import type { JournalCommand } from '../ingest/command-record.ts';
 
@@ -29,11 +30,7 @@ function columns(command: JournalCommand, table: string, values: object): Histor
   return { table, seq: command.seq, text: text.includes('\\ud') ? JSON.stringify(row, withoutLoneSurrogates) : text };
 }
 
-/** The years that DateTime64 has. Times outside are moved to its edge; the document keeps what was sent. */
-const TIME_MIN = Date.UTC(1900, 0, 1);
-const TIME_MAX = Date.UTC(2300, 0, 1) - 1;
-
-/** DateTime64(3) as ClickHouse reads it from text. */
+/** DateTime64(3) as ClickHouse reads it from text. Times outside of its years are moved to its edge; the document keeps what was sent. */
 const dateTime = (ms: number): string => new Date(Math.min(Math.max(ms, TIME_MIN), TIME_MAX)).toISOString().slice(0, 23).replace('T', ' ');
 const memberTime = (members: Members, name: string, otherwise: number): string => {
   const text = stringMember(members, name);

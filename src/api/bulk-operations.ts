@@ -6,6 +6,7 @@ import {
 } from '../model/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../model/bulk-operation.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
+import { parseEntityTime } from '../model/entity-time.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, mergeMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -21,7 +22,6 @@ import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
 import { tenantOption } from './tenant-option.ts';
-import { parseEntityTime } from './timestamps.ts';
 
 const AREA = 'devicecontrol';
 const PATH = '/devicecontrol/bulkoperations';

@@ -1,9 +1,9 @@
 /** What POST and PUT of events, alarms and operations have in common: times, fixed fields, the document for the command. */
 import { PlatformError } from '../model/errors.ts';
+import { TIME_RULE, parseEntityTime } from '../model/entity-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { idText } from './entity-text.ts';
-import { parseEntityTime } from './timestamps.ts';
 
 /** Members that the server keeps: of a POST they are ignored. */
 const SERVER_KEPT = ['id', 'self', 'creationTime', 'lastUpdated'];
@@ -17,7 +17,7 @@ export function requiredTime(members: Members, area: string): number {
       area,
       name: 'time',
       value: text,
-      limit: 'an ISO 8601 timestamp from 1900 to 2299',
+      limit: TIME_RULE,
     });
   }
   return time;

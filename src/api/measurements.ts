@@ -4,6 +4,7 @@ import type { DataDelete } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import type { Members } from '../model/json-document.ts';
+import type { MeasurementBody } from '../model/measurement.ts';
 import { isNotified } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY, deleteData } from './data-delete.ts';
@@ -42,6 +43,10 @@ export function requireFragmentOfSeries({ query }: ApiRequest): void {
 export const unitsOf = (request: ApiRequest): ReturnType<typeof unitSystemOf> =>
   unitSystemOf(UNIT_HEADERS.map((name) => request.headers[name] ?? '').find((value) => value !== '') ?? '');
 
+function bodyOf({ contentType: { name } }: ApiRequest): MeasurementBody {
+  return name === 'measurement' ? 'one' : name === 'measurementcollection' ? 'collection' : 'either';
+}
+
 /** The hot path: no promise, one closure. Roles and the owner rule are the intake's, it knows the sources. */
 function post(request: ApiRequest): typeof ANSWERED {
   const { platform, principal, mode } = request;
@@ -49,7 +54,7 @@ function post(request: ApiRequest): typeof ANSWERED {
   platform.measurements.post(request.body, principal, mode, request.wantsBody, (error, answer) => {
     if (error !== undefined || answer === undefined) request.fail(error ?? new Error('the intake gave no answer'));
     else request.answer(postAnswer(request, answer));
-  }, heard);
+  }, heard, bodyOf(request));
   return ANSWERED;
 }
 

@@ -4,6 +4,7 @@ import type { Blobs } from '../model/blobs.ts';
 import type { CommandPort, DocumentReader, DocumentText, HistoryReader, IdSource, LiveBus } from '../model/command.ts';
 import type { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
+import type { MeasurementBody } from '../model/measurement.ts';
 import type { Authenticator, Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
@@ -52,6 +53,8 @@ export interface MeasurementIntake {
     done: (error: PlatformError | undefined, answer?: MeasurementAnswer) => void,
     /** Told of the sources: a device has sent the body. */
     heard?: AvailabilityPort['heard'],
+    /** Default `either`. */
+    form?: MeasurementBody,
   ): void;
 }
 

@@ -323,6 +323,7 @@ export class ClusterProjector {
     const scope = this.#scopeOf();
     const token = block.columns.rowCount > 0 ? `${block.rangeList[0].shard}-${block.rangeList[0].firstSeq}-${randomBytes(9).toString('base64url')}` : undefined;
     try {
+      await this.#insert.damaged(block.damaged.list, scope);
       if (token !== undefined) {
         this.#token = token;
         const stored = isWhole() ? await this.#begin(block, token, tracks, isWhole) : undefined;

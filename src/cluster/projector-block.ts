@@ -1,4 +1,5 @@
 /** A block of the cluster's projector: rows of several shards, with the range of each. */
+import { DamagedMeasurements } from '../ingest/damaged-measurement.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
 import { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
@@ -23,6 +24,7 @@ export interface Consumed {
 export class Block {
   readonly columns: MeasurementColumns;
   rows: HistoryRow[] = [];
+  readonly damaged = new DamagedMeasurements();
   /** shard -> first and last sequence */
   readonly ranges = new Map<number, { firstSeq: number; lastSeq: number }>();
   /** Tables whose rows are inserted. */
@@ -32,7 +34,7 @@ export class Block {
     this.columns = new MeasurementColumns(rowsMax);
   }
 
-  get isFull(): boolean { return this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX; }
+  get isFull(): boolean { return this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX || this.damaged.isFull; }
   get isEmpty(): boolean { return this.ranges.size === 0; }
   get rangeList(): BlockRange[] { return [...this.ranges].map(([shard, range]) => ({ shard, ...range })); }
 
@@ -51,7 +53,8 @@ export class Block {
         const kind = records[at + 5];
         deletion = kind === COMMAND.DATA_DELETE ? readableCommand(records, at, seq) : undefined;
         if (deletion) break;
-        if (kind === COMMAND.MEASUREMENT && isStored(records[at + 6] as ProcessingMode)) this.columns.add(records, view, at, seq);
+        const isRow = kind === COMMAND.MEASUREMENT && isStored(records[at + 6] as ProcessingMode);
+        if (isRow && !this.columns.add(records, view, at, seq)) this.damaged.add(records, at, seq);
         lastSeq = seq;
         const range = this.ranges.get(shard);
         if (range) range.lastSeq = seq;
@@ -71,6 +74,7 @@ export class Block {
   clear(): void {
     this.columns.clear();
     this.rows = [];
+    this.damaged.clear();
     this.ranges.clear();
     this.done.clear();
   }

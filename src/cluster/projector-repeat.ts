@@ -2,6 +2,8 @@
  * The measurements of a decided block, by whichever node inserts them: as a whole with the block's token, or in parts once somebody has
  * found that they are refused. The block's store is asked before each insert, so that all of them take the same parts.
  */
+import { damagedAt } from '../ingest/damaged-measurement.ts';
+import type { DamagedMeasurement } from '../ingest/damaged-measurement.ts';
 import { columnsOf, findMeasurements } from '../ingest/measurement-range.ts';
 import type { FoundMeasurement } from '../ingest/measurement-range.ts';
 import { GivenUp } from '../ingest/history-insert.ts';
@@ -31,9 +33,10 @@ export async function insertMeasurementsOf(stored: StoredBlock, filled: Measurem
   Promise<number> {
   const { blocks, journal, history, insert, rowsMax, log } = options;
   const { token } = stored;
+  let damaged: DamagedMeasurement[] = [];
   let found: Promise<readonly FoundMeasurement[]> | undefined;
   const read = (): Promise<readonly FoundMeasurement[]> => {
-    found ??= readBlock(stored, journal);
+    found ??= readBlock(stored, journal, damaged = []);
     found.catch(() => { found = undefined; });
     return found;
   };
@@ -43,6 +46,8 @@ export async function insertMeasurementsOf(stored: StoredBlock, filled: Measurem
     return block.parts;
   };
   const columns = filled ?? columnsOf(await insert.untilDone(read, scope), rowsMax);
+  // Whoever has filled the block has set them aside.
+  await insert.damaged(damaged, scope);
   if (columns.rowCount === 0) return 0;
   let isFresh = filled !== undefined;
   let isInParts = false;
@@ -72,8 +77,8 @@ async function split(blocks: BlockStore, token: string, through: number): Promis
   if (!await blocks.split(token, through)) throw new GivenUp();
 }
 
-/** By sequence, which is over all shards. @throws when the journal has not all of it. */
-async function readBlock(block: StoredBlock, journal: ShardJournal): Promise<FoundMeasurement[]> {
+/** By sequence, which is over all shards. @param damaged takes what cannot be read. @throws when the journal has not all of it. */
+async function readBlock(block: StoredBlock, journal: ShardJournal, damaged: DamagedMeasurement[]): Promise<FoundMeasurement[]> {
   const found: FoundMeasurement[] = [];
   for (const { shard, firstSeq, lastSeq } of block.ranges) {
     for (let seq = firstSeq; seq <= lastSeq;) {
@@ -81,7 +86,7 @@ async function readBlock(block: StoredBlock, journal: ShardJournal): Promise<Fou
       if (!group || (seq === firstSeq && group.firstSeq > firstSeq)) {
         throw new Error(`the journal of shard ${shard} has no ${seq}, which the block ${block.token} needs`);
       }
-      seq = findMeasurements(group, firstSeq, lastSeq, found);
+      seq = findMeasurements(group, firstSeq, lastSeq, found, ({ records, at, seq: of }) => { damaged.push(damagedAt(records, at, of)); });
     }
   }
   return found.sort((a, b) => a.seq - b.seq);

@@ -1,5 +1,6 @@
 /** Brings the blocks of one process's projector into the history store; see history-insert.ts for what is refused. */
 import type { JournalCommand } from './command-record.ts';
+import type { DamagedMeasurement } from './damaged-measurement.ts';
 import { GivenUp, HistoryInsert } from './history-insert.ts';
 import type { HistoryInsertOptions, InsertScope } from './history-insert.ts';
 import type { HistoryRow } from './history-writer.ts';
@@ -84,6 +85,11 @@ export class BlockInsert {
 
   deletion(command: JournalCommand, position: number): Promise<void> {
     return this.#insert.deletion(command, () => this.#options.runDeletion(command), this.#scope(position));
+  }
+
+  /** Sets aside the records of a block that cannot be read. */
+  damaged(measurements: readonly DamagedMeasurement[], position: number): Promise<void> {
+    return this.#insert.damaged(measurements, this.#scope(position));
   }
 
   /** Repeats until it succeeds. */

@@ -7,6 +7,8 @@
 import type { DataDelete } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import type { JournalCommand } from './command-record.ts';
+import { entryOfDamaged } from './damaged-measurement.ts';
+import type { DamagedMeasurement } from './damaged-measurement.ts';
 import { HistoryRefusal } from './history-writer.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
 import { decodeMeasurement } from './measurement-record.ts';
@@ -131,15 +133,23 @@ export class HistoryInsert {
     await this.#setAside({ ...where, code: refusal.code, error: refusal.message, row: { tenant, ...body } }, scope);
   }
 
+  /** Sets aside what was no measurement: repeatable, and before the position moves past it. */
+  async damaged(measurements: readonly DamagedMeasurement[], scope: InsertScope): Promise<void> {
+    for (const measurement of measurements) {
+      const entry = entryOfDamaged(measurement);
+      await this.#setAside({ ...entry, position: scope.positionOf(entry.shard) }, scope, 'a measurement of the journal cannot be decoded');
+    }
+  }
+
   /** On disk before anything moves on. */
-  async #setAside(entry: QuarantineEntry, scope: InsertScope): Promise<void> {
+  async #setAside(entry: QuarantineEntry, scope: InsertScope, cause = `the history store refuses ${nameOf(entry)}`): Promise<void> {
     const { quarantine, log } = this.#options;
     const isKnown = quarantine.has(entry);
     await this.untilDone(() => quarantine.add(entry), scope);
     if (isKnown) return;
     this.setAsideCount += 1;
     const { row, ...where } = entry;
-    log.error(where, `projector: the history store refuses ${nameOf(entry)}; it is set aside in the quarantine`);
+    log.error(where, `projector: ${cause}; it is set aside in the quarantine`);
   }
 
   /** Repeats until it succeeds. */

@@ -1,4 +1,5 @@
 /** Pieces of JSON as measurements have them, read from the bytes. */
+import { MEASUREMENT_TEXT_BYTES_MAX } from '../model/measurement.ts';
 import { numberScan, scanNumber } from '../model/number-scan.ts';
 import { NO_FORM, decimalsForm } from './measurement-form.ts';
 
@@ -29,11 +30,11 @@ export function plainString(body: Uint8Array, at: number): number {
   return body[end] === QUOTE ? end : -1;
 }
 
-/** As plainString, for names of fragments and series. */
+/** As plainString, for names of fragments and series; -1 also for one that is too long. */
 export function plainName(body: Uint8Array, at: number): number {
   let end = at;
   while (classes[body[end]] === 0 && end < body.length) end += 1;
-  return end > at && body[end] === QUOTE ? end : -1;
+  return end > at && end - at <= MEASUREMENT_TEXT_BYTES_MAX && body[end] === QUOTE ? end : -1;
 }
 
 /** Where the number of a series goes, and how it is written. */

@@ -1,12 +1,13 @@
 /** Rows of the table `measurements` as columns, filled from journal records and inserted as one block. */
+import { MEASUREMENT_VALUES_MAX } from '../model/measurement.ts';
 import { Interner } from './interner.ts';
 import {
-  OFFSET_COUNT, OFFSET_DOCUMENT_LENGTH, OFFSET_ID, OFFSET_TEXTS, OFFSET_TIME, OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT, VALUES_MAX,
-  VALUE_HEADER_BYTES, formOf,
+  OFFSET_COUNT, OFFSET_DOCUMENT_LENGTH, OFFSET_ID, OFFSET_TEXTS, OFFSET_TIME, OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, formOf,
+  isWholeMeasurement,
 } from './measurement-record.ts';
 
 /** Distinct texts of one column in one insert: the indices are 16 bit. */
-const DICTIONARY_SIZE_MAX = 65_535 - VALUES_MAX;
+const DICTIONARY_SIZE_MAX = 65_535 - MEASUREMENT_VALUES_MAX;
 /** Bytes of documents in one insert. */
 const DOCUMENT_BYTES_MAX = 16 * 1_048_576;
 
@@ -36,9 +37,9 @@ export class MeasurementColumns {
   documents = Buffer.alloc(0);
   documentBytes = 0;
 
-  /** @param rowsMax rows at which the block is full; a measurement is never split, so VALUES_MAX more may come. */
+  /** @param rowsMax rows at which the block is full; a measurement is never split, so MEASUREMENT_VALUES_MAX more may come. */
   constructor(rowsMax: number) {
-    const room = rowsMax + VALUES_MAX;
+    const room = rowsMax + MEASUREMENT_VALUES_MAX;
     this.rowsMax = rowsMax;
     this.tenant = new Uint32Array(room);
     this.source = new Float64Array(room);
@@ -80,8 +81,12 @@ export class MeasurementColumns {
     this.units.clear();
   }
 
-  /** Adds the rows of the MEASUREMENT record at `at`. The caller has seen that the block is not full. */
-  add(batch: Buffer, view: DataView, at: number, seq: number): void {
+  /**
+   * Adds the rows of the MEASUREMENT record at `at`. The caller has seen that the block is not full.
+   * @returns false, and nothing is added, when the record cannot be read.
+   */
+  add(batch: Buffer, view: DataView, at: number, seq: number): boolean {
+    if (!isWholeMeasurement(view, at)) return false;
     const count = view.getUint16(at + OFFSET_COUNT, true);
     const typeLength = view.getUint16(at + OFFSET_TYPE_LENGTH, true);
     const documentLength = view.getUint32(at + OFFSET_DOCUMENT_LENGTH, true);
@@ -118,6 +123,7 @@ export class MeasurementColumns {
         cursor = this.#addValue(batch, view, cursor, row);
       }
     }
+    return true;
   }
 
   #addValue(batch: Buffer, view: DataView, at: number, row: number): number {

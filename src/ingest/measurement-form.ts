@@ -43,6 +43,9 @@ function permutations(items: readonly number[]): number[][] {
   return items.flatMap((first) => permutations(items.filter((item) => item !== first)).map((rest) => [first, ...rest]));
 }
 
+/** Whether a number can be a form: what formedText reads. */
+export const isForm = (form: number): boolean => form >= 0 && Number.isSafeInteger(form) && form % UNIT_FIRST < ORDERS.length;
+
 /** @param starts where time, source, type and fragment stand in the text. @returns the bits of their order and that of value and unit. */
 export function layoutForm(starts: readonly [number, number, number, number], isUnitFirst: boolean): number {
   const order = [0, 1, 2, 3].sort((one, other) => starts[one] - starts[other]);

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { AvailabilityPort } from '../model/availability.ts';
 import type { IdSource } from '../model/command.ts';
 import { PlatformError, limitText, refusedBy } from '../model/errors.ts';
+import type { MeasurementBody } from '../model/measurement.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { isStored } from '../model/processing-mode.ts';
@@ -14,6 +15,7 @@ import { ScannedMeasurement, scanMeasurement } from './measurement-json.ts';
 import { parseMeasurement, splitBody } from './measurement-parse.ts';
 import {
   OFFSET_TEXTS, VALUE_HEADER_BYTES, decodeMeasurement, documentText, encodeMeasurement, formBytes, newMeasurementHead, writeMeasurementHead,
+  writeValueHead,
 } from './measurement-record.ts';
 import type { Sources } from './sources.ts';
 
@@ -79,14 +81,15 @@ export class JsonMeasurementIntake {
   }
 
   /** See MeasurementIntake in api/platform.ts. `body` may be changed after `done`. */
-  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard?: AvailabilityPort['heard']): void {
+  post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard?: AvailabilityPort['heard'],
+    form: MeasurementBody = 'either'): void {
     this.#heard = heard;
     this.#heardSource = 0;
-    this.#post(body, principal, mode, wantsBody, done, undefined);
+    this.#post(body, principal, mode, wantsBody, done, form, undefined);
   }
 
   /** @param lookedUp what is known already, when this is not the first attempt. */
-  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone,
+  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, form: MeasurementBody,
     lookedUp: LookedUp | undefined): void {
     try {
       this.#lookedUp = lookedUp;
@@ -96,12 +99,12 @@ export class JsonMeasurementIntake {
         throw refusedBy(limit);
       }
       const firstId = this.#ids.peek();
-      const collection = this.#encode(body, principal, mode);
+      const collection = this.#encode(body, principal, mode, form);
       if (this.#fetching) {
         const looked = this.#lookedUp ?? { missing: new Set(), rights: new Map() };
         const fetching = this.#fetching.map(async ([source, known]) => { if (!await known) looked.missing.add(source); });
         void Promise.all(fetching).then(
-          () => { this.#post(body, principal, mode, wantsBody, done, looked); },
+          () => { this.#post(body, principal, mode, wantsBody, done, form, looked); },
           (error: Error) => { done(new PlatformError('general/busy', { limit: `the documents do not answer: ${error.message}` })); },
         );
         return;
@@ -117,7 +120,7 @@ export class JsonMeasurementIntake {
   }
 
   /** Fills the scratch with the records of the body. @returns whether it is a collection. */
-  #encode(body: Buffer, principal: Principal, mode: ProcessingMode): boolean {
+  #encode(body: Buffer, principal: Principal, mode: ProcessingMode, form: MeasurementBody): boolean {
     this.#used = 0;
     this.#count = 0;
     this.#fetching = undefined;
@@ -127,11 +130,11 @@ export class JsonMeasurementIntake {
     head.mode = mode;
     const start = skipSpace(body, 0);
     if (!isUtf8(body)) throw new PlatformError('general/bad-json', { reason: 'it is not UTF-8' });
-    if (this.#scanOne(body, start, principal) === body.length) return false;
-    if (this.#scanCollection(body, start, principal)) return true;
+    if (form !== 'collection' && this.#scanOne(body, start, principal) === body.length) return false;
+    if (form !== 'one' && this.#scanCollection(body, start, principal)) return true;
     this.#used = 0;
     this.#count = 0;
-    return this.#parse(body, principal, mode);
+    return this.#parse(body, principal, mode, form);
   }
 
   /** @returns the index behind the measurement and the white space after it, or -1. */
@@ -184,11 +187,7 @@ export class JsonMeasurementIntake {
     at = copy(body, scanned.typeStart, scanned.typeEnd, this.#scratch, at) + head.documentLength;
     for (let value = 0; value < valueCount; value += 1) {
       const six = value * 6;
-      this.#view.setFloat64(at, scanned.values[value], true);
-      this.#view.setUint16(at + 8, texts[six + 1] - texts[six], true);
-      this.#view.setUint16(at + 10, texts[six + 3] - texts[six + 2], true);
-      this.#view.setUint16(at + 12, texts[six + 5] - texts[six + 4], true);
-      at += VALUE_HEADER_BYTES;
+      at = writeValueHead(this.#view, at, scanned.values[value], texts[six + 1] - texts[six], texts[six + 3] - texts[six + 2], texts[six + 5] - texts[six + 4]);
       at = copy(body, texts[six], texts[six + 1], this.#scratch, at);
       at = copy(body, texts[six + 2], texts[six + 3], this.#scratch, at);
       at = copy(body, texts[six + 4], texts[six + 5], this.#scratch, at);
@@ -204,8 +203,8 @@ export class JsonMeasurementIntake {
     return (hasSpace ? copyCompact(body, start, end, this.#scratch, at) : copy(body, start, end, this.#scratch, at)) - at;
   }
 
-  #parse(body: Buffer, principal: Principal, mode: ProcessingMode): boolean {
-    const { collection, documents } = splitBody(body.toString('utf8'));
+  #parse(body: Buffer, principal: Principal, mode: ProcessingMode, form: MeasurementBody): boolean {
+    const { collection, documents } = splitBody(body.toString('utf8'), form);
     const parsed = documents.map((document) => parseMeasurement(document));
     for (const measurement of parsed) {
       this.#checkSource(principal, measurement.source);

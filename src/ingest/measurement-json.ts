@@ -2,7 +2,9 @@
  * Scanner of measurements in JSON: the ordinary form straight from the bytes, without JSON.parse. Whatever is unusual (escapes, further
  * members, mistakes) is left to measurement-parse.ts, which also words the errors.
  */
+import { isEntityTime } from '../model/entity-time.ts';
 import { parseTimeBytes } from '../model/iso-time.ts';
+import { MEASUREMENT_TEXT_BYTES_MAX } from '../model/measurement.ts';
 import { plainName, plainString, scanSeriesNumber, skipSpace } from './json-bytes.ts';
 import { NO_FORM, layoutForm, timeForm } from './measurement-form.ts';
 import { MeasurementShape } from './measurement-shape.ts';
@@ -159,7 +161,7 @@ function scanTime(body: Uint8Array, start: number, out: ScannedMeasurement): num
   out.timeStart = start + 1;
   out.timeEnd = end;
   out.time = parseTimeBytes(body, start + 1, end);
-  if (out.time !== out.time) return -1;
+  if (!isEntityTime(out.time)) return -1;
   out.timeForm = timeForm(body, start + 1, end);
   if (out.timeForm === NO_FORM) out.needsDocument = true;
   return end + 1;
@@ -168,7 +170,7 @@ function scanTime(body: Uint8Array, start: number, out: ScannedMeasurement): num
 function scanType(body: Uint8Array, start: number, out: ScannedMeasurement): number {
   if (body[start] !== QUOTE || out.typeEnd !== 0) return -1;
   const end = plainString(body, start + 1);
-  if (end <= start + 1 || end - start > 1_000) return -1;
+  if (end <= start + 1 || end - start - 1 > MEASUREMENT_TEXT_BYTES_MAX) return -1;
   out.typeStart = start + 1;
   out.typeEnd = end;
   return end + 1;
@@ -248,7 +250,7 @@ function scanUnit(body: Uint8Array, start: number, out: ScannedMeasurement, text
   if (body[at] !== QUOTE) return -1;
   const end = plainString(body, at + 1);
   // An empty unit would read back as no unit.
-  if (end <= at + 1 || end - at > 200) return -1;
+  if (end <= at + 1 || end - at - 1 > MEASUREMENT_TEXT_BYTES_MAX) return -1;
   out.texts[texts + 4] = at + 1;
   out.texts[texts + 5] = end;
   return skipSpace(body, end + 1);

@@ -1,11 +1,13 @@
 /** The general path of measurements in JSON: any valid document, with errors that name the field (document 4 section 1.1). */
+import { TIME_RULE, parseEntityTime } from '../model/entity-time.ts';
 import { PlatformError } from '../model/errors.ts';
-import { parseTime } from '../model/iso-time.ts';
 import { joinMembers, parseMembers, splitElements, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { MEASUREMENT_NAME_RULE, isMeasurementName } from '../model/measurement.ts';
+import {
+  MEASUREMENT_NAME_RULE, MEASUREMENT_TEXT_BYTES_MAX, MEASUREMENT_VALUES_MAX, isMeasurementName, isMeasurementText,
+} from '../model/measurement.ts';
+import type { MeasurementBody } from '../model/measurement.ts';
 import { FORM_DECIMALS_MAX, NO_FORM, decimalsForm, formedText, layoutForm, timeForm } from './measurement-form.ts';
-import { VALUES_MAX } from './measurement-record.ts';
 import type { MeasurementValue } from './measurement-record.ts';
 
 export interface ParsedMeasurement {
@@ -19,8 +21,8 @@ export interface ParsedMeasurement {
   readonly form: number;
 }
 
-/** Longest type and name of a fragment or series, so that a record's lengths fit. */
-const TEXT_LENGTH_MAX = 1_000;
+const RESERVED_TEXTS = ['text', 'status', 'severity', 'owner', 'name'];
+const PROPERTY_NAME_RULE = 'a name that is not empty, has no dot and does not start with $';
 /** The largest id: they are JSON numbers in some fields. */
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
@@ -36,11 +38,15 @@ export function sourceIdOf(members: Members): number | undefined {
 const invalid = (name: string, value: string, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: 'measurement', name, value, limit });
 
-/** @returns the texts of the measurements of a body, and whether it is a collection. */
-export function splitBody(text: string): { collection: boolean; documents: string[] } {
+/** @returns the texts of the measurements of a body, and whether it is a collection. @throws PlatformError when it is not what it should be. */
+export function splitBody(text: string, form: MeasurementBody = 'either'): { collection: boolean; documents: string[] } {
   const members = parseMembers(text);
   const list = members.get('measurements');
-  if (list === undefined || !list.startsWith('[')) return { collection: false, documents: [joinMembers(members)] };
+  if (form === 'collection') {
+    if (list === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'measurements' });
+    if (!list.startsWith('[')) throw invalid('measurements', list, 'an array of measurements');
+  }
+  if (form === 'one' || list === undefined || !list.startsWith('[')) return { collection: false, documents: [joinMembers(members)] };
   return { collection: true, documents: splitElements(list) };
 }
 
@@ -56,13 +62,14 @@ export function parseMeasurement(text: string, defaultSource?: number): ParsedMe
   if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
   const source = members.has('source') ? sourceIdOf(members) : defaultSource;
   if (source === undefined) throw invalid('source', members.get('source') ?? '', 'an object with the id of a managed object');
-  const time = parseTime(stringMember(members, 'time') ?? '');
-  if (time === undefined) throw invalid('time', members.get('time') ?? '', 'an ISO 8601 time');
+  const time = parseEntityTime(stringMember(members, 'time') ?? '');
+  if (time === undefined) throw invalid('time', members.get('time') ?? '', TIME_RULE);
   const type = stringMember(members, 'type');
-  if (type === undefined || type === '' || Buffer.byteLength(type) > TEXT_LENGTH_MAX) {
-    throw invalid('type', members.get('type') ?? '', `a text of 1 to ${TEXT_LENGTH_MAX} bytes`);
+  if (type === undefined || type === '' || !isMeasurementText(type)) {
+    throw invalid('type', members.get('type') ?? '', `a text of 1 to ${MEASUREMENT_TEXT_BYTES_MAX} bytes`);
   }
   for (const name of ['id', 'self', 'creationTime', 'lastUpdated']) members.delete(name);
+  checkReserved(members);
   const values = valuesOf(members);
   members.set('source', `{"id":"${source}"}`);
   const document = joinMembers(members);
@@ -89,26 +96,44 @@ function formOf(members: Members, value: MeasurementValue): number {
   return decimals > FORM_DECIMALS_MAX ? NO_FORM : layout + form + decimalsForm(decimals);
 }
 
+/** Reserved keys that mean nothing on a measurement, but keep their types (document 4 section 0.3). Null is as good as absent. */
+function checkReserved(members: Members): void {
+  for (const name of RESERVED_TEXTS) {
+    const text = members.get(name);
+    if (text !== undefined && !text.startsWith('"') && text !== 'null') throw invalid(name, text, 'a text');
+  }
+  const count = members.get('count');
+  if (count !== undefined && count !== 'null' && !/^-?\d+$/.test(count)) throw invalid('count', count, 'a whole number');
+}
+
 /** All series of all fragments: objects whose members are objects with a number `value`. Other properties are only kept in the document. */
 function valuesOf(members: Members): MeasurementValue[] {
   const values: MeasurementValue[] = [];
   for (const [fragment, text] of members) {
-    if (fragment === 'source' || !text.startsWith('{') || text === '{}') continue;
+    if (fragment === 'source') continue;
+    if (!text.startsWith('{')) {
+      if (fragment === '' || fragment.includes('.') || fragment.startsWith('$')) throw invalid('name of a property', fragment, PROPERTY_NAME_RULE);
+      continue;
+    }
+    if (!isMeasurementName(fragment)) throw invalid('name of a fragment', fragment, MEASUREMENT_NAME_RULE);
     const series = [...splitMembers(text)].filter(([, value]) => value.startsWith('{') && splitMembers(value).has('value'));
     for (const [name, value] of series) values.push(valueOf(fragment, name, splitMembers(value)));
-    if (values.length > VALUES_MAX) throw invalid(fragment, `${values.length} values`, `at most ${VALUES_MAX} values in one measurement`);
+    if (values.length > MEASUREMENT_VALUES_MAX) {
+      throw invalid(fragment, `${values.length} values`, `at most ${MEASUREMENT_VALUES_MAX} values in one measurement`);
+    }
   }
   return values;
 }
 
 function valueOf(fragment: string, series: string, members: Members): MeasurementValue {
-  for (const name of [fragment, series]) {
-    if (!isMeasurementName(name) || Buffer.byteLength(name) > TEXT_LENGTH_MAX) throw invalid(`${fragment}.${series}`, name, MEASUREMENT_NAME_RULE);
-  }
+  if (!isMeasurementName(series)) throw invalid(`name of a series of ${fragment}`, series, MEASUREMENT_NAME_RULE);
   const text = members.get('value') as string;
   const value = Number(text);
   if (!/^[-\d]/.test(text) || !Number.isFinite(value)) throw invalid(`${fragment}.${series}.value`, text, 'a number');
-  const unit = stringMember(members, 'unit') ?? '';
-  if (Buffer.byteLength(unit) > TEXT_LENGTH_MAX) throw invalid(`${fragment}.${series}.unit`, unit, `at most ${TEXT_LENGTH_MAX} bytes`);
+  const unitText = members.get('unit') ?? 'null';
+  const unit = unitText === 'null' ? '' : stringMember(members, 'unit');
+  if (unit === undefined || !isMeasurementText(unit)) {
+    throw invalid(`${fragment}.${series}.unit`, unit ?? unitText, `a text of at most ${MEASUREMENT_TEXT_BYTES_MAX} bytes`);
+  }
   return { fragment, series, value, unit };
 }

@@ -4,18 +4,24 @@ import { isStored } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import type { JournalBatch } from './journal.ts';
 import { MeasurementColumns } from './measurement-columns.ts';
-import { OFFSET_COUNT } from './measurement-record.ts';
+import { OFFSET_COUNT, isWholeMeasurement } from './measurement-record.ts';
 
 /** A stored measurement in a group of the journal. */
 export interface FoundMeasurement { readonly records: Buffer; readonly at: number; readonly seq: number }
 
-/** Adds the group's measurements with a sequence from `from` to `through` to `found`. @returns the sequence behind the group. */
-export function findMeasurements(group: JournalBatch, from: number, through: number, found: FoundMeasurement[]): number {
+/**
+ * Adds the group's measurements with a sequence from `from` to `through` to `found`.
+ * @param onDamaged told of those that cannot be read, which are not found. @returns the sequence behind the group.
+ */
+export function findMeasurements(group: JournalBatch, from: number, through: number, found: FoundMeasurement[],
+  onDamaged?: (damaged: FoundMeasurement) => void): number {
   const { records } = group;
+  const view = new DataView(records.buffer, records.byteOffset, records.length);
   let seq = group.firstSeq;
   for (let at = 0; at < records.length; at += records.readUInt32LE(at), seq += 1) {
     if (seq < from || seq > through || records[at + 5] !== COMMAND.MEASUREMENT || !isStored(records[at + 6] as ProcessingMode)) continue;
-    found.push({ records, at, seq });
+    if (isWholeMeasurement(view, at)) found.push({ records, at, seq });
+    else onDamaged?.({ records, at, seq });
   }
   return seq;
 }

@@ -6,9 +6,11 @@
  * (see measurement-form.ts).
  */
 import { COMMAND } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import { MEASUREMENT_VALUES_MAX } from '../model/measurement.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { RECORD_HEADER_BYTES, shardOfId } from './command-record.ts';
-import { formedText } from './measurement-form.ts';
+import { formedText, isForm } from './measurement-form.ts';
 
 export const TYPE_IS_FRAGMENT = 0xffff;
 export const OFFSET_ID = RECORD_HEADER_BYTES;
@@ -31,11 +33,21 @@ export const formBytes = (form: number): number => (form === 0 ? 0 : FORM_BYTES)
 export const formOf = (view: DataView, at: number, length: number): number =>
   (view.getUint8(at + 7) === 0 ? 0 : view.getFloat64(at + length - FORM_BYTES, true));
 
-/** Values of one measurement; more are refused. Bounds what one record adds to a batch of the projector. */
-export const VALUES_MAX = 10_000;
+/** Lengths of texts are 16 bits. */
+const TEXT_BYTES_MAX = 0xffff;
+const RECORD_BYTES_MAX = 0xffff_ffff;
+/** The times that a Date holds, with room for any offset. */
+const TIME_MAX = 8.6e15;
 
-/** Writes header, fixed part and form. @returns the offset behind them, where type, document and values go. */
+/** What does not fit is refused by whoever reads the request; a length that was cut would make garbage of all that is behind it. */
+const tooLong = (name: string, value: number, limit: string): PlatformError =>
+  new PlatformError('validation/invalid-field', { area: 'measurement', name, value, limit });
+
+/** Writes header, fixed part and form. @returns the offset behind them, where type, document and values go. @throws when something does not fit. */
 export function writeMeasurementHead(view: DataView, at: number, length: number, head: MeasurementHead): number {
+  if (head.typeLength > TEXT_BYTES_MAX) throw tooLong('length of type', head.typeLength, `at most ${TEXT_BYTES_MAX - 1} bytes`);
+  if (head.valueCount > MEASUREMENT_VALUES_MAX) throw tooLong('number of values', head.valueCount, `at most ${MEASUREMENT_VALUES_MAX}`);
+  if (length > RECORD_BYTES_MAX) throw tooLong('length of the measurement', length, `at most ${RECORD_BYTES_MAX} bytes`);
   view.setUint32(at, length, true);
   view.setUint8(at + 4, shardOfId(head.tenant, head.source));
   view.setUint8(at + 5, COMMAND.MEASUREMENT);
@@ -55,6 +67,41 @@ export function writeMeasurementHead(view: DataView, at: number, length: number,
   view.setUint16(at + OFFSET_TYPE_LENGTH, head.typeLength, true);
   view.setUint32(at + OFFSET_DOCUMENT_LENGTH, head.documentLength, true);
   return at + OFFSET_TEXTS;
+}
+
+/** Writes a value and the lengths of its texts. @returns the offset behind them, where the texts go. @throws when one does not fit. */
+export function writeValueHead(view: DataView, at: number, value: number, fragmentLength: number, seriesLength: number, unitLength: number): number {
+  if ((fragmentLength | seriesLength | unitLength) > TEXT_BYTES_MAX) {
+    throw tooLong('length of fragment, series or unit', Math.max(fragmentLength, seriesLength, unitLength), `at most ${TEXT_BYTES_MAX} bytes`);
+  }
+  view.setFloat64(at, value, true);
+  view.setUint16(at + 8, fragmentLength, true);
+  view.setUint16(at + 10, seriesLength, true);
+  view.setUint16(at + 12, unitLength, true);
+  return at + VALUE_HEADER_BYTES;
+}
+
+/**
+ * Whether the MEASUREMENT record at `at` can be read: its lengths end where the record ends, and its numbers are such as a measurement has.
+ * Whoever reads records of the journal asks first; the others are set aside by the projector (damaged-measurement.ts).
+ */
+export function isWholeMeasurement(view: DataView, at: number): boolean {
+  const length = view.getUint32(at, true);
+  if (length < OFFSET_TEXTS) return false;
+  const hasForm = view.getUint8(at + 7) !== 0;
+  const end = at + length - (hasForm ? FORM_BYTES : 0);
+  const typeLength = view.getUint16(at + OFFSET_TYPE_LENGTH, true);
+  const count = view.getUint16(at + OFFSET_COUNT, true);
+  if (count > MEASUREMENT_VALUES_MAX || (typeLength === TYPE_IS_FRAGMENT && count === 0)) return false;
+  let cursor = at + OFFSET_TEXTS + (typeLength === TYPE_IS_FRAGMENT ? 0 : typeLength) + view.getUint32(at + OFFSET_DOCUMENT_LENGTH, true);
+  for (let left = count; left > 0; left -= 1) {
+    const texts = cursor + VALUE_HEADER_BYTES;
+    if (texts > end) return false;
+    cursor = texts + view.getUint16(cursor + 8, true) + view.getUint16(cursor + 10, true) + view.getUint16(cursor + 12, true);
+  }
+  if (cursor !== end || (hasForm && !isForm(view.getFloat64(end, true)))) return false;
+  return Number.isSafeInteger(view.getFloat64(at + OFFSET_ID, true)) && Number.isSafeInteger(view.getFloat64(at + 12, true))
+    && Math.abs(view.getFloat64(at + OFFSET_TIME, true)) <= TIME_MAX;
 }
 
 /** Reused by its writer: filled, written, filled again. */
@@ -95,6 +142,7 @@ export function encodeMeasurement(measurement: NewMeasurement): Buffer {
   const type = Buffer.from(measurement.type);
   const document = Buffer.from(measurement.document);
   const texts = measurement.values.map((value) => [Buffer.from(value.fragment), Buffer.from(value.series), Buffer.from(value.unit)] as const);
+  if (type.length >= TYPE_IS_FRAGMENT) throw tooLong('length of type', type.length, `at most ${TYPE_IS_FRAGMENT - 1} bytes`);
   let length = OFFSET_TEXTS + type.length + document.length + formBytes(form);
   for (const [fragment, series, unit] of texts) length += VALUE_HEADER_BYTES + fragment.length + series.length + unit.length;
   const record = Buffer.allocUnsafe(length);
@@ -106,11 +154,7 @@ export function encodeMeasurement(measurement: NewMeasurement): Buffer {
   at += document.copy(record, at);
   for (let index = 0; index < texts.length; index += 1) {
     const [fragment, series, unit] = texts[index];
-    view.setFloat64(at, measurement.values[index].value, true);
-    view.setUint16(at + 8, fragment.length, true);
-    view.setUint16(at + 10, series.length, true);
-    view.setUint16(at + 12, unit.length, true);
-    at += VALUE_HEADER_BYTES;
+    at = writeValueHead(view, at, measurement.values[index].value, fragment.length, series.length, unit.length);
     at += fragment.copy(record, at);
     at += series.copy(record, at);
     at += unit.copy(record, at);
@@ -118,7 +162,7 @@ export function encodeMeasurement(measurement: NewMeasurement): Buffer {
   return record;
 }
 
-/** Decodes the MEASUREMENT record at `at`; for subscribers and tests, not on the hot path. */
+/** Decodes the MEASUREMENT record at `at`, which is whole; for subscribers and tests, not on the hot path. */
 export function decodeMeasurement(batch: Buffer, at: number): DecodedMeasurement {
   const typeLength = batch.readUInt16LE(at + OFFSET_TYPE_LENGTH);
   let cursor = at + OFFSET_TEXTS;

@@ -2,6 +2,7 @@
  * The form of a measurement in JSON: a fleet and a body repeat it, and only the source's digits, the time and the numbers differ. Comparing
  * bytes with the last one is twice as fast as reading its grammar again (136 bytes: 0.47 µs read, see docs/performance.md).
  */
+import { isEntityTime } from '../model/entity-time.ts';
 import { parseTimeBytes } from '../model/iso-time.ts';
 import { plainString, scanSeriesNumber } from './json-bytes.ts';
 import { NO_FORM, timeForm } from './measurement-form.ts';
@@ -149,7 +150,7 @@ function readPart(body: Uint8Array, start: number, kind: number, out: ShapedMeas
     out.time = parseTimeBytes(body, start, end);
     out.timeForm = timeForm(body, start, end);
     if (out.timeForm === NO_FORM) out.needsDocument = true;
-    return out.time === out.time ? end : -1;
+    return isEntityTime(out.time) ? end : -1;
   }
   return scanSeriesNumber(body, start, out, kind);
 }

@@ -11,11 +11,12 @@ import type { ProcessingMode } from '../model/processing-mode.ts';
 import { BlockInsert, GivenUp } from './block-insert.ts';
 import { readableCommand } from './command-record.ts';
 import type { JournalCommand } from './command-record.ts';
+import { DamagedMeasurements } from './damaged-measurement.ts';
 import { groupByTable } from './history-insert.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
 import type { Journal } from './journal.ts';
 import { MeasurementColumns } from './measurement-columns.ts';
-import { OFFSET_COUNT } from './measurement-record.ts';
+import { OFFSET_COUNT, isWholeMeasurement } from './measurement-record.ts';
 import type { InsertIntent, InsertParts, ProjectorProgress } from './projector-progress.ts';
 import type { Quarantine } from './quarantine.ts';
 
@@ -60,6 +61,7 @@ export interface HistoryQuery {
 class Block {
   readonly columns: MeasurementColumns;
   rows: HistoryRow[] = [];
+  readonly damaged = new DamagedMeasurements();
   firstSeq = 0;
   lastSeq = 0;
   /** A DELETE that ends the block: nothing behind it may be inserted before it is done. */
@@ -78,12 +80,15 @@ class Block {
       && (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)));
   }
 
-  get isFull(): boolean { return this.deletion !== undefined || this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX; }
+  get isFull(): boolean {
+    return this.deletion !== undefined || this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX || this.damaged.isFull;
+  }
   get isEmpty(): boolean { return this.lastSeq === 0; }
 
   clear(): void {
     this.columns.clear();
     this.rows = [];
+    this.damaged.clear();
     this.firstSeq = 0;
     this.lastSeq = 0;
     this.deletion = undefined;
@@ -197,7 +202,7 @@ export class Projector {
         if (block.isFull || seq > through) return;
         const kind = records[at + 5];
         if (kind === COMMAND.MEASUREMENT) {
-          if (isStored(records[at + 6] as ProcessingMode)) block.columns.add(records, view, at, seq);
+          if (isStored(records[at + 6] as ProcessingMode) && !block.columns.add(records, view, at, seq)) block.damaged.add(records, at, seq);
         } else if (kind === COMMAND.DATA_DELETE) {
           block.deletion = readableCommand(records, at, seq);
         }
@@ -275,9 +280,11 @@ export class Projector {
       const batch = await this.#options.journal.read(seq);
       if (!batch) break;
       const { records } = batch;
+      const view = new DataView(records.buffer, records.byteOffset, records.length);
       seq = batch.firstSeq;
       for (let at = 0; at < records.length; at += records.readUInt32LE(at), seq += 1) {
-        if (records[at + 5] === COMMAND.MEASUREMENT) rows += Math.max(1, records.readUInt16LE(at + OFFSET_COUNT));
+        if (records[at + 5] !== COMMAND.MEASUREMENT || !isWholeMeasurement(view, at)) continue;
+        rows += Math.max(1, records.readUInt16LE(at + OFFSET_COUNT));
       }
     }
     return Math.max(rows, this.#options.rowsMax);
@@ -322,7 +329,8 @@ export class Projector {
   }
 
   async #insertAll(block: Block, parts: InsertParts | undefined): Promise<void> {
-    const { columns, firstSeq, lastSeq } = block;
+    const { columns, damaged, firstSeq, lastSeq } = block;
+    await this.#insert.damaged(damaged.list, this.position);
     if (columns.rowCount > 0) {
       const intent = { firstSeq, lastSeq, ...(parts === undefined ? {} : { parts }) };
       this.#inserted(block, 'measurements', await this.#insert.measurements(columns, intent, this.position));

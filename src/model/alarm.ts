@@ -1,6 +1,6 @@
 /** Alarms (document 1 "Alarm", document 4 section 5.4): their words and the checks of their typed fields. */
+import { TIME_RULE, parseEntityTime } from './entity-time.ts';
 import { PlatformError } from './errors.ts';
-import { parseTime } from './iso-time.ts';
 import { stringMember, type Members } from './json-document.ts';
 
 export const ALARM_SEVERITIES = ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'] as const;
@@ -46,10 +46,10 @@ export function checkNewAlarm(members: Members): NewAlarm {
   const severity = textField(members, 'severity');
   const status = members.has('status') ? textField(members, 'status') : 'ACTIVE';
   const timeText = textField(members, 'time');
-  const time = parseTime(timeText);
+  const time = parseEntityTime(timeText);
   if (!isAlarmSeverity(severity)) throw invalid('severity', severity, ALARM_SEVERITIES.join(', '));
   if (!isAlarmStatus(status)) throw invalid('status', status, ALARM_STATUSES.join(', '));
-  if (time === undefined) throw invalid('time', timeText, 'an ISO 8601 timestamp');
+  if (time === undefined) throw invalid('time', timeText, TIME_RULE);
   return { type: checkAlarmType(textField(members, 'type')), text: textField(members, 'text'), severity, status, time };
 }
 

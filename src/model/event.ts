@@ -1,6 +1,6 @@
 /** Events (document 1 "Event", document 4 section 5.5): checks of their typed fields. */
+import { TIME_RULE, parseEntityTime } from './entity-time.ts';
 import { PlatformError } from './errors.ts';
-import { parseTime } from './iso-time.ts';
 import { stringMember, type Members } from './json-document.ts';
 
 /** Mandatory members of a new event but `source`, in the order in which the message lists the missing ones. */
@@ -21,8 +21,8 @@ export function checkNewEvent(members: Members): NewEvent {
   const missing = MANDATORY.filter((name) => !members.has(name) || members.get(name) === 'null');
   if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
   const timeText = textField(members, 'time');
-  const time = parseTime(timeText);
-  if (time === undefined) throw invalid('time', timeText, 'an ISO 8601 timestamp');
+  const time = parseEntityTime(timeText);
+  if (time === undefined) throw invalid('time', timeText, TIME_RULE);
   const type = textField(members, 'type');
   if (type === '') throw invalid('type', type, 'a text that is not empty');
   return { type, text: textField(members, 'text'), time };

@@ -1,15 +1,30 @@
 /** Measurements (document 4 section 1.1): rules of names and the document that is made of single values. */
 import { formatTime } from './iso-time.ts';
 
+/** Longest type, unit and name of a fragment or series, in bytes of UTF-8: records keep their lengths as 16 bits. */
+export const MEASUREMENT_TEXT_BYTES_MAX = 1_000;
+
+/** Values of one measurement; more are refused. Bounds what one record adds to a batch of the projector. */
+export const MEASUREMENT_VALUES_MAX = 10_000;
+
 /** What a name of a fragment or series takes, as error messages say it. */
-export const MEASUREMENT_NAME_RULE = 'a name without white space and without . , * [ ] ( ) @ $';
+export const MEASUREMENT_NAME_RULE = `a name of 1 to ${MEASUREMENT_TEXT_BYTES_MAX} bytes without white space and without . , * [ ] ( ) @ $`;
 
 const FORBIDDEN_IN_NAME = /[\s.,*[\]()@$]/;
 
 /** Whether `name` may be the name of a fragment or series of a measurement. */
 export function isMeasurementName(name: string): boolean {
-  return name !== '' && !FORBIDDEN_IN_NAME.test(name);
+  return name !== '' && isMeasurementText(name) && !FORBIDDEN_IN_NAME.test(name);
 }
+
+/** Whether `text` may be the type or the unit of a measurement; the empty one is the caller's. */
+export function isMeasurementText(text: string): boolean {
+  // No text has fewer bytes than characters: a hostile one is not counted.
+  return text.length <= MEASUREMENT_TEXT_BYTES_MAX && Buffer.byteLength(text) <= MEASUREMENT_TEXT_BYTES_MAX;
+}
+
+/** What the body of a POST is: of a vendor type what the type says, of plain JSON a collection when it has an array `measurements` (document 4 section 1.2). */
+export type MeasurementBody = 'one' | 'collection' | 'either';
 
 /** One value of a measurement. */
 export interface SeriesValue {

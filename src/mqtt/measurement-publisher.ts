@@ -1,6 +1,6 @@
 /** The hot path of SmartREST over MQTT: one measurement row of a PUBLISH, from the socket's chunk into the open group. */
 import type { AcknowledgementSink, RecordIntake } from '../ingest/record-intake.ts';
-import { OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, newMeasurementHead, writeMeasurementHead } from '../ingest/measurement-record.ts';
+import { OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, newMeasurementHead, writeMeasurementHead, writeValueHead } from '../ingest/measurement-record.ts';
 import type { IdSource } from '../model/command.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { BUILT_IN, MeasurementRow, SCAN_RESULT, scanMeasurementRow } from '../smartrest/measurement-rows.ts';
@@ -62,11 +62,7 @@ export class MeasurementPublisher {
     head.time = row.time === row.time ? row.time : now;
     const { view, buffer } = group;
     let at = writeMeasurementHead(view, offset, length, head);
-    view.setFloat64(at, value.value, true);
-    view.setUint16(at + 8, fragmentLength, true);
-    view.setUint16(at + 10, seriesLength, true);
-    view.setUint16(at + 12, unitLength, true);
-    at += VALUE_HEADER_BYTES;
+    at = writeValueHead(view, at, value.value, fragmentLength, seriesLength, unitLength);
     if (names) {
       copy(names.bytes, 0, names.bytes.length, buffer, at);
     } else {

@@ -29,7 +29,7 @@ function builtIn(id: string, name: string, index: number): StaticTemplate {
   };
 }
 
-const SERIES = [parameter('fragment*', 'name'), parameter('series*', 'name'), parameter('value*', 'number'), parameter('unit')];
+const SERIES = [parameter('fragment*', 'name'), parameter('series*', 'name'), parameter('value*', 'number'), parameter('unit', 'label')];
 
 const measurements: readonly StaticTemplate[] = [
   {
@@ -38,7 +38,7 @@ const measurements: readonly StaticTemplate[] = [
       [{ kind: 'measurement', type: fragment, time: timeOf(time, context), values: [measured(fragment, series, value, unit)] }],
   },
   {
-    id: '201', effect: 'measurement of several series', parameters: [parameter('type*'), TIME], repeated: SERIES,
+    id: '201', effect: 'measurement of several series', parameters: [parameter('type*', 'label'), TIME], repeated: SERIES,
     repeatedAtLeastOnce: true,
     interpret: ({ single: [type, time], groups }, context) => {
       const values = groups.map(([fragment, series, value, unit]) => measured(fragment, series, value, unit));

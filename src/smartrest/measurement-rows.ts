@@ -3,7 +3,9 @@
  * without strings, objects or regular expressions. Whatever is unusual (quotes, escapes, other templates, and every mistake) is
  * left to the general path, csv.ts and static-templates.ts, which also words the errors.
  */
+import { isEntityTime } from '../model/entity-time.ts';
 import { parseTimeBytes } from '../model/iso-time.ts';
+import { MEASUREMENT_TEXT_BYTES_MAX } from '../model/measurement.ts';
 import { numberScan, scanNumber } from '../model/number-scan.ts';
 
 /** Most values of one 201 row that are read here; longer rows take the general path. */
@@ -212,19 +214,20 @@ function scanLastTime(buffer: Uint8Array, at: number, end: number, row: Measurem
   return at < end && buffer[at] === COMMA ? scanTime(buffer, at + 1, end, row) : at;
 }
 
-/** A time or nothing. @returns the index behind it, -1 when it is no time. */
+/** A time or nothing. @returns the index behind it, -1 when it is no time that can be stored. */
 function scanTime(buffer: Uint8Array, start: number, end: number, row: MeasurementRow): number {
   let at = start;
   while (at < end && classes[buffer[at]] !== ENDS) at += 1;
   if (at === start) return at;
   row.time = parseTimeBytes(buffer, start, at);
-  return Number.isNaN(row.time) ? -1 : at;
+  return isEntityTime(row.time) ? at : -1;
 }
 
-/** @returns the index behind the name that starts at `start`, -1 when a byte may not be in one. */
+/** @returns the index behind the name that starts at `start`, -1 when a byte may not be in one or it is too long. */
 function endOfName(buffer: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && classes[buffer[at]] === 0) at += 1;
+  if (at - start > MEASUREMENT_TEXT_BYTES_MAX) return -1;
   return at >= end || classes[buffer[at]] === ENDS ? at : -1;
 }
 
@@ -238,6 +241,7 @@ function endOfText(buffer: Uint8Array, start: number, end: number): number {
     if (kind === ODD) return -1;
     if (kind === MULTIBYTE) isAscii = false;
   }
+  if (at - start > MEASUREMENT_TEXT_BYTES_MAX) return -1;
   if (at > start && (buffer[start] === 0x20 || buffer[at - 1] === 0x20)) return -1;
   return isAscii || isUtf8(buffer, start, at) ? at : -1;
 }

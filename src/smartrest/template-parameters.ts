@@ -1,13 +1,14 @@
 /** Parameters of static templates (document 4 section 8.1): their types, and the check of a row against them. */
 import { ALARM_SEVERITIES, ALARM_TYPE_RULE, isAlarmSeverity, isAlarmType } from '../model/alarm.ts';
-import { parseTime } from '../model/iso-time.ts';
-import { isMeasurementName, MEASUREMENT_NAME_RULE } from '../model/measurement.ts';
+import { parseEntityTime, TIME_RULE } from '../model/entity-time.ts';
+import { isMeasurementName, isMeasurementText, MEASUREMENT_NAME_RULE, MEASUREMENT_TEXT_BYTES_MAX } from '../model/measurement.ts';
 import { parseNumber } from '../model/number-scan.ts';
 import type { Effect, RowContext } from './effects.ts';
 import { shorten, SmartRestError } from './error.ts';
 import { isSerial, SERIAL_RULE } from './serial.ts';
 
-export type ParameterType = 'text' | 'serial' | 'name' | 'number' | 'integer' | 'id' | 'time' | 'alarmType' | 'severity' | 'boolean';
+/** `label`: the type or unit of a measurement. */
+export type ParameterType = 'text' | 'label' | 'serial' | 'name' | 'number' | 'integer' | 'id' | 'time' | 'alarmType' | 'severity' | 'boolean';
 
 export interface Parameter {
   readonly name: string;
@@ -45,12 +46,13 @@ export function parameter(name: string, type: ParameterType = 'text', defaultTex
 
 const LIMITS: Readonly<Record<ParameterType, string>> = {
   text: 'a text that is not empty',
+  label: `a text of 1 to ${MEASUREMENT_TEXT_BYTES_MAX} bytes`,
   serial: SERIAL_RULE,
   name: MEASUREMENT_NAME_RULE,
   number: 'a decimal number',
   integer: 'a whole number',
   id: 'the id of an operation, digits only',
-  time: 'an ISO 8601 timestamp such as 2024-05-02T10:00:00.000Z',
+  time: `${TIME_RULE} such as 2024-05-02T10:00:00.000Z`,
   alarmType: ALARM_TYPE_RULE,
   severity: `one of ${ALARM_SEVERITIES.join(', ')}`,
   boolean: 'true or false',
@@ -59,12 +61,13 @@ const LIMITS: Readonly<Record<ParameterType, string>> = {
 function isOfType(value: string, type: ParameterType): boolean {
   switch (type) {
     case 'text': return true;
+    case 'label': return isMeasurementText(value);
     case 'serial': return isSerial(value);
     case 'name': return isMeasurementName(value);
     case 'number': return parseNumber(value) !== undefined;
     case 'integer': return /^[+-]?\d{1,15}$/.test(value);
     case 'id': return /^\d{1,16}$/.test(value);
-    case 'time': return parseTime(value) !== undefined;
+    case 'time': return parseEntityTime(value) !== undefined;
     case 'alarmType': return isAlarmType(value);
     case 'severity': return isAlarmSeverity(value);
     case 'boolean': return value === 'true' || value === 'false';
@@ -110,7 +113,7 @@ function check(id: string, wanted: Parameter, value: string, name: string): stri
 
 /** Time of a checked parameter, ms since 1970. */
 export function timeOf(value: string, context: RowContext): number {
-  return value === '' ? context.now : (parseTime(value) as number);
+  return value === '' ? context.now : (parseEntityTime(value) as number);
 }
 
 /** JSON text of an object; members whose text is undefined are left out. */

@@ -206,6 +206,11 @@ export class Platform {
       tenant: TENANT, source, id: options.id ?? 1, time: NOW, mode: options.mode ?? 0, type: 'T', document: '', receivedAt: NOW,
       values: values.map((value, index) => ({ fragment: 'f', series: `s${index}`, value, unit: '' })),
     });
+    return this.append(record);
+  }
+
+  /** Puts a record into the journal as it is. */
+  append(record: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
       record.copy(this.group.buffer, this.group.reserve(record.length));
       this.group.append(record.length, { durable: () => resolve(), flushDurable: () => undefined,

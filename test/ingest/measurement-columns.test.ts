@@ -80,9 +80,19 @@ t.test('random records become the rows that they decode to', (t) => {
   t.end();
 });
 
+t.test('a damaged record adds nothing', (t) => {
+  const columns = new MeasurementColumns(10);
+  const bytes = record([{ fragment: 'f', series: 's', unit: '', value: 1 }], { document: '{}' });
+  const damaged = Buffer.from(bytes);
+  damaged.writeUInt16LE(65_535, OFFSET_TYPE_LENGTH - 2);
+  t.same([columns.add(bytes, viewOf(bytes), 0, 1), columns.add(damaged, viewOf(damaged), 0, 2)], [true, false]);
+  t.same([columns.rowCount, columns.documentBytes, columns.types.size, columns.fragments.size], [1, 2, 1, 1]);
+  t.end();
+});
+
 t.test('full by rows, by bytes of documents, by distinct texts; one measurement more always has room', (t) => {
   const value = (text: string): MeasurementValue => ({ fragment: 'f', series: text, unit: '', value: 1 });
-  const add = (columns: MeasurementColumns, bytes: Buffer): void => columns.add(bytes, viewOf(bytes), 0, 1);
+  const add = (columns: MeasurementColumns, bytes: Buffer): boolean => columns.add(bytes, viewOf(bytes), 0, 1);
   const rows = new MeasurementColumns(10);
   add(rows, record(Array.from({ length: 9 }, (_, index) => value(String(index)))));
   t.notOk(rows.isFull);

@@ -2,6 +2,7 @@
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { HistoryRefusal } from '../../src/ingest/history-writer.ts';
+import { OFFSET_COUNT, OFFSET_ID, encodeMeasurement } from '../../src/ingest/measurement-record.ts';
 import type { QuarantineEntry } from '../../src/ingest/quarantine.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import type { Log } from '../../src/model/log.ts';
@@ -55,6 +56,67 @@ t.test('one measurement of a block is refused: it is set aside, the others are i
   t.same(numbers(history), range(0, 208), 'the next block is a block again');
   t.equal(history.log.at(-1), 'measurements 205-209');
   await projector.stop();
+});
+
+t.test('a measurement of the journal that cannot be decoded is set aside, once, also by the next process', async (t) => {
+  const broken = encodeMeasurement({ tenant: 1, source: 7, id: 77, time: 0, mode: 0, type: 'T', document: '', receivedAt: 0,
+    values: [{ fragment: 'f', series: 's', value: 1, unit: '' }] });
+  broken.writeUInt16LE(9_000, OFFSET_COUNT);
+  const short = Buffer.from(broken.subarray(0, OFFSET_ID));
+  short.writeUInt32LE(short.length, 0);
+  const path = quarantinePath(t);
+  const history = new FakeHistory();
+  const environment = openEnvironment(t);
+  const { log, errors } = errorsOf();
+  // Nobody inserts in the first process: what it leaves in the journal is for the start of the next one.
+  const first = await new Platform(environment).recover();
+  await measure(first, 0, 3);
+  await first.append(broken);
+  await measure(first, 3, 3);
+  let running = await start(t, await first.crash(), history, { quarantine: await QuarantineFile.open(path), log });
+  await visible(running);
+  t.same(numbers(history), range(0, 6));
+  await running.platform.append(short);
+  await measure(running.platform, 6, 3);
+  await visible(running);
+  t.same(numbers(history), range(0, 9), 'live as well');
+  t.notOk(running.platform.notifications.some(({ source }) => source === '7'), 'no subscriber is told of it');
+  const lines = linesOf(path);
+  t.match(lines, [
+    { kind: 'measurement', table: 'measurements', seq: 4, id: 77, code: 0, error: /cannot be decoded/, row: { tenant: 1, source: 7, record: broken.toString('base64') } },
+    { kind: 'measurement', seq: 8, id: 0, row: { tenant: 1, source: 7 } },
+  ]);
+  t.same([running.projector.setAsideCount, running.projector.position, errors.length], [2, 11, 2]);
+  running = await start(t, await running.platform.crash(), history, { quarantine: await QuarantineFile.open(path) });
+  await visible(running);
+  t.equal(linesOf(path).length, 2);
+  await running.projector.stop();
+});
+
+t.test('kill while damaged measurements are set aside: nothing twice, nothing lost', async (t) => {
+  let crashAt = 1;
+  for (let isOver = false; !isOver; crashAt += 1) {
+    const history = new FakeHistory();
+    const path = quarantinePath(t);
+    let running = await start(t, new Platform(openEnvironment(t)), history, { quarantine: await QuarantineFile.open(path) });
+    const { platform } = running;
+    let step = 0;
+    const mayEnd = (): boolean => { step += 1; return step === crashAt; };
+    platform.documents.crashBefore = (position) => position === undefined && mayEnd();
+    platform.documents.crashAfter = (position) => position === undefined && mayEnd();
+    const record = encodeMeasurement({ tenant: 1, source: 7, id: 77, time: 0, mode: 0, type: 'T', document: '', receivedAt: 0, values: [] });
+    record.writeUInt16LE(1, OFFSET_COUNT);
+    await Promise.all([measure(platform, 0, 3), platform.append(record), measure(platform, 3, 3)]);
+    let isDone = false;
+    void running.projector.visible(7, 20_000).then(() => { isDone = true; }, () => undefined);
+    await until(() => isDone || platform.documents.isCrashed);
+    isOver = !platform.documents.isCrashed;
+    if (!isOver) running = await start(t, await platform.crash(), history, { quarantine: await QuarantineFile.open(path) });
+    await visible(running);
+    t.same([numbers(history), linesOf(path).map(({ seq }) => seq)], [range(0, 6), [4]], `step ${crashAt}`);
+    await running.projector.stop();
+  }
+  t.ok(crashAt > 3, `${crashAt} steps`);
 });
 
 t.test('many are refused, all are refused', async (t) => {

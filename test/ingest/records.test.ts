@@ -3,7 +3,10 @@ import t from 'tap';
 import {
   RECORD_HEADER_BYTES, SHARD_COUNT, countRecords, decodeCommand, encodeCommand, shardOf, shardOfId, shardOfText,
 } from '../../src/ingest/command-record.ts';
-import { decodeMeasurement, documentText, encodeMeasurement, entityText } from '../../src/ingest/measurement-record.ts';
+import {
+  OFFSET_COUNT, OFFSET_ID, OFFSET_TEXTS, OFFSET_TIME, OFFSET_TYPE_LENGTH, decodeMeasurement, documentText, encodeMeasurement, entityText, isWholeMeasurement,
+  newMeasurementHead, writeMeasurementHead, writeValueHead,
+} from '../../src/ingest/measurement-record.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import type { CommandKind } from '../../src/model/command.ts';
 import type { ProcessingMode } from '../../src/model/processing-mode.ts';
@@ -33,6 +36,59 @@ t.test('commands: encode and decode are inverse, wherever the record stands in a
     if (!isRight) t.fail(`${JSON.stringify(command)}, seed ${random.seed}`);
   }
   t.pass(`seed ${random.seed}`);
+  t.end();
+});
+
+t.test('a length or a number of values that does not fit is refused before anything is written', (t) => {
+  const value = { fragment: 'f', series: 's', value: 1, unit: 'u' };
+  const encode = (change: object, values: readonly (typeof value)[] = [value]): Buffer => encodeMeasurement({
+    tenant: 1, source: 2, id: 3, time: 4, mode: 0, type: 'T', document: '', receivedAt: 0, values, ...change });
+  const long = 'x'.repeat(65_536);
+  const invalid = { code: 'validation/invalid-field' };
+  for (const name of ['fragment', 'series', 'unit']) {
+    t.throws(() => encode({}, [{ ...value, [name]: long }]), { ...invalid, message: /value 65536; it takes at most 65535 bytes/ }, name);
+    t.match(decodeMeasurement(encode({}, [{ ...value, [name]: long.slice(1) }]), 0), { values: [{ [name]: long.slice(1) }] });
+  }
+  t.throws(() => encode({ type: long }), invalid);
+  t.throws(() => encode({ type: long.slice(1) }), invalid, 'this length has another meaning');
+  t.throws(() => encode({}, Array.from({ length: 10_001 }, () => value)), { ...invalid, message: /10001; it takes at most 10000/ });
+  const view = new DataView(new ArrayBuffer(100));
+  t.throws(() => writeValueHead(view, 0, 1, 1, 65_536, 1), invalid);
+  t.throws(() => writeMeasurementHead(view, 0, 100, { ...newMeasurementHead(), typeLength: 65_536 }), invalid);
+  t.throws(() => writeMeasurementHead(view, 0, 2 ** 32, newMeasurementHead()), invalid);
+  t.same(new Uint8Array(view.buffer), new Uint8Array(100), 'nothing is written');
+  t.end();
+});
+
+t.test('a damaged measurement is seen, whatever is damaged; what is taken for whole can be read', (t) => {
+  const random = new Random();
+  const whole = (buffer: Buffer, at = 0): boolean => isWholeMeasurement(new DataView(buffer.buffer, buffer.byteOffset, buffer.length), at);
+  const value = { fragment: 'f', series: 's', value: 1, unit: 'u' };
+  const record = (form = 0, values = [value, value]): Buffer => encodeMeasurement({
+    tenant: 1, source: 2, id: 3, time: 4, mode: 0, type: 'T', document: form === 0 ? '{}' : '', receivedAt: 0, values, form });
+  t.ok(whole(record()) && whole(record(7)) && whole(record(0, [])));
+  const damage = (change: (bytes: Buffer) => void, form = 0): boolean => { const bytes = record(form); change(bytes); return whole(bytes); };
+  for (const [name, change] of Object.entries<(bytes: Buffer) => void>({
+    length: (bytes) => bytes.writeUInt32LE(bytes.length - 1, 0), short: (bytes) => bytes.writeUInt32LE(RECORD_HEADER_BYTES, 0),
+    count: (bytes) => bytes.writeUInt16LE(3, OFFSET_COUNT), counts: (bytes) => bytes.writeUInt16LE(65_535, OFFSET_COUNT),
+    type: (bytes) => bytes.writeUInt16LE(2, OFFSET_TYPE_LENGTH), document: (bytes) => bytes.writeUInt32LE(2 ** 32 - 1, OFFSET_TYPE_LENGTH + 2),
+    fragment: (bytes) => bytes.writeUInt16LE(65_535, OFFSET_TEXTS + 3 + 8), series: (bytes) => bytes.writeUInt16LE(0, OFFSET_TEXTS + 3 + 10),
+    id: (bytes) => bytes.writeDoubleLE(Number.NaN, OFFSET_ID), time: (bytes) => bytes.writeDoubleLE(9e15, OFFSET_TIME),
+    source: (bytes) => bytes.writeDoubleLE(1.5, 12),
+    form: (bytes) => bytes.writeUInt8(1, 7),
+  })) t.notOk(damage(change), name);
+  for (const form of [24, -1, 0.5, Number.NaN, 2 ** 60]) t.notOk(damage((bytes) => bytes.writeDoubleLE(form, bytes.length - 8), 7), `form ${form}`);
+  let taken = 0;
+  for (let round = 0; round < 20_000; round += 1) {
+    const bytes = Buffer.concat([record(), record(random.below(2) * 7, random.below(2) === 0 ? [value] : [value, value, value]), record()]);
+    const at = record().length;
+    // Not the length: the journal has its own check of it.
+    for (let count = 1 + random.below(3); count > 0; count -= 1) bytes[at + 4 + random.below(bytes.readUInt32LE(at) - 4)] = random.below(256);
+    if (!whole(bytes, at)) continue;
+    taken += 1;
+    entityText(decodeMeasurement(bytes, at));
+  }
+  t.ok(taken > 1_000, `${taken} taken, seed ${random.seed}`);
   t.end();
 });
 

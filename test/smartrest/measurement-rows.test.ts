@@ -8,6 +8,8 @@ import { interpretRow } from '../../src/smartrest/static-templates.ts';
 import { Random } from './random.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
+const NAME = 'x'.repeat(1_000);
+const LONG = 'x'.repeat(1_001);
 const row = new MeasurementRow();
 
 /** The row as the effect of the general path, so that the two can be compared. */
@@ -38,6 +40,7 @@ t.test('rows that are taken', (t) => {
     ['200,c8y_T,A+:1,+021.50,°C,2024-05-02T10:00:00Z', one('c8y_T', 'A+:1', 21.5, '+021.50', '°C', time)],
     ['200,c8y_T,T,1e3,m/s (max.)', one('c8y_T', 'T', 1000, '1e3', 'm/s (max.)')],
     ['200,c8y_T,T,1,,2024-05-02T10:00:00Z', one('c8y_T', 'T', 1, '1', '', time)],
+    [`200,${NAME},${NAME},1,${NAME}`, one(NAME, NAME, 1, '1', NAME)],
     ['210,-71,0.2', { kind: 'measurement', type: 'c8y_SignalStrength', time: NOW, values: [
       { ...BUILT_IN[0], value: -71, text: '-71' }, { ...BUILT_IN[1], value: 0.2, text: '0.2' }] }],
     ['210,,0.2,2024-05-02T10:00:00Z', { kind: 'measurement', type: 'c8y_SignalStrength', time, values: [
@@ -63,7 +66,8 @@ t.test('rows that are left to the general path', (t) => {
     '200,f,,1', '200,,T,1', '200,f.x,T,1', '200,f,T x,1', '200,f,T$,1', '200,ü,T,1', '200,f,"T",1', '200,f,T\\,1', '200,f,T,1, C',
       '200,f,T,1,C ',
     '200,f,T,1,"C"', '210,,', '210,', '210,,,2024-05-02', '201,t,', '201,,,f,s,1', '201,t,,f,s', '201,t,,,,,,f,s,1',
-    `201,t,${',f,s,1,u'.repeat(VALUES_MAX + 1)}`]) {
+    `201,t,${',f,s,1,u'.repeat(VALUES_MAX + 1)}`, `200,${LONG},T,1`, `200,f,${LONG},1`, `200,f,T,1,${LONG}`, `201,${LONG},,f,s,1`, `201,t,,${LONG},s,1`,
+    '211,1,1899-12-31T23:59:59.999Z', '211,1,2300-01-01', '201,t,9999-12-31,f,s,1']) {
     t.equal(scan(body), SCAN_RESULT.OTHER, body.slice(0, 60));
     t.equal(row.next, 0);
   }

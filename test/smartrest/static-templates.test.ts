@@ -143,11 +143,11 @@ t.test('faults name the parameter, its value and what it takes', (t) => {
     ['117,1.5', '45,117,The parameter minutes has the value 1.5; it takes a whole number'],
     ['211', '45,211,The parameter temperature is missing; it takes a decimal number'],
     ['211,0x1', '45,211,The parameter temperature has the value 0x1; it takes a decimal number'],
-    ['211,1,now', '45,211,The parameter time has the value now; it takes an ISO 8601 timestamp such as 2024-05-02T10:00:00.000Z'],
+    ['211,1,now', '45,211,The parameter time has the value now; it takes an ISO 8601 timestamp from 1900 to 2299 such as 2024-05-02T10:00:00.000Z'],
     ['211,1,,x', '45,211,"Wrong number of parameters: 211 takes 2, got 3"'],
     ['210', '45,210,The parameters rssi and ber are missing; one of them has to be sent'],
-    ['200,a.b,s,1', '45,200,"The parameter fragment has the value a.b; it takes a name without white space and without . , * [ ] ( ) @ $"'],
-    ['201,t', '45,201,"The parameter fragment is missing; it takes a name without white space and without . , * [ ] ( ) @ $"'],
+    ['200,a.b,s,1', '45,200,"The parameter fragment has the value a.b; it takes a name of 1 to 1000 bytes without white space and without . , * [ ] ( ) @ $"'],
+    ['201,t', '45,201,"The parameter fragment is missing; it takes a name of 1 to 1000 bytes without white space and without . , * [ ] ( ) @ $"'],
     ['201,t,,f,s,1,C,g,h,x', '45,201,The parameter value (2.) has the value x; it takes a decimal number'],
     ['306', '45,306,The parameter type is missing; it takes a text that is not empty and has at most 1000 bytes'],
     ['305,x,HOT', '45,305,"The parameter severity has the value HOT; it takes one of CRITICAL, MAJOR, MINOR, WARNING"'],
@@ -160,6 +160,11 @@ t.test('faults name the parameter, its value and what it takes', (t) => {
     t.match(errorRow(row.replace('@', 'ä'.repeat(501))), /^45,30\d,The parameter type has the value ä{200}…; it takes .*at most 1000 bytes$/, row);
     t.notMatch(errorRow(row.replace('@', 'ä'.repeat(500))), /^45/, row);
   }
+  for (const row of ['200,@,s,1', '200,f,@,1', '200,f,s,1,@', '201,@,,f,s,1', '201,t,,@,s,1', '201,t,,f,@,1', '201,t,,f,s,1,@']) {
+    t.match(errorRow(row.replace('@', 'x'.repeat(65_546))), /^45,20\d,"?The parameter .* has the value x{200}…; it takes a (name|text) of 1 to 1000 bytes/, row);
+    t.notMatch(errorRow(row.replace('@', 'x'.repeat(1_000))), /^45/, row);
+  }
+  for (const time of ['1899-12-31', '2300-01-01', '0000-01-01', '9999-12-31']) t.match(errorRow(`211,1,${time}`), /^45,211,The parameter time .* from 1900 to 2299/);
   t.ok(errorRow(`112,${'x'.repeat(5000)}`).length < 400, 'a long value is cut');
   t.equal(existingDeviceError('100').toRow(), '41,100,Device already existing');
   t.equal(noOperationError('503').toRow(), '50,503,No operation found');
