@@ -3,7 +3,7 @@ import { isOpenStatus } from '../model/alarm.ts';
 import type { AlarmCreate, AlarmOfTypeUpdate, AlarmUpdate, AuditEntry, EntityDelete } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
-import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { isAlarmStored } from '../model/processing-mode.ts';
 import type { ActorContext } from './context.ts';
@@ -38,12 +38,12 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
   const source = requireSource(context, 'alarm');
   const mapping = mappingOf(context, body.type);
   if (mapping?.isSuppressed || isInMaintenance(context, source)) {
-    return { doc: joinMembers(parseMembers(body.doc).set('source', `{"id":"${source}"}`)), isSuppressed: true };
+    return { doc: joinMembers(dropNulls(parseMembers(body.doc)).set('source', `{"id":"${source}"}`)), isSuppressed: true };
   }
   const [openId] = openIds(context, openKey(source, body.type));
   if (openId !== undefined && isAlarmStored(command.mode)) return repeat(context, openId, body);
   const time = JSON.stringify(formatTime(command.receivedAt));
-  const sent = parseMembers(body.doc);
+  const sent = dropNulls(parseMembers(body.doc));
   for (const name of SERVER_KEPT) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
   members.set('severity', JSON.stringify(mapping?.severity ?? body.severity));

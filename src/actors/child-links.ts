@@ -48,6 +48,8 @@ export function removeChild(context: ActorContext, link: ChildLink): undefined {
   }
   context.remove('children', childKey(link));
   context.send({ kind: COMMAND.PARENT_REMOVE, key: Number(link.child), body: link });
+  const parent = context.get('managedObject', link.parent);
+  if (parent !== undefined) context.notify('managedobjects', link.parent, 'UPDATE', parent);
   return undefined;
 }
 

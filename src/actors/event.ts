@@ -3,7 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { EntityDelete, EntityUpdate, EventBinaryChange, EventCreate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
-import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../model/json-document.ts';
+import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { isStored } from '../model/processing-mode.ts';
 import type { ActorContext } from './context.ts';
@@ -17,7 +17,7 @@ export function createEvent(context: ActorContext, body: EventCreate): { doc: st
   const { command } = context;
   const source = requireSource(context, 'event');
   const time = JSON.stringify(formatTime(command.receivedAt));
-  const sent = parseMembers(body.doc);
+  const sent = dropNulls(parseMembers(body.doc));
   for (const name of SERVER_KEPT) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
   members.set('creationTime', time);

@@ -3,7 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { Asked, ChildKind, ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
-import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { ALARMS_FRAGMENT, AVAILABILITY_FRAGMENTS } from '../model/availability.ts';
 import { isStored } from '../model/processing-mode.ts';
@@ -80,7 +80,7 @@ export function createManagedObject(context: ActorContext, body: ManagedObjectCr
   for (const name of [...SERVER_KEPT, 'owner']) sent.delete(name);
   const time = JSON.stringify(formatTime(context.command.receivedAt));
   const members: Members = new Map([['id', JSON.stringify(body.id)], ...sent, ['owner', owner], ['creationTime', time], ['lastUpdated', time]]);
-  for (const [name, value] of members) if (value === 'null') members.delete(name);
+  dropNulls(members);
   if (!isStored(context.command.mode)) return { doc: notifyOnly(context, body.id, members, 'CREATE') };
   followRequiredInterval(context, body.id, members);
   const text = writeManagedObject(context, body.id, members, 'CREATE', []);

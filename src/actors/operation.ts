@@ -5,7 +5,7 @@ import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { fitFailureReason, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT } from '../model/operation.ts';
 import { operationResult } from '../model/operation-result.ts';
-import { joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { changesBetween, describeChanges } from './audit.ts';
@@ -50,7 +50,7 @@ export function createOperation(context: ActorContext, body: OperationCreate): {
   const agents = agentsOf(context, device);
   const noAgent = agents.length === 0 ? new PlatformError('devicecontrol/no-agent', { id: device }) : undefined;
   if (noAgent !== undefined && body.isOfBulk !== true) throw noAgent;
-  const sent = parseMembers(body.doc);
+  const sent = dropNulls(parseMembers(body.doc));
   for (const name of [...OPERATION_SERVER_KEPT, ...OPERATION_BEGINS_WITHOUT]) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['deviceId', JSON.stringify(device)], ['status', '"PENDING"'],
     ['creationTime', JSON.stringify(formatTime(context.command.receivedAt))], ...sent]);

@@ -81,7 +81,8 @@ async function list(request: ApiRequest, direction: 'children' | 'parents', kind
     items.push(`{"managedObject":${object},"self":${quote(`${collection}/${segment(linked)}`)}}`);
   }
   const total = page.wantsTotal ? ids.length : undefined;
-  return found('managedObjectReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
+  const isFull = ids.length > page.offset + page.size;
+  return found('managedObjectReferenceCollection', collectionText(request, page, { name: 'references', items, total, isFull }));
 }
 
 /** Children that fulfil a query, in its order. */

@@ -181,7 +181,7 @@ export interface DocumentExport {
   readonly toTexts: (rows: readonly { readonly entityId: string; readonly doc: string }[]) => Promise<readonly string[]>;
 }
 
-/** The keys of the tables (store/schema.ts): read in this order nothing is sorted. */
+/** The keys of the tables (store/schema.ts): read in this order nothing is sorted, but for alarms, whose key begins with the source. */
 const ORDERS: Readonly<Record<DocumentExport['table'], string>> = {
   events: 'tenant, source, time, id', alarms: 'tenant, id', operations: 'tenant, id', audits: 'tenant, time, id', managed_objects: 'tenant, id',
 };

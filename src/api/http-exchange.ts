@@ -26,7 +26,8 @@ export interface RawResponse {
   writeHeader(name: string, value: string): unknown;
   write(piece: string | Uint8Array): boolean;
   end(body?: string | Uint8Array): unknown;
-  endWithoutBody(reportedLength?: number): unknown;
+  /** Without the reported length, with which the library waits for a body and closes the connection at the next request. */
+  endWithoutBody(): unknown;
   getWriteOffset(): number;
   /** @returns whether all of it has been taken, and whether that was the end of the answer. */
   tryEnd(piece: Uint8Array, totalBytes: number): [boolean, boolean];
@@ -286,8 +287,8 @@ export class HttpExchange {
     this.isAnswered = true;
     this.response.cork(() => {
       this.writeHead(status, headers);
-      if (this.method === 'HEAD') this.response.endWithoutBody(Buffer.byteLength(body));
-      else if (status === 204 || status === 304) this.response.endWithoutBody();
+      if (status === 204 || status === 304) this.response.endWithoutBody();
+      else if (this.method === 'HEAD') this.endHead(Buffer.byteLength(body));
       else this.response.end(body);
     });
     this.end();
@@ -297,6 +298,12 @@ export class HttpExchange {
     const { response } = this;
     response.writeStatus(STATUS_LINES.get(status) ?? String(status));
     for (let index = 0; index + 1 < headers.length; index += 2) response.writeHeader(headers[index], headers[index + 1]);
+  }
+
+  /** Ends an answer that tells the length of its body and has none. */
+  private endHead(bodyBytes: number): void {
+    this.response.writeHeader('Content-Length', String(bodyBytes));
+    this.response.endWithoutBody();
   }
 
   /** Begins an answer in pieces. Nothing leaves the server before the first `write`. */
@@ -364,7 +371,7 @@ export class HttpExchange {
       this.isAnswered = true;
       this.response.cork(() => {
         this.writeHead(status, headers);
-        this.response.endWithoutBody(totalBytes);
+        this.endHead(totalBytes);
       });
       this.end();
       return;

@@ -16,12 +16,12 @@ const VALUES_MAX = 5000;
 /** Series of one request that are named. */
 const SERIES_MAX = 100;
 
+const MILLISECONDS = 'toUnixTimestamp64Milli(time)';
+/** Whole minutes, hours and days of UTC. Not by toStartOf…: their results are of 32 bits and begin anew before 1970 and after 2106. */
+const startOfEach = (durationMs: number): string => `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, ${durationMs})`;
 /** Start of the bucket as milliseconds. */
 const BUCKETS: Readonly<Record<string, string>> = {
-  MINUTELY: "toUnixTimestamp64Milli(toDateTime64(toStartOfMinute(time), 3, 'UTC'))",
-  HOURLY: "toUnixTimestamp64Milli(toDateTime64(toStartOfHour(time), 3, 'UTC'))",
-  DAILY: "toUnixTimestamp64Milli(toDateTime64(toStartOfDay(time), 3, 'UTC'))",
-  '': 'toUnixTimestamp64Milli(time)',
+  MINUTELY: startOfEach(60_000), HOURLY: startOfEach(3_600_000), DAILY: startOfEach(86_400_000), '': MILLISECONDS,
 };
 
 interface SeriesRow {
@@ -107,7 +107,7 @@ export function measurementSeriesRoutes(): Route[] {
         series: list(Type.String(), '<fragment>.<series>, repeated or comma separated; all without it'),
         aggregationType: {
           schema: Type.Enum(['DAILY', 'HOURLY', 'MINUTELY']),
-          description: 'Lowest and highest value of each minute, hour or day',
+          description: 'Lowest and highest value of each minute, hour or day of UTC',
         },
         ...REVERT,
       },

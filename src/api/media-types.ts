@@ -4,7 +4,7 @@
  */
 
 /** What a header asks for or a resource can produce. */
-export type MediaKind = 'vendor' | 'json' | 'json-stream' | 'ndjson' | 'csv' | 'parquet' | 'text' | 'html' | 'any' | 'other';
+export type MediaKind = 'vendor' | 'json' | 'json-stream' | 'ndjson' | 'csv' | 'parquet' | 'text' | 'html' | 'any' | 'any-text' | 'other';
 
 /** A parsed Accept header. */
 export interface Accept {
@@ -38,6 +38,9 @@ const CACHED_LENGTH_MAX = 500;
 
 const VENDOR = /^application\/vnd\.com\.nsn\.(platform|cumulocity)\.([a-z0-9_.-]+?)\+json$/;
 
+/** What the range `text/*` takes. */
+const TEXT_KINDS: ReadonlySet<MediaKind> = new Set(['csv', 'text', 'html']);
+
 const acceptCache = new Map<string, Accept>();
 const contentTypeCache = new Map<string, ContentType>();
 
@@ -54,6 +57,10 @@ export function chooseKind(accept: Accept, producible: readonly MediaKind[]): Me
   if (!accept.isPresent) return producible[0];
   for (const kind of accept.order) {
     if (kind === 'any') return producible[0];
+    if (kind === 'any-text') {
+      const text = producible.find((one) => TEXT_KINDS.has(one));
+      if (text !== undefined) return text;
+    }
     if (producible.includes(kind)) return kind;
   }
   return undefined;
@@ -115,8 +122,9 @@ function kindOf(type: string): MediaKind {
       return 'parquet';
     case 'text/csv':
       return 'csv';
-    case 'text/plain':
     case 'text/*':
+      return 'any-text';
+    case 'text/plain':
       return 'text';
     case 'text/html':
       return 'html';

@@ -81,6 +81,12 @@ export function mergeMembers(members: Members, changes: Iterable<readonly [strin
   return changed;
 }
 
+/** Removes the members that are `null`: a new document begins without them, as a change to `null` would leave it. */
+export function dropNulls(members: Members): Members {
+  for (const [name, value] of members) if (value === 'null') members.delete(name);
+  return members;
+}
+
 /** Value of a member that holds a JSON string; undefined when it is absent or of another type. */
 export function stringMember(members: Members, name: string): string | undefined {
   const text = members.get(name);

@@ -49,6 +49,22 @@ t.test('events', async (t) => {
   await t.rejects(platform.request({ kind: COMMAND.EVENT_DELETE, key: 5, body: { id: '700' } }), { code: 'event/not-found' });
 });
 
+t.test('a member that is null at the creation is none; inside of members null stays', async (t) => {
+  const platform = await withDevice(openPlatform(t));
+  const doc = '{"type":"T","time":"2024-05-02","n":null,"o":{"p":null}}';
+  const create = (kind: 'EVENT_CREATE' | 'ALARM_CREATE' | 'OPERATION_CREATE', id: string, body: object) =>
+    platform.request<{ doc: string }>({ kind: COMMAND[kind], key: 5, body: { id, doc, user: 'ada', ...body } });
+  for (const [collection, created] of [
+    ['event', await create('EVENT_CREATE', '700', { type: 'T', time: NOW })],
+    ['alarm', await create('ALARM_CREATE', '701', { type: 'T', severity: 'MAJOR', status: 'ACTIVE' })],
+    ['operation', await create('OPERATION_CREATE', '702', {})],
+  ] as const) {
+    t.notOk('n' in parsed(created), collection);
+    t.match(created.doc, '"o":{"p":null}', collection);
+    t.equal(platform.stored.get(collection, 1, String(parsed(created)['id'])), created.doc, collection);
+  }
+});
+
 t.test('times at the edges of the calendar make rows that the history takes', async (t) => {
   const platform = await withDevice(openPlatform(t));
   for (const [index, time] of ['9999-12-31T23:59:59-18:00', '0000-01-01T00:00:00+18:00', '0001-01-01', '9999-12-31'].entries()) {

@@ -82,8 +82,11 @@ t.test('child links: both sides, each once, no cycles, only what exists', async 
   await t.rejects(link(platform, '99', '1'), { code: 'inventory/not-found' });
   await t.rejects(unlink(platform, '1', '10'), { code: 'inventory/not-a-child' });
   await t.rejects(unlink(platform, '99', '1'), { code: 'inventory/not-found' });
+  platform.notifications.length = 0;
   await unlink(platform, '2', '3', 'childAssets');
   await unlink(platform, '1', '3', 'childAdditions');
+  t.match(platform.notifications, [{ area: 'managedobjects', source: '2', action: 'UPDATE', text: platform.stored.get('managedObject', 1, '2') },
+    { area: 'managedobjects', source: '1', action: 'UPDATE' }], 'the parents changed');
   t.same(platform.ids('parents'), ['2\nchildDevices\n1']);
   await link(platform, '3', '1');
   t.same(platform.ids('pending', '', 0), []);

@@ -1,3 +1,4 @@
+import { Agent, request as httpRequest } from 'node:http';
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import t from 'tap';
@@ -219,19 +220,61 @@ t.test('pipelined requests do not end the process', async (t) => {
   t.equal(answers(sequential), 3, 'keep-alive');
 });
 
+t.test('keep-alive: every request is answered after a HEAD, whatever answers it', async (t) => {
+  const content = 'x'.repeat(1000);
+  const api = await startApi(t, {
+    further: [
+      route('/sized', (request) => {
+        void request.exchange.respondSized(200, [], content.length, (async function* () { yield Buffer.from(content); })());
+        return ANSWERED;
+      }),
+      route('/streamed', (request) => {
+        request.stream(200, 'text/plain');
+        void request.exchange.pipe((async function* () { yield content; })());
+        return ANSWERED;
+      }),
+      route('/nothing', () => ({ status: 204, text: '' })),
+    ],
+  });
+  const { text } = await api.call('GET', '/health');
+  const wanted = ['GET /health', 'HEAD /health', 'GET /health', 'HEAD /sized', 'GET /sized', 'HEAD /streamed', 'GET /health', 'HEAD /nothing', 'GET /health'];
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => agent.destroy());
+  const sockets = new Set<unknown>();
+  for (const one of wanted) {
+    const [method, path] = one.split(' ');
+    const answer = await new Promise<{ status: number | undefined; length: string | undefined; body: string }>((resolve, reject) => {
+      httpRequest({ port: api.port, host: '127.0.0.1', method, path, agent }, (response) => {
+        let body = '';
+        response.setEncoding('utf8').on('data', (piece: string) => { body += piece; });
+        response.on('end', () => resolve({ status: response.statusCode, length: response.headers['content-length'], body }));
+      }).on('socket', (socket) => sockets.add(socket)).on('error', (error) => reject(new Error(`${one}: ${error.message}`))).end();
+    });
+    t.equal(answer.status, path === '/nothing' ? 204 : 200, one);
+    if (method === 'GET') t.equal(answer.body, path === '/health' ? text : content, one);
+    else t.equal(answer.body, '', one);
+    if (path === '/sized') t.equal(answer.length, String(content.length), one);
+  }
+  t.equal(sockets.size, 1, 'on one connection');
+});
+
 t.test('HEAD, OPTIONS, 405, paths, override', async (t) => {
   const api = await startApi(t);
   const get = await api.call('GET', '/health');
-  const head = await raw(
+  const both = await raw(
     api.port,
     async (socket) => {
       socket.write('HEAD /health HTTP/1.1\r\nHost: h\r\n\r\n');
       await pause(30);
       socket.write('GET /health HTTP/1.1\r\nHost: h\r\n\r\n');
     },
-    (text) => answers(text) === 2,
+    (text) => answers(text) === 2 && text.endsWith(get.text),
   );
-  t.match(head.split('HTTP/1.1 ')[1], new RegExp(`^200 OK[^]*Content-Length: ${get.text.length}\r\n\r\n$`), 'the length and no body');
+  t.equal(answers(both), 2, 'the connection stays');
+  const [, head, after] = both.split('HTTP/1.1 ');
+  t.match(head, new RegExp(`^200 OK\r\n(.+\r\n)*Content-Length: ${get.text.length}\r\n(.+\r\n)*\r\n$`), 'the length and no body');
+  t.equal(head.match(/content-length/gi)?.length, 1);
+  t.ok(after.startsWith('200 OK') && after.endsWith(get.text), 'the next request has its answer');
   const wrong = await api.call('POST', '/inventory/managedObjects/count', { body: {} });
   t.equal(wrong.status, 405);
   t.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS');

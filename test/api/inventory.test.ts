@@ -67,6 +67,10 @@ t.test('children of three kinds', async (t) => {
   t.equal((await api.call('GET', `${PATH}/2?withParents=true`)).json.deviceParents.references[0].managedObject.id, '1');
   const page = (await api.call('GET', `${PATH}/1/childAssets?pageSize=1&withTotalElements=true`)).json;
   t.match(page, { statistics: { totalElements: 2 }, references: [{ managedObject: { id: '2', name: 'n2' } }], next: /currentPage=2/ });
+  const last = (await api.call('GET', `${PATH}/1/childAssets?pageSize=1&currentPage=2`)).json;
+  t.match(last, { references: [{ managedObject: { id: '3' } }], prev: /currentPage=1/ });
+  t.notOk('next' in last, 'a full page, and nothing behind it');
+  t.match((await api.call('GET', `${PATH}/1/childAssets?pageSize=1`)).json, { next: /currentPage=2/ }, 'without totals too');
   t.equal((await api.call('GET', `${PATH}/2/deviceParents`)).json.references[0].managedObject.id, '1');
   t.equal((await api.call('GET', `${PATH}/1/childDevices/2`)).json.managedObject.name, 'n2');
   t.match(await api.call('GET', `${PATH}/1/childDevices/3`), { status: 422, json: { message: 'managedObject 3 is not a child of 1' } });

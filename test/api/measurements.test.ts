@@ -183,7 +183,7 @@ t.test('series', async (t) => {
       '2024-05-02T10:01:00.000Z': [null, { min: 3, max: 4 }],
     },
   });
-  t.match(api.fake.asked.at(-1)?.sql, 'toStartOfMinute(time)');
+  t.match(api.fake.asked.at(-1)?.sql, 'positiveModulo(toUnixTimestamp64Milli(time), 60000)');
   t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).some((value) => Array.isArray(value) && value.join() === 'a.x,a.y'));
   api.fake.rows = [Array.from({ length: 5001 }, (_, index) => point(index, 'x', 1))];
   const cut = (await api.call('GET', `${path}?${query}`)).json;

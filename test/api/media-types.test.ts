@@ -25,6 +25,11 @@ t.test('Accept: both vendor spellings in any letter case, quality, what counts a
   check('application/json;q=0', { present: true, kind: undefined });
   check('text/csv', { present: true, kind: 'csv' }, ['vendor', 'json', 'csv']);
   check('text/csv', { present: true, kind: undefined });
+  check('text/*', { present: true, kind: 'csv' }, ['vendor', 'json', 'csv', 'ndjson']);
+  check('text/*', { present: true, kind: 'html' }, ['json', 'html', 'text']);
+  check('text/*;q=0.5, application/json', { present: true, kind: 'json' }, ['vendor', 'json', 'csv']);
+  check('text/*, application/json;q=0.5', { present: true, kind: 'json' });
+  check('text/*', { present: true, kind: undefined });
   check(',;,q=,*', { present: true, kind: 'vendor' });
 });
 

@@ -1,0 +1,46 @@
+/** Aggregated series on the engine: each bucket is a whole minute, hour or day of UTC, in every year that a measurement may have. */
+import t from 'tap';
+import { startServer } from '../helpers/running-server.ts';
+
+const { rest } = await startServer(t);
+
+/** What is sent, and the start of its minute, hour and day. */
+const TIMES = [
+  ['1965-03-04T05:06:07.008Z', '1965-03-04T05:06:00.000Z', '1965-03-04T05:00:00.000Z', '1965-03-04T00:00:00.000Z'],
+  ['1969-12-31T23:59:59.999Z', '1969-12-31T23:59:00.000Z', '1969-12-31T23:00:00.000Z', '1969-12-31T00:00:00.000Z'],
+  ['1970-01-02T00:00:00+01:00', '1970-01-01T23:00:00.000Z', '1970-01-01T23:00:00.000Z', '1970-01-01T00:00:00.000Z'],
+  // Where clocks of Europe and America are changed, and where an offset is no whole hour.
+  ['2024-03-31T03:30:30+02:00', '2024-03-31T01:30:00.000Z', '2024-03-31T01:00:00.000Z', '2024-03-31T00:00:00.000Z'],
+  ['2024-10-27T02:30:30+01:00', '2024-10-27T01:30:00.000Z', '2024-10-27T01:00:00.000Z', '2024-10-27T00:00:00.000Z'],
+  ['2024-11-03T01:59:59-05:00', '2024-11-03T06:59:00.000Z', '2024-11-03T06:00:00.000Z', '2024-11-03T00:00:00.000Z'],
+  ['2024-12-31T05:29:59.999+05:45', '2024-12-30T23:44:00.000Z', '2024-12-30T23:00:00.000Z', '2024-12-30T00:00:00.000Z'],
+  ['2106-02-07T06:28:16Z', '2106-02-07T06:28:00.000Z', '2106-02-07T06:00:00.000Z', '2106-02-07T00:00:00.000Z'],
+  ['2110-12-31T23:59:59.999Z', '2110-12-31T23:59:00.000Z', '2110-12-31T23:00:00.000Z', '2110-12-31T00:00:00.000Z'],
+] as const;
+
+t.test('the start of a minute, an hour and a day', async (t) => {
+  const id = await rest.createDevice('Long lived');
+  const measurements = TIMES.map(([time], index) => ({ source: { id }, type: 't', time, f: { s: { value: index } } }));
+  t.equal((await rest.post('/measurement/measurements', { measurements })).status, 201);
+  for (const [place, aggregationType] of ['MINUTELY', 'HOURLY', 'DAILY'].entries()) {
+    const path = `/measurement/measurements/series?source=${id}&dateFrom=1960-01-01&dateTo=2120-01-01&aggregationType=${aggregationType}`;
+    const values = TIMES.map((row, index) => [row[place + 1], [{ min: index, max: index }]]);
+    t.same(Object.entries((await rest.read(path)).values), values, aggregationType);
+    t.same(Object.entries((await rest.read(`${path}&revert=true`)).values), [...values].reverse(), `${aggregationType}, backwards`);
+  }
+});
+
+t.test('the lowest and the highest value of a bucket before 1970 and after 2106', async (t) => {
+  const id = await rest.createDevice('Extremes');
+  for (const day of ['1965-07-08', '2150-07-08']) {
+    const times = [['00:00:00.000', 3], ['00:00:59.999', -1], ['00:59:59.999', 5], ['23:59:59.999', 9]] as const;
+    const measurements = times.map(([time, value]) => ({ source: { id }, type: 't', time: `${day}T${time}Z`, f: { s: { value } } }));
+    t.equal((await rest.post('/measurement/measurements', { measurements })).status, 201);
+    const of = async (aggregationType: string): Promise<unknown> => (await rest.read('/measurement/measurements/series'
+      + `?source=${id}&dateFrom=${day}&dateTo=${day}T23:59:59.999Z&aggregationType=${aggregationType}`)).values;
+    t.same(await of('DAILY'), { [`${day}T00:00:00.000Z`]: [{ min: -1, max: 9 }] });
+    t.same(await of('HOURLY'), { [`${day}T00:00:00.000Z`]: [{ min: -1, max: 5 }], [`${day}T23:00:00.000Z`]: [{ min: 9, max: 9 }] });
+    t.same(await of('MINUTELY'), { [`${day}T00:00:00.000Z`]: [{ min: -1, max: 3 }], [`${day}T00:59:00.000Z`]: [{ min: 5, max: 5 }],
+      [`${day}T23:59:00.000Z`]: [{ min: 9, max: 9 }] });
+  }
+});
