@@ -54,7 +54,9 @@ async function changeOf(request: ApiRequest, application: StoredApplication, cat
   const id = optionKey(category, key);
   const expected = await readRecord(request, tenant, 'option', id);
   const old = expected === undefined ? undefined : JSON.parse(expected) as StoredOption;
-  if (old === undefined ? !await isEditable(request, { category, key }, undefined) : old.application !== maker) return undefined;
+  if (old !== undefined && old.application !== maker) return undefined;
+  // Of the own record the mark is that of an earlier manifest: the management tenant's takes it away from the application.
+  if (!await isEditable(request, { category, key }, undefined)) return undefined;
   const isKept = old !== undefined && hasValue(old) && (!overwriteOnUpdate || plainValue(cipher, tenant, category, key, old) === defaultValue);
   // The same value, encrypted again, would be another text.
   const { editable: _, ...value } = isKept ? old : { ...storedOption(cipher, tenant, category, key, defaultValue), application: maker };

@@ -198,6 +198,10 @@ t.test('defaults of a manifest never take the place of what others have stored',
   await management.put(`/tenant/options/fixed/kept/editable?tenant=${TENANT}`, { editable: 'false' });
   await put([{ key: 'kept', defaultValue: 'l', editable: true }]);
   t.equal((await rest.read('/tenant/options/fixed')).kept, 'k', 'or the management tenant has marked it');
+  await put([{ key: 'everywhere', defaultValue: 'e', editable: true }]);
+  await management.put('/tenant/options/fixed/everywhere/editable', { editable: 'false' });
+  await put([{ key: 'everywhere', defaultValue: 'f', editable: true }]);
+  t.equal((await rest.read('/tenant/options/fixed')).everywhere, 'e', 'for all tenants');
   for (const [category, key] of [['access.control', 'allow.origin'], ['password', 'green.min-length'], ['two-factor-authentication', 'strategy'], ['limit', 'http.requests.user']]) {
     const refused = await put([{ key, defaultValue: '1', editable: true }], category);
     t.match(refused, { status: 422, json: { message: new RegExp(`settingsCategory has the value ${category}; it takes .*belongs to the platform`) } });
@@ -207,7 +211,7 @@ t.test('defaults of a manifest never take the place of what others have stored',
   t.equal((await deployer.put(`${APPS}/${other.id}`, { contextPath: 'configuration', manifest: { settings: [] } })).status, 422, 'by its context path too');
   t.equal((await put([{ key: 'a\nb', defaultValue: 'x' }])).status, 422);
   const audits = (await rest.read('/audit/auditRecords?type=Option&pageSize=500')).auditRecords.filter(({ user }: any) => user === 'deployer').map(({ text }: any) => text);
-  t.same(audits.sort(), ['Option changed: fixed/kept', 'Option changed: fixed/mine', 'Option changed: fixed/mine']);
+  t.same(audits.sort(), ['Option changed: fixed/everywhere', 'Option changed: fixed/kept', 'Option changed: fixed/mine', 'Option changed: fixed/mine']);
 });
 
 t.test('secret values are given to the microservice whose context path the category is', async (t) => {
