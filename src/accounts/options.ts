@@ -8,8 +8,13 @@ export interface StoredOption {
   readonly value?: string;
   /** See option-cipher.ts. */
   readonly encrypted?: string;
-  /** False: the management tenant allows no change. In the records of the whole server: of no tenant. */
+  /**
+   * False: the management tenant, or the manifest that made it, allows no change. In the records of the whole server: of no tenant. A record may
+   * hold nothing else: then the option has no value of its own.
+   */
   readonly editable?: boolean;
+  /** Id of the application whose manifest made it, while nobody has set it since: only that one's manifest may change it. */
+  readonly application?: string;
 }
 
 /** Keys that begin so are encrypted. */
@@ -19,6 +24,9 @@ export const optionKey = (category: string, key: string): string => `${category}
 const placeOf = (tenant: number, category: string, key: string): string => `${tenant}\n${optionKey(category, key)}`;
 
 export const isSecret = (key: string): boolean => key.startsWith(CREDENTIALS_PREFIX);
+
+/** False for a record that only marks the option. */
+export const hasValue = ({ value, encrypted }: StoredOption): boolean => value !== undefined || encrypted !== undefined;
 
 export function storedOption(cipher: TextCipher, tenant: number, category: string, key: string, value: string): StoredOption {
   return isSecret(key) ? { encrypted: cipher.encrypt(value, placeOf(tenant, category, key)) } : { value };
@@ -36,6 +44,13 @@ export const OPTION_DEFAULTS: readonly { readonly category: string; readonly key
 ];
 /** Categories that take these keys only. */
 export const PREDEFINED_KEYS: ReadonlyMap<string, readonly string[]> = new Map([[ALLOW_ORIGIN.category, [ALLOW_ORIGIN.key]]]);
+
+/** Categories that mean something to the server or its user interface (document 4 sections 6.1 and 6.2): none of them belongs to an application. */
+export const PLATFORM_CATEGORIES: ReadonlySet<string> = new Set([
+  ALLOW_ORIGIN.category, 'alarm.type.mapping', 'application', 'authentication', 'cep', 'configuration', 'connectivity', 'data-broker', 'default.application',
+  'device-control', 'device-registration', 'encoding', 'files', 'gainsight', 'limit', 'oauth.internal', 'password', 'plugin', 'remoteaccess',
+  'reportMailer', 'support', 'support-user', 'system', 'token.publicKey', 'trackers', 'two-factor-authentication',
+]);
 
 /** Values of few options of all tenants in memory, so that they can be asked with each request. */
 export class WatchedOptions {

@@ -25,7 +25,8 @@ export function mappingOf(context: ActorContext, type: string): AlarmMapping | u
   for (const { id, value } of context.list('option', prefix)) {
     const key = id.slice(prefix.length);
     const length = key === type ? Infinity : key.endsWith('*') && type.startsWith(key.slice(0, -1)) ? key.length : 0;
-    if (length > (found?.length ?? 0)) found = { length, value };
+    // One that is only marked as non-editable has no value.
+    if (length > (found?.length ?? 0) && parseMembers(value).has('value')) found = { length, value };
   }
   return found === undefined ? undefined : parseMapping(found.value);
 }

@@ -39,18 +39,18 @@ const FILE_PARTS = new Set(['file', 'applicationBinary']);
 
 /** Checks the archive that was stored. @throws PlatformError 422. @returns the text of its manifest. */
 async function checkedManifest(request: ApiRequest, application: StoredApplication, source: ArchiveSource): Promise<string | undefined> {
+  const { refusals } = request.platform;
   const { unzipped, unzippedLimit } = archiveLimit(application.type);
-  const archive = await openArchive(source, { bytesMax: unzipped, bytesLimit: unzippedLimit, refusals: request.platform.refusals });
+  const archive = await openArchive(source, { bytesMax: unzipped, bytesLimit: unzippedLimit, refusals });
   const entry = MANIFEST_FILES.map((name) => archive.get(name)).find((one) => one !== undefined);
   const manifest = entry === undefined ? undefined : manifestText(await readEntry(source, entry, MANIFEST_BYTES_MAX));
   if (application.type === 'MICROSERVICE') {
     if (manifest === undefined) throw badArchive(`it has no ${MANIFEST_FILES.join(' or ')}`);
     if (!archive.has(IMAGE_FILE)) throw badArchive(`it has no ${IMAGE_FILE}`);
     requireMicroserviceManifest(manifest);
-  } else {
-    // What is served has to be readable.
-    for (const file of archive.values()) await readThrough(source, file);
   }
+  // What is served or downloaded has to be readable, and as long as the list of entries says: the limits are decided by that list.
+  for (const file of archive.values()) await readThrough(source, file, { refusals });
   return manifest;
 }
 

@@ -1,6 +1,7 @@
 /** JSON text of applications, and what of them may be sent (document 1 Application, document 4 section 6.6). */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
+import { PLATFORM_CATEGORIES } from '../accounts/options.ts';
 import { APPLICATION_TYPES, AVAILABILITIES, CONTEXT_PATH, KEY_LENGTH_MAX, ROLE_FORM } from '../model/application.ts';
 import type { StoredApplication, StoredAttachment } from '../model/application.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -9,7 +10,7 @@ import type { Members } from '../model/json-document.ts';
 import { INTERNAL_ROLES, ROLES } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
 import { quote, segment } from './entity-text.ts';
-import { requireMicroserviceManifest } from './microservice-manifest.ts';
+import { manifestFields, requireMicroserviceManifest } from './microservice-manifest.ts';
 import { requireRoles } from './user-text.ts';
 
 /** Longer descriptions and links are refused. */
@@ -80,6 +81,18 @@ export function mergedApplication(request: ApiRequest, old: StoredApplication, s
   return next;
 }
 
+/** Category of the options that a microservice reads as its settings (document 4 section 6.7). */
+export const settingsCategory = ({ manifest, contextPath, name }: StoredApplication): string =>
+  manifestFields(manifest).settingsCategory ?? contextPath ?? name;
+
+/** @throws PlatformError 422 for a manifest whose defaults would become options of the platform. */
+function requireOwnCategory(old: StoredApplication | undefined, next: StoredApplication): void {
+  const category = settingsCategory(next);
+  const isAsBefore = old !== undefined && old.manifest === next.manifest && settingsCategory(old) === category;
+  if (isAsBefore || !PLATFORM_CATEGORIES.has(category)) return;
+  throw invalid('settingsCategory', category, 'a category of its own: this one belongs to the platform. Without it the context path or the name is taken');
+}
+
 /** @throws PlatformError 422, 403. */
 export function requireConsistent(request: ApiRequest, old: StoredApplication | undefined, next: StoredApplication): void {
   if (next.type === 'HOSTED' && next.contextPath === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'contextPath' });
@@ -92,7 +105,9 @@ export function requireConsistent(request: ApiRequest, old: StoredApplication | 
   if (shadowed !== undefined) throw invalid('roles', shadowed, 'roles of its own, not those of the platform');
   // Nobody gives more than he has. Roles of other microservices mean nothing to the platform.
   requireRoles(request, requiredRoles.filter((role) => ROLES.includes(role) && old?.requiredRoles?.includes(role) !== true));
-  if (next.type === 'MICROSERVICE' && next.manifest !== undefined && next.manifest !== old?.manifest) requireMicroserviceManifest(next.manifest);
+  if (next.type !== 'MICROSERVICE' || next.manifest === undefined) return;
+  if (next.manifest !== old?.manifest) requireMicroserviceManifest(next.manifest);
+  requireOwnCategory(old, next);
 }
 
 export const applicationUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/application/applications/${segment(id)}`;

@@ -4,7 +4,7 @@ import { groupsOf } from '../accounts/effective-rights.ts';
 import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { StoredUser } from '../actors/user.ts';
-import { APPLICATION_TYPES } from '../model/application.ts';
+import { APPLICATION_TYPES, CONTEXT_PATH } from '../model/application.ts';
 import type { StoredApplication, StoredAttachment } from '../model/application.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
@@ -33,6 +33,7 @@ export const APPLICATION_ADMIN = ['ROLE_APPLICATION_MANAGEMENT_ADMIN'];
 export const APPLICATION_ANY = [...APPLICATION_READ, ...APPLICATION_ADMIN];
 /** `clone`, `clone2`, …: names that are tried for a copy. */
 const CLONES_MAX = 100;
+const CONTEXT_PATH_FORM = new RegExp(CONTEXT_PATH);
 
 const unprocessable = (reason: string): PlatformError => new PlatformError('applications/unprocessable', { reason });
 
@@ -58,12 +59,15 @@ async function get(request: ApiRequest): Promise<Answer> {
   return found('application', applicationText(request, application));
 }
 
-/** Changes an application as it was sent. @throws PlatformError 404, 409, 422, 403. */
-export async function changeApplication(request: ApiRequest, id: string, sent: Members): Promise<StoredApplication> {
+/** @param check may refuse the change. @throws PlatformError 404, 409, 422, 403. */
+export async function changeApplication(request: ApiRequest, id: string, sent: Members,
+  check: (old: StoredApplication, next: StoredApplication) => void = () => undefined): Promise<StoredApplication> {
   const { old, next, isChanged } = await updateApplication(request, id, async (stored) => {
     const merged = mergedApplication(request, stored, sent);
-    return merged.activeVersionId === stored.activeVersionId || merged.activeVersionId === undefined ? merged
-      : activated(request, merged, await activatable(request, merged));
+    const isAsBefore = merged.activeVersionId === stored.activeVersionId || merged.activeVersionId === undefined;
+    const decided = isAsBefore ? merged : activated(request, merged, await activatable(request, merged));
+    check(stored, decided);
+    return decided;
   });
   if (isChanged) await changed(request, old, next);
   return next;
@@ -79,6 +83,9 @@ async function activatable(request: ApiRequest, { id, activeVersionId = '' }: St
   }
 }
 
+/** Document 4 section 6.7: the name, where it may stand in a path. */
+const defaultContextPath = (name: string): string | undefined => (CONTEXT_PATH_FORM.test(name) ? name : undefined);
+
 /** What the manifest of the active archive says holds from now on. @throws PlatformError 422, 403. */
 export function activated(request: ApiRequest, application: StoredApplication, attachment: StoredAttachment): StoredApplication {
   const active = { ...application, activeVersionId: attachment.id };
@@ -86,7 +93,7 @@ export function activated(request: ApiRequest, application: StoredApplication, a
   if (application.type !== 'MICROSERVICE') return { ...active, manifest: attachment.manifest };
   const fields = JSON.parse(attachment.manifest) as Partial<StoredApplication>;
   const next: StoredApplication = {
-    ...active, manifest: attachment.manifest, contextPath: fields.contextPath ?? active.contextPath,
+    ...active, manifest: attachment.manifest, contextPath: fields.contextPath ?? active.contextPath ?? defaultContextPath(fields.name ?? active.name),
     requiredRoles: fields.requiredRoles ?? [], roles: fields.roles ?? [],
   };
   requireConsistent(request, application, next);

@@ -3,7 +3,7 @@ import type { StoredApplication } from '../model/application.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { findApplication } from './application-records.ts';
-import { ApplicationPut, applicationText } from './application-text.ts';
+import { ApplicationPut, applicationText, settingsCategory } from './application-text.ts';
 import { changeApplication } from './applications.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { settingsOf } from './microservice-settings.ts';
@@ -25,9 +25,16 @@ async function get(request: ApiRequest): Promise<Answer> {
   return found('application', applicationText(request, await current(request, 'bootstrap', 'service')));
 }
 
+/** The code of a microservice does not decide whose settings it reads. @throws PlatformError 403. */
+function requireSamePlace(old: StoredApplication, next: StoredApplication): void {
+  const { id } = old;
+  if (old.contextPath !== next.contextPath) throw new PlatformError('applications/bootstrap-user', { id, name: 'contextPath' });
+  if (settingsCategory(old) !== settingsCategory(next)) throw new PlatformError('applications/bootstrap-user', { id, name: 'category of settings' });
+}
+
 async function put(request: ApiRequest): Promise<Answer> {
   const { id } = await current(request, 'bootstrap');
-  return found('application', applicationText(request, await changeApplication(request, id, request.members())));
+  return found('application', applicationText(request, await changeApplication(request, id, request.members(), requireSamePlace)));
 }
 
 async function subscriptions(request: ApiRequest): Promise<Answer> {

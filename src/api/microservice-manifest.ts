@@ -18,6 +18,8 @@ const optional = (schema: TSchema): TSchema => Type.Optional(schema);
 const open = (members: Record<string, TSchema>): TSchema => Type.Object(members, OPEN);
 
 const Text = Type.String({ maxLength: 1_000 });
+/** Of a category or a key of tenant options. */
+const OptionName = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' });
 const Role = Type.String({ pattern: ROLE_FORM });
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 });
 const Seconds = Type.Integer({ minimum: 0, maximum: 86_400 });
@@ -37,7 +39,7 @@ const Probe = open({
   successThreshold: optional(Threshold), failureThreshold: optional(Threshold),
 });
 const Setting = open({
-  key: Type.String({ minLength: 1, maxLength: 256 }), defaultValue: optional(Type.Union([Type.String({ maxLength: 65_536 }), Type.Null()])),
+  key: OptionName, defaultValue: optional(Type.Union([Type.String({ maxLength: 65_536 }), Type.Null()])),
   editable: optional(Type.Boolean()), overwriteOnUpdate: optional(Type.Boolean()), inheritFromOwner: optional(Type.Boolean()),
   valueSchema: optional(open({ type: optional(Type.String()) })),
 });
@@ -57,7 +59,7 @@ export const MicroserviceManifest = open({
   requiredRoles: optional(Type.Array(Role, { maxItems: 1_000 })),
   roles: optional(Type.Array(Role, { maxItems: 1_000 })),
   settings: optional(Type.Array(Setting, { maxItems: 1_000 })),
-  settingsCategory: optional(Type.String({ minLength: 1, maxLength: 256 })),
+  settingsCategory: optional(OptionName),
   livenessProbe: optional(Probe),
   readinessProbe: optional(Probe),
   extensions: optional(Type.Array(open({ type: Type.String() }), { maxItems: 1_000 })),
@@ -73,6 +75,7 @@ export interface ManifestSetting {
 }
 
 interface ManifestFields {
+  readonly name?: string;
   readonly contextPath?: string;
   readonly settingsCategory?: string;
   readonly requiredRoles?: readonly string[];

@@ -1,7 +1,7 @@
 /** Tenant options (document 1 Option, document 4 section 6.1): text values by category and key; secret ones are never shown. */
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
-import { OPTION_DEFAULTS, PREDEFINED_KEYS, isSecret, optionKey, plainValue, storedOption } from '../accounts/options.ts';
+import { OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, plainValue, storedOption } from '../accounts/options.ts';
 import type { StoredOption } from '../accounts/options.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -9,7 +9,7 @@ import type { ApiRequest } from './api-request.ts';
 import { quote, segment } from './entity-text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
-import { SERVER_WIDE, changeRecords, listRecords, readRecord } from './records.ts';
+import { SERVER_WIDE, changeRecords, listRecords, readRecord, updateRecord } from './records.ts';
 import { NO_CONTENT, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 
@@ -59,21 +59,24 @@ function checked(category: string, key: string, value: unknown): Option {
   return { category, key, value: String(value) };
 }
 
-/** Marked by the management tenant, for this tenant or for all. @throws PlatformError 403. */
-async function requireEditable(request: ApiRequest, { category, key }: Named, own: string | undefined): Promise<void> {
+/** @param own text of the record of the tenant. @returns whether it is not marked, neither for that tenant nor for all. */
+export async function isEditable(request: ApiRequest, { category, key }: Named, own: string | undefined): Promise<boolean> {
   const marks = [own, await readRecord(request, SERVER_WIDE, 'option', optionKey(category, key))];
-  if (marks.some((mark) => mark !== undefined && (JSON.parse(mark) as StoredOption).editable === false)) {
-    throw new PlatformError('options/not-editable', { category, key });
-  }
+  return !marks.some((mark) => mark !== undefined && (JSON.parse(mark) as StoredOption).editable === false);
 }
 
-const audit = (request: ApiRequest, activity: string, options: readonly Named[]): AuditEntry => ({
+/** @throws PlatformError 403. */
+async function requireEditable(request: ApiRequest, { category, key }: Named, own: string | undefined): Promise<void> {
+  if (!await isEditable(request, { category, key }, own)) throw new PlatformError('options/not-editable', { category, key });
+}
+
+export const optionAudit = (request: ApiRequest, activity: string, options: readonly Named[]): AuditEntry => ({
   type: 'Option', activity, user: request.principal.userName,
   tenant: request.tenant, text: `${activity}: ${options.map(({ category, key }) => `${category}/${key}`).join(', ')}`.slice(0, NAME_LENGTH_MAX * 4),
 });
 
-/** Stores all or none; again when somebody else changed one of them meanwhile. */
-async function store(request: ApiRequest, options: readonly Option[]): Promise<void> {
+/** Stores all or none; again when somebody else changed one of them meanwhile. @param tenant number of the one that they belong to. */
+async function store(request: ApiRequest, options: readonly Option[], tenant: number = request.tenant): Promise<void> {
   const { cipher } = request.platform;
   for (let tries = 1; ; tries += 1) {
     const changes: RecordChange[] = [];
@@ -81,16 +84,16 @@ async function store(request: ApiRequest, options: readonly Option[]): Promise<v
     for (const option of options) {
       const { category, key, value } = option;
       const id = optionKey(category, key);
-      const expected = await readRecord(request, request.tenant, 'option', id);
+      const expected = await readRecord(request, tenant, 'option', id);
       await requireEditable(request, option, expected);
       if (expected === undefined) newCount += 1;
       else if (isSecret(key) && value === MASK) continue;
-      changes.push({ collection: 'option', id, expected, value: JSON.stringify(storedOption(cipher, request.tenant, category, key, value)) });
+      changes.push({ collection: 'option', id, expected, value: JSON.stringify(storedOption(cipher, tenant, category, key, value)) });
     }
-    await requireRoom(request, newCount);
+    await requireRoom(request, tenant, newCount);
     if (changes.length === 0) return;
     try {
-      await changeRecords(request, request.tenant, changes, [audit(request, 'Option changed', options)]);
+      await changeRecords(request, tenant, changes, [optionAudit(request, 'Option changed', options)]);
       return;
     } catch (error) {
       if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
@@ -98,13 +101,14 @@ async function store(request: ApiRequest, options: readonly Option[]): Promise<v
   }
 }
 
-/** Stores one option. @throws PlatformError 403 when it is not editable. */
-export const storeOption = (request: ApiRequest, category: string, key: string, value: string): Promise<void> =>
-  store(request, [checked(category, key, value)]);
+/** Stores one option, of the own tenant unless another one is named. @throws PlatformError 403 when it is not editable. */
+export const storeOption = (request: ApiRequest, { category, key, value }: Option, tenant?: number): Promise<void> =>
+  store(request, [checked(category, key, value)], tenant);
 
-async function requireRoom(request: ApiRequest, newCount: number): Promise<void> {
+/** @throws PlatformError 422 when the tenant has no room for so many more. */
+export async function requireRoom(request: ApiRequest, tenant: number, newCount: number): Promise<void> {
   if (newCount === 0) return;
-  const { length } = await listRecords(request, request.tenant, 'option');
+  const { length } = await listRecords(request, tenant, 'option');
   if (length + newCount <= OPTIONS_MAX) return;
   request.platform.refusals.count(OPTIONS_LIMIT);
   throw new PlatformError('options/too-many', { limit: OPTIONS_LIMIT, maximum: OPTIONS_MAX });
@@ -112,8 +116,9 @@ async function requireRoom(request: ApiRequest, newCount: number): Promise<void>
 
 /** All of the tenant, by category and key; those that were never set with their defaults. */
 async function optionsOf(request: ApiRequest, prefix = ''): Promise<Option[]> {
-  const rows = await listRecords(request, request.tenant, 'option', prefix);
-  const stored = rows.map(({ id, value }) => ({ ...namesOf(id), value: shown(namesOf(id), JSON.parse(value) as StoredOption) }));
+  const records = await listRecords(request, request.tenant, 'option', prefix);
+  const rows = records.map(({ id, value }) => ({ id, option: JSON.parse(value) as StoredOption })).filter(({ option }) => hasValue(option));
+  const stored = rows.map(({ id, option }) => ({ ...namesOf(id), value: shown(namesOf(id), option) }));
   const defaults = OPTION_DEFAULTS.filter(({ category, key }) => optionKey(category, key).startsWith(prefix)
     && !rows.some(({ id }) => id === optionKey(category, key)));
   return [...stored, ...defaults].sort((a, b) => (optionKey(a.category, a.key) < optionKey(b.category, b.key) ? -1 : 1));
@@ -149,7 +154,8 @@ async function putCategory(request: ApiRequest): Promise<Answer> {
 async function load(request: ApiRequest): Promise<Option> {
   const { category, key } = request.params as unknown as Named;
   const text = await readRecord(request, request.tenant, 'option', optionKey(category, key));
-  if (text !== undefined) return { category, key, value: shown({ category, key }, JSON.parse(text) as StoredOption) };
+  const stored = text === undefined ? {} : JSON.parse(text) as StoredOption;
+  if (hasValue(stored)) return { category, key, value: shown({ category, key }, stored) };
   const preset = OPTION_DEFAULTS.find((option) => option.category === category && option.key === key);
   if (preset === undefined) throw new PlatformError('options/not-found', { category, key });
   return preset;
@@ -173,42 +179,49 @@ async function remove(request: ApiRequest): Promise<Answer> {
   await requireEditable(request, { category, key }, expected);
   if (expected === undefined) throw new PlatformError('options/not-found', { category, key });
   await changeRecords(request, request.tenant, [{ collection: 'option', id, expected, value: undefined }], [
-    audit(request, 'Option deleted', [{ category, key }]),
+    optionAudit(request, 'Option deleted', [{ category, key }]),
   ]);
   return NO_CONTENT;
 }
 
-/** Marks an option of one tenant, or of all tenants. @throws PlatformError 403 for all but the management tenant. */
+/**
+ * Marks an option of one tenant, or of all tenants, whether it has a value or not. What the management tenant decides holds before the manifest
+ * of an application. @throws PlatformError 403 for all but the management tenant.
+ */
 async function putEditable(request: ApiRequest): Promise<Answer> {
   if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');
-  const { category, key } = request.params;
   const { editable } = JSON.parse(request.bodyText()) as { editable: boolean | string };
+  const { category, key } = checked(request.params['category'], request.params['key'], '');
   const asked = request.query.text('tenant');
   const tenant = asked === undefined ? undefined : request.platform.tenants.byId(asked);
   if (asked !== undefined && tenant === undefined) throw new PlatformError('tenants/not-found', { id: asked });
   const id = optionKey(category, key);
   const number = tenant?.number ?? SERVER_WIDE;
-  const expected = await readRecord(request, number, 'option', id);
-  if (tenant !== undefined && expected === undefined) throw new PlatformError('options/not-found', { category, key });
-  const old = expected === undefined ? {} : JSON.parse(expected) as StoredOption;
-  const isEditable = String(editable) === 'true';
-  const { editable: _, ...others } = old;
-  const value = isEditable ? others : { ...others, editable: false };
-  const change = { collection: 'option' as const, id, expected, value: Object.keys(value).length === 0 ? undefined : JSON.stringify(value) };
-  const activity = isEditable ? 'Option made editable' : 'Option made non-editable';
-  await changeRecords(request, number, change.value === expected ? [] : [change], [audit(request, activity, [{ category, key }])]);
+  const mayChange = String(editable) === 'true';
+  const activity = mayChange ? 'Option made editable' : 'Option made non-editable';
+  await updateRecord(request, number, 'option', id, async (expected) => {
+    const { editable: _, application: __, ...others } = expected === undefined ? {} as StoredOption : JSON.parse(expected) as StoredOption;
+    if (expected === undefined && !mayChange) await requireRoom(request, number, 1);
+    const value = mayChange ? others : { ...others, editable: false };
+    return Object.keys(value).length === 0 ? undefined : JSON.stringify(value);
+  }, [optionAudit(request, activity, [{ category, key }])]);
   const self = `${request.baseUrl}/tenant/options/${segment(category)}/${segment(key)}`;
-  return found('option', JSON.stringify({ self, category, key, editable: isEditable }));
+  return found('option', JSON.stringify({ self, category, key, editable: mayChange }));
 }
 
-/** Decrypted options of a category, for the microservice that it belongs to. Keys are without the prefix of secret ones. */
-export async function serviceOptions(request: ApiRequest, tenant: number, category: string): Promise<Record<string, string>> {
+/**
+ * Options of a category as a microservice reads them. Keys are without the prefix of secret ones.
+ * @param isItsOwn whether the category belongs to the microservice: only then it gets secret values, and otherwise the mask, as people do.
+ */
+export async function serviceOptions(request: ApiRequest, tenant: number, category: string, isItsOwn: boolean): Promise<Record<string, string>> {
   const { cipher } = request.platform;
   const rows = await listRecords(request, tenant, 'option', `${category}\n`);
-  return Object.fromEntries(rows.map(({ id, value }) => {
+  return Object.fromEntries(rows.flatMap(({ id, value }) => {
     const { key } = namesOf(id);
-    const plain = plainValue(cipher, tenant, category, key, JSON.parse(value) as StoredOption) ?? '';
-    return [isSecret(key) ? key.slice(key.indexOf('.') + 1) : key, plain];
+    const option = JSON.parse(value) as StoredOption;
+    if (!hasValue(option)) return [];
+    const plain = isSecret(key) && !isItsOwn ? MASK : plainValue(cipher, tenant, category, key, option) ?? '';
+    return [[isSecret(key) ? key.slice(key.indexOf('.') + 1) : key, plain]];
   }));
 }
 
@@ -239,7 +252,7 @@ export function optionRoutes(): Route[] {
       answers: one, handle: put },
     { method: 'DELETE', path: option, ...admin, summary: 'Remove an option: its default holds again',
       answers: [{ status: 204, description: 'Removed' }], handle: remove },
-    { method: 'PUT', path: `${option}/editable`, ...admin, summary: 'Allow or forbid changes (management tenant only)',
+    { method: 'PUT', path: `${option}/editable`, ...admin, summary: 'Allow or forbid changes, also of an option without a value (management tenant only)',
       query: { tenant: text('Only of this tenant; of all tenants without it') },
       body: { schema: EditableBody, mediaTypes: ['option'], example: { editable: 'false' } }, answers: one, handle: putEditable },
   ];

@@ -50,7 +50,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const { key, rule } = ruleAsked(request);
   const value = String((JSON.parse(request.bodyText()) as { value: unknown }).value);
   if (!rule.isRight(value)) throw new PlatformError('validation/invalid-field', { area: 'options', name: key, value: value.slice(0, 100), limit: rule.words });
-  await storeOption(request, CATEGORY, key, value);
+  await storeOption(request, { category: CATEGORY, key, value });
   return get(request);
 }
 

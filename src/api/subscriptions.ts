@@ -19,7 +19,12 @@ import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 
 /** In `subscription` of the tenant. */
-export interface StoredSubscription { readonly application: string; readonly since: string }
+export interface StoredSubscription {
+  readonly application: string;
+  readonly since: string;
+  /** Context path, or the name, when the tenant was subscribed: the category of options whose secret values the microservice is trusted with. */
+  readonly trusted?: string;
+}
 
 /** Called when a tenant is subscribed and no longer subscribed: microservices have a user in each of their tenants. */
 export interface SubscriptionHooks {
@@ -88,7 +93,8 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
     const id = sentId(request);
     const application = (await findApplication(request, id))?.application;
     if (application === undefined || !isOfferedTo(request, tenant, application)) throw new PlatformError('applications/not-found', { id });
-    const value: StoredSubscription = { application: id, since: formatTime(request.platform.now()) };
+    const { contextPath: trusted = application.name } = application;
+    const value: StoredSubscription = { application: id, since: formatTime(request.platform.now()), trusted };
     if (await readRecord(request, tenant.number, 'subscription', id) !== undefined) throw duplicate(tenant, id);
     const change = { collection: 'subscription' as const, id, expected: undefined, value: JSON.stringify(value) };
     try {

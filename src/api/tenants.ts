@@ -1,11 +1,10 @@
 /** The current tenant and its settings of two-factor authentication (document 1 Current tenant; document 4 section 6.3). */
 import Type from 'typebox';
-import { optionKey } from '../accounts/options.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { quote } from './entity-text.ts';
+import { storeOption } from './options.ts';
 import { flag } from './query-parameters.ts';
-import { updateRecord } from './records.ts';
 import { found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import { subscribedApplicationsText } from './subscriptions.ts';
@@ -38,10 +37,11 @@ async function getTfa(request: ApiRequest): Promise<Answer> {
   }));
 }
 
+/** @throws PlatformError 403 when the option is not editable: the mark has to be taken away first. */
 async function putTfa(request: ApiRequest): Promise<Answer> {
   const { number } = tenantOf(request, request.params['id']);
   const { strategy } = JSON.parse(request.bodyText()) as { strategy: string };
-  await updateRecord(request, number, 'option', optionKey(TFA_CATEGORY, 'strategy'), () => JSON.stringify({ value: strategy }));
+  await storeOption(request, { category: TFA_CATEGORY, key: 'strategy', value: strategy }, number);
   return getTfa(request);
 }
 

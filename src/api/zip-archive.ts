@@ -44,6 +44,8 @@ export const RATIO_MAX = 200;
 const RATIO_LIMIT = 'applications/archive-ratio';
 /** Small archives may have any ratio. */
 const RATIO_FREE_BYTES = 10 * 1_048_576;
+/** What each entry says about its own length. */
+const ENTRY_BYTES_LIMIT = 'applications/archive-entry-bytes';
 const NAME_LENGTH_MAX = 1_024;
 const STORED = 0;
 const DEFLATED = 8;
@@ -55,6 +57,8 @@ const LOCAL_HEADER_BYTES = 30;
 const LOCAL_HEADER_SIGNATURE = 0x04034b50;
 /** Read at once: the list of entries is taken apart in small pieces. */
 const WINDOW_BYTES = 262_144;
+/** Inflated at once: more than zlib's 16 KiB, as images are long. */
+const PIECE_BYTES = 131_072;
 
 export const badArchive = (reason: string): PlatformError => new PlatformError('applications/bad-archive', { reason });
 
@@ -153,21 +157,28 @@ export async function rawContent(source: ArchiveSource, entry: ArchiveEntry): Pr
   return pieces;
 }
 
+/** An entry inflates to more than its list says: made to get around the limits. */
+class LongerEntry extends Error {
+  constructor({ name, bytes }: ArchiveEntry) {
+    super(`${name} has more than the ${bytes} bytes that the archive says (${ENTRY_BYTES_LIMIT})`);
+  }
+}
+
 /** @throws Error when the content is not what the list of entries says. */
 export async function* entryContent(source: ArchiveSource, entry: ArchiveEntry): AsyncIterable<Uint8Array> {
   const pieces = await rawContent(source, entry);
   let [bytes, sum] = [0, 0];
   for await (const piece of entry.isDeflated ? inflated(pieces) : pieces) {
     bytes += piece.length;
-    if (bytes > entry.bytes) throw new Error(`${entry.name} has more than the ${entry.bytes} bytes that the archive says`);
+    if (bytes > entry.bytes) throw new LongerEntry(entry);
     sum = crc32(piece, sum);
     yield piece;
   }
-  if (bytes !== entry.bytes || sum !== entry.crc32) throw new Error(`${entry.name} is damaged`);
+  if (bytes !== entry.bytes || sum !== entry.crc32) throw new Error('its length or its checksum is not the one that the archive says');
 }
 
 function inflated(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  const inflate = createInflateRaw();
+  const inflate = createInflateRaw({ chunkSize: PIECE_BYTES });
   // Who iterates is told of every error.
   pipeline(Readable.from(pieces), inflate, () => undefined);
   return inflate as AsyncIterable<Uint8Array>;
@@ -177,15 +188,17 @@ function inflated(pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Asy
 export async function readEntry(source: ArchiveSource, entry: ArchiveEntry, bytesMax: number): Promise<Buffer> {
   if (entry.bytes > bytesMax) throw badArchive(`${entry.name} has more than ${bytesMax} bytes`);
   const pieces: Uint8Array[] = [];
-  await readThrough(source, entry, (piece) => { pieces.push(piece); });
+  await readThrough(source, entry, { onPiece: (piece) => { pieces.push(piece); } });
   return Buffer.concat(pieces);
 }
 
-/** Reads all of an entry. @throws PlatformError `applications/bad-archive` when it is damaged. */
-export async function readThrough(source: ArchiveSource, entry: ArchiveEntry, onPiece: (piece: Uint8Array) => void = () => undefined): Promise<void> {
+/** Reads all of an entry, piece by piece. @throws PlatformError `applications/bad-archive` when it is damaged, or longer than its list says. */
+export async function readThrough(source: ArchiveSource, entry: ArchiveEntry,
+  { refusals, onPiece }: { readonly refusals?: Refusals; readonly onPiece?: (piece: Uint8Array) => void } = {}): Promise<void> {
   try {
-    for await (const piece of entryContent(source, entry)) onPiece(piece);
+    for await (const piece of entryContent(source, entry)) onPiece?.(piece);
   } catch (error) {
-    throw badArchive((error as Error).message);
+    if (error instanceof LongerEntry) refusals?.count(ENTRY_BYTES_LIMIT);
+    throw badArchive(error instanceof LongerEntry ? error.message : `${entry.name} is damaged: ${(error as Error).message}`);
   }
 }

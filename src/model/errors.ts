@@ -124,6 +124,8 @@ export const ERRORS = {
   'applications/latest': entry(409, 'applications/Conflict', 'The version {version} has the tag latest: give it to another one first'),
   'applications/subscribed': entry(409, 'applications/Conflict', 'Tenants are subscribed to the application {id}, {tenant} for instance: use force=true'),
   'applications/bad-request': entry(400, 'applications/Bad Request', 'The application {id} has the type {type}; {reason}'),
+  'applications/bootstrap-user': entry(403, 'applications/Forbidden',
+    'The bootstrap user of the application {id} may not change its {name}: who has ROLE_APPLICATION_MANAGEMENT_ADMIN may'),
   'applications/unprocessable': entry(422, 'applications/Unprocessable Entity', '{reason}'),
   'applications/bad-archive': entry(422, 'applications/Unprocessable Entity', 'The archive cannot be used: {reason}'),
   'applications/manifest': entry(422, 'applications/Invalid Data', 'The manifest cannot be used: {reason}'),

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { Rest, TENANT, startServer } from '../helpers/running-server.ts';
 import type { Reply } from '../helpers/running-server.ts';
-import { MANIFEST, archiveForm, microserviceZip, patched, zipOf } from '../helpers/zip.ts';
+import { MANIFEST, archiveForm, microserviceZip, patched, withBrokenDeflate, withLength, zipOf } from '../helpers/zip.ts';
 
 const server = await startServer(t);
 const { rest, management } = server;
@@ -62,6 +62,8 @@ t.test('archives that are refused', async (t) => {
   const good = await zipOf({ 'index.html': 'hello hello hello hello hello' });
   const damaged = Buffer.from(await zipOf({ 'index.html': { content: 'hello hello', compress: false } }));
   damaged.write('jello', damaged.indexOf('hello'));
+  const zeros = await zipOf({ 'cumulocity.json': manifest, 'image.tar': Buffer.alloc(20 * 1_048_576) });
+  const text = await zipOf({ 'cumulocity.json': manifest, 'image.tar': 'hello '.repeat(1_000), 'other.txt': 'hello '.repeat(1_000) });
   /** What is wrong, archive, in the message. */
   const cases: [what: string, id: string, zip: Buffer, message: RegExp][] = [
     ['no ZIP', micro.id, Buffer.from('not a zip at all'), /archive cannot be used/],
@@ -82,7 +84,12 @@ t.test('archives that are refused', async (t) => {
     ['device', hosted.id, await zipOf({ null: { content: '', mode: 0o020666 } }), /special file/],
     ['too many', hosted.id, await zipOf(many), /more than 10000 .*applications\/archive-entries/],
     ['bomb', hosted.id, await zipOf({ zeros: Buffer.alloc(20 * 1_048_576) }), /applications\/archive-ratio/],
-    ['damaged', hosted.id, damaged, /damaged/],
+    ['damaged', hosted.id, damaged, /index.html is damaged/],
+    ['bomb as an image', micro.id, zeros, /applications\/archive-ratio/],
+    ['bomb that says it is short', micro.id, withLength(zeros, 'image.tar', 100), /image.tar has more than the 100 bytes .*applications\/archive-entry-bytes/],
+    ['image shorter than it says', micro.id, withLength(text, 'image.tar', 10_000), /image.tar is damaged/],
+    ['broken deflate', micro.id, withBrokenDeflate(text, 'image.tar'), /image.tar is damaged/],
+    ['broken deflate beside the image', micro.id, withBrokenDeflate(text, 'other.txt'), /other.txt is damaged/],
     ['wrong manifest', micro.id, await microserviceZip({ ...MANIFEST, isolation: 'NONE', replicas: 9, provider: {} }), /wrong fields: .*provider\.name/],
   ];
   for (const [what, id, zip, message] of cases) {
@@ -92,6 +99,8 @@ t.test('archives that are refused', async (t) => {
   }
   t.same((await rest.read(`${APPS}/${micro.id}/binaries`)).attachments, []);
   t.notOk('manifest' in await rest.read(`${APPS}/${micro.id}`));
+  t.notOk('activeVersionId' in await rest.read(`${APPS}/${micro.id}`));
+  t.match(await server.metricsText(), /millrace_refusals_total\{[^}]*applications\/archive-entry-bytes[^}]*\} 1/);
 });
 
 t.test('an archive above the limit of its kind', async (t) => {

@@ -170,6 +170,105 @@ t.test('settings: defaults of the manifest, options of the owner, those of the t
   t.same(await as(await rest.read(`${APPS}/${bare.id}/bootstrapUser`)).read(`${CURRENT}/settings`), { a: '1' }, 'the name without a context path');
 });
 
+t.test('defaults of a manifest never take the place of what others have stored', async (t) => {
+  await rest.create(`/user/${TENANT}/users`, { userName: 'deployer', password: 'Analytical-1' });
+  await rest.create(`/user/${TENANT}/users/deployer/roles`, { role: { self: 'x/user/roles/ROLE_APPLICATION_MANAGEMENT_ADMIN' } });
+  const deployer = new Rest(server.url, `${TENANT}/deployer`, 'Analytical-1');
+  const { id } = await deployer.create(APPS, { key: 'sly', name: 'sly', type: 'MICROSERVICE' });
+  const other = await deployer.create(APPS, { key: 'sly-2', name: 'sly-2', type: 'MICROSERVICE' });
+  const put = (settings: object[], settingsCategory = 'fixed', app = id): Promise<any> => deployer.put(`${APPS}/${app}`, { manifest: { settingsCategory, settings } });
+  await rest.put('/tenant/options/fixed', { marked: 'by hand', open: 'by hand' });
+  await management.put(`/tenant/options/fixed/marked/editable?tenant=${TENANT}`, { editable: 'false' });
+  await management.put(`/tenant/options/fixed/empty/editable?tenant=${TENANT}`, { editable: 'false' });
+  await management.put('/tenant/options/fixed/nobody/editable', { editable: 'false' });
+  const all = ['marked', 'open', 'empty', 'nobody', 'mine'].map((key) => ({ key, defaultValue: 'OVERWRITTEN', editable: true }));
+  t.equal((await put(all)).status, 200);
+  t.same(await rest.read('/tenant/options/fixed'), { marked: 'by hand', open: 'by hand', mine: 'OVERWRITTEN' });
+  t.equal((await rest.put('/tenant/options/fixed/marked', { value: 'x' })).status, 403, 'the mark is still there');
+  t.equal((await put([{ key: 'open', defaultValue: 'x' }])).status, 200);
+  t.equal((await rest.put('/tenant/options/fixed/open', { value: 'by hand' })).status, 200, 'nor does a manifest mark it');
+  await put([{ key: 'mine', defaultValue: 'of another' }], 'fixed', other.id);
+  t.equal((await rest.read('/tenant/options/fixed')).mine, 'OVERWRITTEN', 'nor what another application made');
+  await put([{ key: 'mine', defaultValue: 'newer', editable: true }]);
+  t.equal((await rest.read('/tenant/options/fixed')).mine, 'newer', 'its own default it changes');
+  await rest.put('/tenant/options/fixed', { mine: 'set' });
+  await put([{ key: 'mine', defaultValue: 'newest' }]);
+  t.equal((await rest.read('/tenant/options/fixed')).mine, 'set', 'until somebody has set it');
+  await put([{ key: 'kept', defaultValue: 'k', editable: true }]);
+  await management.put(`/tenant/options/fixed/kept/editable?tenant=${TENANT}`, { editable: 'false' });
+  await put([{ key: 'kept', defaultValue: 'l', editable: true }]);
+  t.equal((await rest.read('/tenant/options/fixed')).kept, 'k', 'or the management tenant has marked it');
+  await put([{ key: 'everywhere', defaultValue: 'e', editable: true }]);
+  await management.put('/tenant/options/fixed/everywhere/editable', { editable: 'false' });
+  await put([{ key: 'everywhere', defaultValue: 'f', editable: true }]);
+  t.equal((await rest.read('/tenant/options/fixed')).everywhere, 'e', 'for all tenants');
+  for (const [category, key] of [['access.control', 'allow.origin'], ['password', 'green.min-length'], ['two-factor-authentication', 'strategy'], ['limit', 'http.requests.user']]) {
+    const refused = await put([{ key, defaultValue: '1', editable: true }], category);
+    t.match(refused, { status: 422, json: { message: new RegExp(`settingsCategory has the value ${category}; it takes .*belongs to the platform`) } });
+    t.notOk(key in await rest.read(`/tenant/options/${category}`) && category !== 'access.control');
+  }
+  t.equal((await rest.read('/tenant/options/access.control/allow.origin')).value, '*');
+  t.equal((await deployer.put(`${APPS}/${other.id}`, { contextPath: 'configuration', manifest: { settings: [] } })).status, 422, 'by its context path too');
+  t.equal((await put([{ key: 'a\nb', defaultValue: 'x' }])).status, 422);
+  const audits = (await rest.read('/audit/auditRecords?type=Option&pageSize=500')).auditRecords.filter(({ user }: any) => user === 'deployer').map(({ text }: any) => text);
+  t.same(audits.sort(), ['Option changed: fixed/everywhere', 'Option changed: fixed/kept', 'Option changed: fixed/mine', 'Option changed: fixed/mine']);
+});
+
+t.test('secret values are given to the microservice whose context path the category is', async (t) => {
+  const made = (name: string, more: object = {}, by = rest): Promise<any> => by.create(APPS, { key: `key-${name}`, name, type: 'MICROSERVICE', ...more });
+  const owner = await made('keeper', { contextPath: 'keeper' });
+  await rest.put('/tenant/options/keeper', { 'credentials.db': 'TOPSECRET', plain: 'p' });
+  t.same(await as(await rest.read(`${APPS}/${owner.id}/bootstrapUser`)).read(`${CURRENT}/settings`), { db: 'TOPSECRET', plain: 'p' });
+  const thief = await made('thief');
+  const bootstrap = as(await rest.read(`${APPS}/${thief.id}/bootstrapUser`));
+  for (const sent of [{ manifest: { settingsCategory: 'keeper' } }, { contextPath: 'keeper' }, { contextPath: 'other' }, { name: 'keeper' }, { name: 'keeper-2' }]) {
+    const reply = await bootstrap.put(CURRENT, sent);
+    t.ok([403, 409].includes(reply.status), `${JSON.stringify(sent)}: ${reply.status}`);
+  }
+  t.match(await bootstrap.put(CURRENT, { contextPath: 'other' }), { status: 403, json: { message: /may not change its contextPath: who has ROLE_APPLICATION_MANAGEMENT_ADMIN may/ } });
+  t.equal((await rest.put(`${APPS}/${thief.id}`, { contextPath: 'keeper' })).status, 409, 'a context path is there once in a tenant');
+  t.equal((await rest.put(`${APPS}/${thief.id}`, { manifest: { settingsCategory: 'keeper' } })).status, 200);
+  t.same(await bootstrap.read(`${CURRENT}/settings`), { db: '<<Encrypted>>', plain: 'p' }, 'a shared category: plain values only');
+  const nameless = await made('nameless');
+  await rest.put('/tenant/options/nameless', { 'credentials.db': 'TOPSECRET' });
+  t.same(await as(await rest.read(`${APPS}/${nameless.id}/bootstrapUser`)).read(`${CURRENT}/settings`), { db: '<<Encrypted>>' }, 'a name is no context path');
+});
+
+t.test('nor across tenants', async (t) => {
+  const market = { availability: 'MARKET', type: 'MICROSERVICE' };
+  const seen = async (application: any): Promise<object> =>
+    as((await usersOf(as(await rest.read(`${APPS}/${application.id}/bootstrapUser`)))).find(({ tenant }) => tenant === 'acme')!).read(`${CURRENT}/settings`);
+  await acme.put('/tenant/options/mail', { 'credentials.pw': 'ACME-SECRET' });
+  await acme.put('/tenant/options/vault', { 'credentials.pw': 'ACME-SECRET' });
+  const honest = await rest.create(APPS, { ...market, key: 'mail', name: 'mailer', contextPath: 'mail' });
+  const sly = await rest.create(APPS, { ...market, key: 'cute', name: 'cute', contextPath: 'cute' });
+  await subscribe('acme', sly.id);
+  await subscribe('acme', honest.id);
+  t.same(await seen(honest), { pw: 'ACME-SECRET' });
+  await rest.put(`${APPS}/${sly.id}`, { manifest: { settingsCategory: 'mail' } });
+  t.same(await seen(sly), { pw: '<<Encrypted>>' });
+  await rest.put(`${APPS}/${sly.id}`, { contextPath: 'vault', manifest: {} });
+  t.same(await seen(sly), { pw: '<<Encrypted>>' }, 'a context path that it did not have when it was subscribed');
+  await unsubscribe('acme', sly.id);
+  await subscribe('acme', sly.id);
+  t.same(await seen(sly), { pw: 'ACME-SECRET' }, 'taken with that context path');
+  const own = await acme.create(APPS, { key: 'vault', name: 'vault', type: 'MICROSERVICE', contextPath: 'vault' });
+  t.same(await seen(sly), { pw: '<<Encrypted>>' }, 'the tenant\'s own microservice comes first');
+  t.same(await as(await acme.read(`${APPS}/${own.id}/bootstrapUser`)).read(`${CURRENT}/settings`), { pw: 'ACME-SECRET' });
+  for (const { id } of [honest, sly]) await unsubscribe('acme', id);
+});
+
+t.test('the context path of a manifest is its name unless it says another', async (t) => {
+  const { contextPath: _, ...manifest } = { ...MANIFEST, name: 'zsvc', settings: [] };
+  const { id } = await rest.create(APPS, { key: 'zsvc-key', name: 'zsvc-app', type: 'MICROSERVICE' });
+  t.equal(await upload(id, manifest), 201);
+  t.equal((await rest.read(`${APPS}/${id}`)).contextPath, 'zsvc');
+  t.equal((await rest.get('/service/zsvc/health')).status, 503);
+  const named = await rest.create(APPS, { key: 'zsvc-2', name: 'zsvc-2', type: 'MICROSERVICE', contextPath: 'mine' });
+  t.equal(await upload(named.id, manifest), 201);
+  t.equal((await rest.read(`${APPS}/${named.id}`)).contextPath, 'mine', 'one that it has stays');
+});
+
 t.test('its place answers that it is not there', async (t) => {
   const cases: [by: Rest, path: string, status: number][] = [
     [rest, '/service/hello', 503], [rest, '/service/hello/health', 503], [acme, '/service/hello/a/b/c', 503], [rest, '/service/nothing/a', 404], [management, '/service/hello/a', 404],

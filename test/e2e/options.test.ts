@@ -92,7 +92,6 @@ t.test('non-editable options', async (t) => {
   t.equal((await rest.put('/tenant/options/fixed/a/editable', { editable: 'false' })).status, 403, 'only the management tenant decides');
   const path = '/tenant/options/fixed/a';
   t.equal((await management.put(`${path}/editable?tenant=none`, { editable: 'false' })).status, 404);
-  t.equal((await management.put(`/tenant/options/fixed/none/editable?tenant=${TENANT}`, { editable: 'false' })).status, 404);
   t.equal((await management.put(`${path}/editable`, { editable: 'maybe' })).status, 422);
   for (const [scope, where] of [['of one tenant', `?tenant=${TENANT}`], ['of all tenants', '']]) {
     t.match((await management.put(`${path}/editable${where}`, { editable: 'false' })).json, { category: 'fixed', key: 'a', editable: false });
@@ -109,6 +108,34 @@ t.test('non-editable options', async (t) => {
     (await of.read('/audit/auditRecords?type=Option&pageSize=200')).auditRecords.filter(({ text }: any) => /editable: fixed\/a/.test(text)).length;
   t.equal(await editable(management), 4, 'in the log of who did it');
   t.equal(await editable(rest), 0);
+});
+
+t.test('an option without a value can be marked too', async (t) => {
+  const [origin, none] = ['/tenant/options/access.control/allow.origin', '/tenant/options/fixed/none'];
+  for (const path of [origin, none]) {
+    const before = await rest.get(path);
+    const mark = (editable: boolean, where = `?tenant=${TENANT}`): Promise<any> => management.put(`${path}/editable${where}`, { editable });
+    t.match(await mark(false), { status: 200, json: { editable: false } });
+    t.equal((await rest.put(path, { value: 'x' })).status, 403);
+    t.equal((await rest.delete(path)).status, 403);
+    const after = await rest.get(path);
+    t.same([after.status, after.json?.value], [before.status, before.json?.value], 'the mark is no value');
+    t.same((await rest.read('/tenant/options/fixed')).none, undefined);
+    t.match(await mark(true), { status: 200, json: { editable: true } });
+    t.equal((await rest.put(path, { value: 'x' })).status, 200);
+    t.equal((await rest.delete(path)).status, 204);
+  }
+  t.same(await rest.read('/tenant/options/access.control'), { 'allow.origin': '*' });
+  const unknown = await management.put(`/tenant/options/access.control/other/editable?tenant=${TENANT}`, { editable: 'false' });
+  t.match(unknown, { status: 422, json: { message: 'The category access.control has no key other; it takes allow.origin' } });
+});
+
+t.test('a mark on an exact alarm type does not hide the mapping of its prefix', async (t) => {
+  await rest.put('/tenant/options/alarm.type.mapping', { 'marked*': 'CRITICAL' });
+  await management.put(`/tenant/options/alarm.type.mapping/marked_one/editable?tenant=${TENANT}`, { editable: 'false' });
+  const { id } = await rest.create('/inventory/managedObjects', { c8y_IsDevice: {} });
+  const alarm = await rest.create('/alarm/alarms', { source: { id }, type: 'marked_one', text: 't', severity: 'MINOR', time: '2026-01-01T00:00:00Z' });
+  t.equal(alarm.severity, 'CRITICAL');
 });
 
 t.test('secret values are encrypted at rest and masked for people', async (t) => {

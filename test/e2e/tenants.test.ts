@@ -186,6 +186,19 @@ t.test('settings of two-factor authentication', async (t) => {
   t.equal((await management.put('/tenant/tenants/acme/tfa', { strategy: 'SMS' })).json.strategy, 'SMS');
   t.equal((await management.put('/tenant/tenants/acme/tfa', { strategy: 'X' })).status, 422);
   t.equal((await adminOf('acme').read('/tenant/tenants/acme/tfa')).strategy, 'SMS');
+  const option = '/tenant/options/two-factor-authentication/strategy';
+  const changes = async (of: Rest): Promise<string[]> => (await of.read('/audit/auditRecords?type=Option&pageSize=200')).auditRecords
+    .map(({ text }: any) => text).filter((text: string) => text === 'Option changed: two-factor-authentication/strategy');
+  t.equal((await changes(management)).length, 1, 'in the log of who did it');
+  await management.put(`${option}/editable?tenant=acme`, { editable: 'false' });
+  for (const by of [adminOf('acme'), management]) {
+    t.match(await by.put('/tenant/tenants/acme/tfa', { strategy: 'TOTP' }), { status: 403, json: { error: 'options/Forbidden' } });
+  }
+  t.equal((await adminOf('acme').put(option, { value: 'TOTP' })).status, 403, 'the mark is still there');
+  t.equal((await adminOf('acme').read('/tenant/tenants/acme/tfa')).strategy, 'SMS');
+  await management.put(`${option}/editable?tenant=acme`, { editable: 'true' });
+  t.equal((await adminOf('acme').put('/tenant/tenants/acme/tfa', { strategy: 'TOTP' })).status, 200);
+  t.equal((await changes(adminOf('acme'))).length, 1);
 });
 
 t.test('the host name says the tenant when the user name does not', async (t) => {

@@ -24,6 +24,27 @@ export function patched(zip: Buffer, from: string, to: string): Buffer {
   return copy;
 }
 
+const CENTRAL_SIGNATURE = Buffer.from([0x50, 0x4b, 0x01, 0x02]);
+const CENTRAL_HEADER_BYTES = 46;
+
+/** Changes what the list of entries says about one of them: `change` gets the whole archive and where the entry's header and its content begin. */
+export function changed(zip: Buffer, name: string, change: (copy: Buffer, header: number, content: number) => void): Buffer {
+  const copy = Buffer.from(zip);
+  for (let at = copy.indexOf(CENTRAL_SIGNATURE); at >= 0; at = copy.indexOf(CENTRAL_SIGNATURE, at + 1)) {
+    const length = copy.readUInt16LE(at + 28);
+    if (copy.toString('utf8', at + CENTRAL_HEADER_BYTES, at + CENTRAL_HEADER_BYTES + length) !== name) continue;
+    const local = copy.readUInt32LE(at + 42);
+    change(copy, at, local + 30 + copy.readUInt16LE(local + 26) + copy.readUInt16LE(local + 28));
+    return copy;
+  }
+  throw new Error(`no entry ${name}`);
+}
+
+/** The length of an entry as the list of entries has it. */
+export const withLength = (zip: Buffer, name: string, bytes: number): Buffer => changed(zip, name, (copy, header) => { copy.writeUInt32LE(bytes, header + 24); });
+/** The first block of the entry has a type that deflate does not know. */
+export const withBrokenDeflate = (zip: Buffer, name: string): Buffer => changed(zip, name, (copy, _header, content) => { copy[content] = 0xff; });
+
 /** The form of an upload. */
 export function archiveForm(zip: Buffer, fields: Readonly<Record<string, string>> = {}, part = 'file', fileName = 'app.zip'): FormData {
   const form = new FormData();
