@@ -9,6 +9,7 @@ import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX, PASSWORD_RULE, hashPassword, isA
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
+import { requireRightsOf } from './inventory-rights.ts';
 import { tenantCalled } from './login-host.ts';
 import type { TenantInfo } from './platform.ts';
 import { text } from './query-parameters.ts';
@@ -16,7 +17,7 @@ import { changeRecords } from './records.ts';
 import type { Answer, Route } from './route.ts';
 import { numberOption, wantsGreenPasswords } from './tenant-option.ts';
 import * as schemas from './user-schemas.ts';
-import { USER_ADMIN, loadUser, requireOwnTenant, requireRolesOf } from './user-text.ts';
+import { USER_ADMIN, loadUser, requireOwnTenant } from './user-text.ts';
 
 const DONE: Answer = { status: 200, text: '' };
 /** A link to set a password is good for so long. */
@@ -63,7 +64,7 @@ async function change(request: ApiRequest, userName: string): Promise<Answer> {
 async function changeOther(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const { userId } = request.params;
-  await requireRolesOf(request, await loadUser(request, userId));
+  await requireRightsOf(request, await loadUser(request, userId));
   return change(request, userId);
 }
 
