@@ -1,5 +1,6 @@
 /** Passwords of users: rules, changes with the old one, and links to set a new one (document 4 sections 3.1 to 3.3). */
 import { createHash, randomBytes } from 'node:crypto';
+import { isActive } from '../accounts/tenants.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserPut } from '../model/command.ts';
@@ -105,8 +106,12 @@ function tenantAsked(request: ApiRequest): TenantInfo {
   return tenant;
 }
 
-/** Enabled users with an address. @throws PlatformError 503 when too many look for theirs. */
+/** Enabled users with an address; a suspended tenant has none. @throws PlatformError 503 when too many look for theirs. */
 async function usersOfEmail(request: ApiRequest, tenant: TenantInfo, email: string): Promise<StoredUser[]> {
+  if (!isActive(tenant)) {
+    request.platform.refusals.count('users/password-resets-suspended');
+    return [];
+  }
   if (searchCount >= SEARCHES_MAX) {
     request.platform.refusals.count(SEARCHES);
     throw refusedBy(SEARCHES);

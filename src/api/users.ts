@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { devicePermissionGrants } from '../accounts/effective-rights.ts';
 import { isRequiredOf } from '../accounts/second-factor.ts';
-import { memberKey } from '../actors/user.ts';
+import { memberKey, requireSmall } from '../actors/user.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserDelete, UserPut } from '../model/command.ts';
@@ -21,7 +21,7 @@ import type { Answer, Route } from './route.ts';
 import { newPassword, sendPasswordLink } from './user-passwords.ts';
 import * as schemas from './user-schemas.ts';
 import {
-  USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isSubuser, isUserName, loadUser, ownerOf, requireManaged, requireOwnTenant,
+  USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isNewUserName, isSubuser, loadUser, ownerOf, requireManaged, requireOwnTenant,
   sentRoles, userText, userUrl, usesCodes,
 } from './user-text.ts';
 
@@ -33,8 +33,6 @@ const PROTECTED_MEMBERS = ['password', 'enabled', 'email', 'alias', 'owner', 'de
   'twoFactorAuthenticationEnabled'];
 /** Users of one list that are looked at; the store has them by name. */
 const USERS_MAX = 100_000;
-/** Documents of users are read with each login. */
-const DOC_BYTES_MAX = 100_000;
 
 /** How a member reads that was never set, where that is not null. */
 const UNSET: Readonly<Record<string, string>> = { devicePermissions: '{}', twoFactorAuthenticationEnabled: 'false' };
@@ -60,7 +58,7 @@ async function changeOf(request: ApiRequest, userName: string): Promise<UserPut>
   const members = request.members();
   checkDevicePermissions(members, 'users');
   const doc = joinMembers([...members].filter(([name]) => !OWN_MEMBERS.has(name)));
-  if (Buffer.byteLength(doc) > DOC_BYTES_MAX) throw invalid('body', '…', `at most ${DOC_BYTES_MAX} bytes`);
+  requireSmall(doc);
   const password = stringMember(members, 'password');
   const [enabled, shouldReset] = [members.get('enabled'), members.get('shouldResetPassword')];
   return {
@@ -76,7 +74,7 @@ async function changeOf(request: ApiRequest, userName: string): Promise<UserPut>
 function sentAlias(members: Members, userName: string): string {
   const alias = stringMember(members, 'alias') ?? '';
   if (alias !== '' && (isDevice(userName) || isDevice(alias))) throw invalid('alias', alias, 'no alias for device users');
-  if (alias !== '' && (!/^[^\s/+$:]{1,1000}$/.test(alias) || !isUserName(alias))) throw invalid('alias', alias, 'what a user name may be');
+  if (alias !== '' && !isNewUserName(alias)) throw invalid('alias', alias, USER_NAME_RULE);
   return alias;
 }
 
@@ -84,7 +82,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const members = request.members();
   const userName = stringMember(members, 'userName') as string;
-  if (!isUserName(userName)) throw invalid('userName', userName, USER_NAME_RULE);
+  if (!isNewUserName(userName)) throw invalid('userName', userName, USER_NAME_RULE);
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
   if (sendsLink && !stringMember(members, 'email')) throw new PlatformError('users/email-missing');
   if (!sendsLink && !members.has('password')) throw new PlatformError('validation/mandatory-fields', { names: 'password' });

@@ -51,7 +51,7 @@ const FIELDS: [field: string, taken: unknown[], refused: unknown[]][] = [
   ['id', ['a', 'a'.repeat(32), 'a-1_b'], ['', 'a'.repeat(33), 'A', '1a', 'a b', 'a/b', 'a:b', 'ä', 7]],
   ['domain', ['ab', 'a1-b', 'a_b', 'a'.repeat(256), 'sub.example.com'], ['', 'a', 'Ab', '1a', '-ab', 'ab-', 'a b', 'a/b', 'a..b', 'a'.repeat(257), 7]],
   ['company', ['c', 'c'.repeat(256), 'Ä & Ö'], ['', 'c'.repeat(257), 7]],
-  ['adminName', ['a', 'a'.repeat(50), 'ada@example.com'], ['', 'a'.repeat(51), 'a b', 'a/b', 'a\\b', 'a+b', 'a$b', 'a:b', 'a\tb', 7]],
+  ['adminName', ['a', 'a'.repeat(50), 'ada@example.com'], ['', 'a'.repeat(51), 'a b', 'a/b', 'a\\b', 'a+b', 'a$b', 'a:b', 'a\tb', '..', '\ud800', 7]],
   ['adminEmail', ['a@b', `${'a'.repeat(252)}@b`], [`${'a'.repeat(253)}@b`, 'nobody', '', 7]],
   ['adminPass', ['123456', 'p'.repeat(32)], ['12345', 'p'.repeat(33), '€uro-€uro', 7]],
   ['contactName', ['', 'c'.repeat(30)], ['c'.repeat(31), 7]],
@@ -242,6 +242,40 @@ t.test('suspension ends all access at once, activation gives it back', async (t)
   for (const id of ['management', TENANT]) t.equal((await management.put(`/tenant/tenants/${id}`, { status: 'SUSPENDED' })).status, 422, `${id} cannot be suspended`);
   const texts = (await management.read('/audit/auditRecords?pageSize=200')).auditRecords.map(({ text }: any) => text);
   for (const text of ['Tenant suspended: paused', 'Tenant activated: paused', 'Tenant created: paused']) t.ok(texts.includes(text), `in the audit log: ${text}`);
+});
+
+t.test('a suspended tenant mails no links and takes none', async (t) => {
+  await createTenant('asleep');
+  const reset = async (method: string, body: object, path = ''): Promise<Reply> =>
+    management.request(method, `/user/passwordReset${path}?tenantId=asleep${path === '' ? '' : `&${new URLSearchParams({ ...body })}`}`,
+      { headers: { authorization: '' }, ...(path === '' ? { body } : {}) });
+  const tokens = (): string[] => server.complaints.flatMap((line) => /token=([\w-]+)[^"]*tenantId=asleep/.exec(line)?.[1] ?? []);
+  const email = 'ada@example.com';
+  t.equal((await reset('POST', { email })).status, 200);
+  const [token] = await eventually('the link', () => tokens().length > 0 && tokens());
+  t.equal((await reset('GET', { email, token }, '/validate')).status, 200);
+  await management.put('/tenant/tenants/asleep', { status: 'SUSPENDED' });
+  const unknown = await reset('PUT', { email: 'nobody@example.com', token, newPassword: 'Another-one-2' });
+  const refused = await reset('PUT', { email, token, newPassword: 'Another-one-2' });
+  t.match(refused, { status: 422, json: { error: 'users/Unprocessable Entity' } });
+  t.equal(refused.text, unknown.text, 'as for an address that nobody has');
+  t.equal((await reset('GET', { email, token }, '/validate')).status, 422);
+  t.equal((await reset('POST', { email })).status, 200);
+  t.match(await server.metricsText(), /limit="users\/password-resets-suspended"\} [1-9]/);
+  t.equal(tokens().length, 1, 'no other link');
+  await management.put('/tenant/tenants/asleep', { status: 'ACTIVE' });
+  t.equal((await adminOf('asleep').get('/user/currentUser')).status, 200, 'the password is as it was');
+  t.equal((await adminOf('asleep', 'Another-one-2').get('/user/currentUser')).status, 401);
+});
+
+t.test('an id that a path under /user has already', async (t) => {
+  for (const id of ['roles', 'inventoryroles', 'logout']) {
+    t.match(await management.post('/tenant/tenants', { ...withAdmin(`with-${id}`), id }),
+      { status: 422, json: { error: 'tenants/Invalid Data', message: /\/user\/.*inventoryroles, .*roles/ } }, id);
+    t.equal((await management.get(`/tenant/tenants/${id}`)).status, 404);
+  }
+  await createTenant('roles2');
+  t.equal((await adminOf('roles2').get('/user/roles2/users')).status, 200);
 });
 
 t.test('a deleted tenant is gone at once, its data a little later, and its id is free', async (t) => {
