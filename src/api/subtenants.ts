@@ -263,7 +263,10 @@ async function changeAdministrator(request: ApiRequest, tenant: Tenant, password
   });
 }
 
-/** All access ends at once; what the tenant had is removed in the background (accounts/tenant-deletion.ts). */
+/**
+ * All access ends at once, also that of its microservices to other tenants; what the tenant had is removed in the background, which also finishes
+ * what a crash leaves here (accounts/tenant-deletion.ts).
+ */
 async function remove(request: ApiRequest): Promise<Answer> {
   if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');
   const { id } = request.params;
@@ -278,7 +281,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
       if (child.parent === id) throw new PlatformError('tenants/has-subtenants', { id, child: child.id });
     }
     const { number } = JSON.parse(expected) as Tenant;
-    const job: TenantDeletionJob = { number, notBefore: request.platform.now() };
+    const job: TenantDeletionJob = { number, notBefore: request.platform.now(), by: request.principal.userName };
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     await changeRecords(request, SERVER_WIDE, [
       { collection: REGISTRY.collection, id: REGISTRY.id, expected: registryText, value: JSON.stringify(next) },

@@ -298,12 +298,27 @@ t.test('kill -9 in the middle of a deletion: the next start finishes it', async 
   await createTenant('killed');
   const admin = adminOf('killed');
   for (let index = 0; index < 20; index += 1) await admin.createDevice(`d${index}`);
-  t.equal((await management.delete('/tenant/tenants/killed')).status, 204);
+  const services: { tenant: string; name: string; password: string }[] = [];
+  for (let index = 0; index < 12; index += 1) {
+    const { id } = await admin.create('/application/applications', { key: `k${index}`, name: `of-killed-${index}`, type: 'MICROSERVICE', availability: 'MARKET' });
+    await management.create(`/tenant/tenants/${TENANT}/applications`, { application: { id } });
+    const bootstrap = await admin.read(`/application/applications/${id}/bootstrapUser`);
+    services.push(...(await adminOf('killed', bootstrap.password, bootstrap.name).read('/application/currentApplication/subscriptions')).users);
+  }
+  t.equal(services.filter(({ tenant }) => tenant === TENANT).length, 12);
+  // The answer may not come any more.
+  const answer = management.delete('/tenant/tenants/killed').then(({ status }) => status, () => 0);
+  await eventually('the tenant is gone', async () => (await management.get('/tenant/tenants/killed')).status === 404);
   await server.stop('SIGKILL');
+  t.comment(`answered with ${await answer}`);
   const again = await startServer(t, { data: server.data });
   const manager = new Rest(again.url, 'management/admin', MANAGEMENT_PASSWORD);
   t.equal((await manager.get('/tenant/tenants/killed')).status, 404);
   t.equal((await new Rest(again.url, `${TENANT}/admin`, PASSWORD).get('/user/currentUser')).status, 200);
+  const loggedIn = (): Promise<number[]> => Promise.all(services.map(async ({ tenant, name, password }) =>
+    (await new Rest(again.url, `${tenant}/${name}`, password).get('/user/currentUser')).status));
+  await eventually('its microservices log in nowhere', async () => (await loggedIn()).every((status) => status === 401));
+  t.notMatch((await manager.get(`/tenant/tenants/${TENANT}/applications?pageSize=100`)).text, /of-killed-/);
   await eventually('what it had is removed', async () => {
     const text = await again.metricsText();
     return Number(/^millrace_tenant_documents_removed_total (\d+)/m.exec(text)?.[1] ?? 0) > 20;
