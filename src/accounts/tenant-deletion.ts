@@ -1,7 +1,8 @@
 /**
- * Deletes everything that a tenant had: its applications with their users in other tenants, documents by commands to the actors that own them, rows of the history, and, through the sweep of
- * unreferenced content, binaries. Driven by a record that is written together with the end of the tenant: a crash is finished by the next start.
- * Commands that were under way when the tenant ended may still write, so that nothing is taken for gone before it stayed gone for a while.
+ * Deletes everything that a tenant had: its applications with their users in other tenants, documents by commands to the actors that own them, rows
+ * of the history, and, through the sweep of unreferenced content, binaries. Driven by a record that is written together with the end of the tenant:
+ * a crash is finished by the next start. Commands that were under way when the tenant ended may still write, so that nothing is taken for gone
+ * before it stayed gone for a while.
  */
 import type { Collection, CommandPort, DocumentReader, DocumentsRemove, RecordChange, RecordsChange } from '../model/command.ts';
 import { BackgroundLoop } from '../model/background-loop.ts';

@@ -317,7 +317,11 @@ t.test('kill -9 in the middle of a deletion: the next start finishes it', async 
   t.equal((await new Rest(again.url, `${TENANT}/admin`, PASSWORD).get('/user/currentUser')).status, 200);
   const loggedIn = (): Promise<number[]> => Promise.all(services.map(async ({ tenant, name, password }) =>
     (await new Rest(again.url, `${tenant}/${name}`, password).get('/user/currentUser')).status));
-  await eventually('its microservices log in nowhere', async () => (await loggedIn()).every((status) => status === 401));
+  await eventually('its microservices log in nowhere', async () => {
+    const statuses = await loggedIn();
+    if (!statuses.every((status) => status === 401)) throw new Error(`answers ${statuses.join(' ')}`);
+    return true;
+  }, 60_000);
   t.notMatch((await manager.get(`/tenant/tenants/${TENANT}/applications?pageSize=100`)).text, /of-killed-/);
   await eventually('what it had is removed', async () => {
     const text = await again.metricsText();
