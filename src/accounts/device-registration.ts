@@ -106,7 +106,7 @@ export class DeviceRegistration {
   async poll(id: string, token: string | undefined): Promise<DeviceCredentials | undefined> {
     if (token !== undefined && token.length > SECURITY_TOKEN_LENGTH_MAX) {
       const limit = `at most ${SECURITY_TOKEN_LENGTH_MAX} characters`;
-      throw new PlatformError('validation/invalid-field', { area: 'devicecontrol', name: 'securityToken', value: token, limit });
+      throw new PlatformError('validation/invalid-field', { area: 'devicecontrol', name: 'securityToken', value: '…', limit });
     }
     for (let tries = 1; ; tries += 1) {
       const text = isDeviceId(id) ? await this.#read(id) : undefined;

@@ -33,9 +33,9 @@ export async function effectiveRights(documents: DocumentReader, tenant: number,
 }
 
 /** Of the member `devicePermissions` of a user or a group; what is no permission was refused when it was sent. */
-function devicePermissionGrants(doc: string): InventoryGrant[] {
+export function devicePermissionGrants(doc: string): InventoryGrant[] {
   const text = doc.includes('"devicePermissions"') ? splitMembers(doc).get('devicePermissions') : undefined;
-  if (text === undefined) return [];
+  if (text === undefined || text === 'null') return [];
   const grants: InventoryGrant[] = [];
   for (const [root, entries] of Object.entries(JSON.parse(text) as Record<string, readonly string[]>)) {
     for (const entry of entries) {

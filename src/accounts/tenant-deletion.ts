@@ -1,7 +1,8 @@
 /**
- * Deletes everything that a tenant had: documents by commands to the actors that own them, rows of the history, and, through the sweep of
- * unreferenced content, binaries. Driven by a record that is written together with the end of the tenant: a crash is finished by the next start.
- * Commands that were under way when the tenant ended may still write, so that nothing is taken for gone before it stayed gone for a while.
+ * Deletes everything that a tenant had: its applications with their users in other tenants, documents by commands to the actors that own them, rows
+ * of the history, and, through the sweep of unreferenced content, binaries. Driven by a record that is written together with the end of the tenant:
+ * a crash is finished by the next start. Commands that were under way when the tenant ended may still write, so that nothing is taken for gone
+ * before it stayed gone for a while.
  */
 import type { Collection, CommandPort, DocumentReader, DocumentsRemove, RecordChange, RecordsChange } from '../model/command.ts';
 import { BackgroundLoop } from '../model/background-loop.ts';
@@ -23,6 +24,8 @@ export interface TenantDeletionJob {
   readonly number: number;
   /** ms since 1970; not begun before. */
   readonly notBefore: number;
+  /** Who deleted the tenant; absent when a crash left one that was never ready. */
+  readonly by?: string;
   /** When nothing was found any more for the first time. */
   readonly emptySince?: number;
 }
@@ -36,10 +39,17 @@ const JOBS_MAX = 1_000;
 const QUIET_MS = 60_000;
 const STEP_PAUSE_MS = 10;
 const IDLE_PAUSE_MS = 5_000;
+/** In audit records, when nobody deleted the tenant. */
+const NOBODY = 'system';
 
 export interface TenantDeletionOptions {
   readonly documents: DocumentReader;
   readonly commands: CommandPort;
+  /**
+   * Removes the applications of a tenant that is gone, ending their subscriptions and users in other tenants.
+   * @param by for audit records. @returns whether there were any.
+   */
+  readonly removeApplications: (tenant: number, by: string) => Promise<boolean>;
   /** All collections that a tenant can have. */
   readonly collections: readonly Exclude<Collection, 'pending' | 'meta'>[];
   readonly rows: {
@@ -59,6 +69,8 @@ export class TenantDeletion {
   removedDocumentsCount = 0;
   readonly #options: TenantDeletionOptions;
   readonly #loop = new BackgroundLoop();
+  /** Tenants whose applications this process has seen to be gone: looked at again when all else is. */
+  readonly #withoutApplications = new Set<number>();
 
   constructor(options: TenantDeletionOptions) {
     this.#options = options;
@@ -93,22 +105,37 @@ export class TenantDeletion {
 
   async #advance(id: string, text: string, job: TenantDeletionJob): Promise<boolean> {
     const { rows, now, quietMs = QUIET_MS } = this.#options;
-    if (await this.#removeDocuments(job.number)) {
-      if (job.emptySince !== undefined) await this.#store(id, text, { number: job.number, notBefore: job.notBefore });
+    const { emptySince, ...begun } = job;
+    // First of all: its microservices have access to other tenants.
+    const hadApplications = !this.#withoutApplications.has(job.number) && await this.#removeApplications(job);
+    if (hadApplications || await this.#removeDocuments(job.number)) {
+      if (emptySince !== undefined) await this.#store(id, text, begun);
       return true;
     }
     if (await this.#removeDeviceRequests(job.number)) return true;
     if (await rows.has(job.number)) {
       await rows.remove(job.number);
-      if (job.emptySince !== undefined) await this.#store(id, text, { number: job.number, notBefore: job.notBefore });
+      if (emptySince !== undefined) await this.#store(id, text, begun);
       return true;
     }
-    if (job.emptySince === undefined) await this.#store(id, text, { ...job, emptySince: now() });
-    else if (now() - job.emptySince >= quietMs) {
+    if (await this.#removeApplications(job)) {
+      if (emptySince !== undefined) await this.#store(id, text, begun);
+      return true;
+    }
+    if (emptySince === undefined) await this.#store(id, text, { ...job, emptySince: now() });
+    else if (now() - emptySince >= quietMs) {
       await this.#store(id, text, undefined);
+      this.#withoutApplications.delete(job.number);
       this.#options.log.info({ tenantNumber: job.number }, 'everything of a deleted tenant is gone');
     }
     return false;
+  }
+
+  /** @returns whether there were any. */
+  async #removeApplications({ number, by = NOBODY }: TenantDeletionJob): Promise<boolean> {
+    const hadSome = await this.#options.removeApplications(number, by);
+    this.#withoutApplications.add(number);
+    return hadSome;
   }
 
   /** @returns whether there were any. */

@@ -24,6 +24,8 @@ export interface StoredUser {
   readonly tokenGeneration?: number;
 }
 
+/** Of a user's further members, together: they are read with each login. */
+export const USER_DOC_BYTES_MAX = 100_000;
 /** More groups of one user are refused: their roles are read with each login. */
 export const GROUPS_OF_USER_MAX = 200;
 const ALIASES = 'userAlias';
@@ -44,7 +46,7 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
   const endsTokens = isNew || body.endsTokens === true || body.password !== undefined || (!enabled && old?.enabled === true);
   const alias = changedAlias(context, userName, old?.alias, body.alias);
   const user: StoredUser = {
-    ...old, userName, password: body.password ?? old?.password ?? '', enabled, doc: mergeDocuments(old?.doc ?? '{}', body.doc ?? '{}'),
+    ...old, userName, password: body.password ?? old?.password ?? '', enabled, doc: changedDocument(old?.doc ?? '{}', body.doc ?? '{}'),
     roles: changedList(body.roles ?? old?.roles ?? [], body.addRoles, body.removeRoles),
     groups: changedGroups(context, old?.groups ?? [], body), alias,
     passwordStrength: body.password === undefined ? old?.passwordStrength : body.passwordStrength,
@@ -87,6 +89,21 @@ function changedAlias(context: ActorContext, userName: string, old: string | und
   }
   if (old !== undefined) context.remove(ALIASES, old);
   return sent === '' ? undefined : sent;
+}
+
+/** @throws PlatformError 422 when it grows beyond what is read with each login. */
+function changedDocument(old: string, sent: string): string {
+  const doc = mergeDocuments(old, sent);
+  if (doc.length > old.length) requireSmall(doc);
+  return doc;
+}
+
+/** @throws PlatformError 422. */
+export function requireSmall(doc: string): void {
+  const bytes = Buffer.byteLength(doc);
+  if (bytes <= USER_DOC_BYTES_MAX) return;
+  const limit = `at most ${USER_DOC_BYTES_MAX} bytes of further members of a user`;
+  throw new PlatformError('validation/invalid-field', { area: 'users', name: 'body', value: `${bytes} bytes`, limit });
 }
 
 function mergeDocuments(old: string, sent: string): string {

@@ -7,6 +7,7 @@ import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { ApiRequest } from './api-request.ts';
 import { SERVER_WIDE, changeRecords, listRecords, readRecord } from './records.ts';
+import type { Acting } from './records.ts';
 
 const COLLECTION = 'application';
 /** How often a change is tried when somebody else was faster each time. */
@@ -34,7 +35,7 @@ export async function findApplication(request: ApiRequest, id: string): Promise<
   return found !== undefined && hasOwner(request, found.application) ? found : undefined;
 }
 
-async function findRecord(request: ApiRequest, id: string): Promise<Loaded | undefined> {
+async function findRecord(request: Acting, id: string): Promise<Loaded | undefined> {
   const text = isId(id) ? await readRecord(request, SERVER_WIDE, COLLECTION, id) : undefined;
   return text === undefined ? undefined : { text, application: JSON.parse(text) as StoredApplication };
 }
@@ -44,13 +45,13 @@ export async function allApplications(request: ApiRequest): Promise<StoredApplic
   return (await allRecords(request)).filter((application) => hasOwner(request, application));
 }
 
-async function allRecords(request: ApiRequest): Promise<StoredApplication[]> {
+async function allRecords(request: Acting): Promise<StoredApplication[]> {
   const lists = await Promise.all(DIGITS.map((digit) => listRecords(request, SERVER_WIDE, COLLECTION, digit)));
   return lists.flat().map(({ value }) => JSON.parse(value) as StoredApplication).sort((left, right) => Number(left.id) - Number(right.id));
 }
 
 /** Also of a tenant that is gone. */
-export async function applicationsOfOwner(request: ApiRequest, ownerNumber: number): Promise<StoredApplication[]> {
+export async function applicationsOfOwner(request: Acting, ownerNumber: number): Promise<StoredApplication[]> {
   return (await allRecords(request)).filter((application) => application.ownerNumber === ownerNumber);
 }
 
@@ -159,7 +160,7 @@ export async function updateApplication(request: ApiRequest, id: string,
 }
 
 /** With its archives, whose content goes too. */
-export async function removeApplication(request: ApiRequest, { id }: StoredApplication): Promise<void> {
+export async function removeApplication(request: Acting, { id }: StoredApplication): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     const loaded = await findRecord(request, id);
     if (loaded === undefined) throw notFound(id);

@@ -37,12 +37,26 @@ function missingNames(error: SchemaError, value: unknown): string[] {
   return names.map((name) => (prefix === '' ? name : `${prefix}.${name}`));
 }
 
+/** Members whose values are in no answer and no log. */
+const SECRETS: ReadonlySet<string> = new Set(['password', 'newPassword', 'currentUserPassword', 'adminPass', 'adminPassword', 'token', 'securityToken',
+  'secret', 'secretKey', 'privateKey', 'code', 'proofOfPossessionSignedVerificationCode']);
+/** Options whose values are encrypted at rest. */
+const SECRET_OPTION_PREFIX = 'credentials.';
+const HIDDEN = '…';
+const isSecret = (name: string): boolean => SECRETS.has(name) || name.startsWith(SECRET_OPTION_PREFIX);
+
+/** What was sent at `path` as it may be repeated. */
+function shown(found: unknown, path: string): string {
+  if (found === undefined) return '';
+  if (path.split('/').some(isSecret)) return HIDDEN;
+  return JSON.stringify(found, (name, value: unknown) => (isSecret(name) ? HIDDEN : value));
+}
+
 function invalidField(error: SchemaError | undefined, value: unknown, area: string): PlatformError {
   const path = error?.instancePath ?? '';
   const found = valueAt(value, path);
   const name = path.slice(1).replaceAll('/', '.');
-  const text = found === undefined ? '' : JSON.stringify(found);
-  return new PlatformError('validation/invalid-field', { area, name: name === '' ? 'body' : name, value: text, limit: limitOf(error) });
+  return new PlatformError('validation/invalid-field', { area, name: name === '' ? 'body' : name, value: shown(found, path), limit: limitOf(error) });
 }
 
 function limitOf(error: SchemaError | undefined): string {

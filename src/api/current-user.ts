@@ -1,4 +1,5 @@
 /** The user of the request (document 4 section 3.3). */
+import { requireSmall } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserPut } from '../model/command.ts';
 import { joinMembers, stringMember } from '../model/json-document.ts';
@@ -25,8 +26,10 @@ async function put(request: ApiRequest): Promise<Answer> {
   const { userName } = request.principal;
   const members = request.members();
   const password = stringMember(members, 'password');
+  const doc = joinMembers([...members].filter(([name]) => PROFILE.has(name)));
+  requireSmall(doc);
   const body: UserPut = {
-    userName, doc: joinMembers([...members].filter(([name]) => PROFILE.has(name))), mustExist: true, by: userName,
+    userName, doc, mustExist: true, by: userName,
     ...(password === undefined ? {} : await newPassword(request, request.tenant, password)),
   };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, body);

@@ -9,6 +9,7 @@ import { parseDevicePermission } from '../model/inventory-access.ts';
 import { joinMembers, splitMembers } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
+import { requireGrants } from './inventory-rights.ts';
 import { loadManagedObject } from './managed-objects.ts';
 import { listRecords, updateRecord } from './records.ts';
 import { found } from './reply.ts';
@@ -88,6 +89,10 @@ async function put(request: ApiRequest): Promise<Answer> {
   }
   const checkedGroups = [];
   for (const sent of groups) checkedGroups.push({ group: (await loadGroup(request, String(sent.id ?? ''))).id, entries: entriesOf(sent, id) });
+  await requireGrants(request, [...checkedUsers, ...checkedGroups].flatMap(({ entries }) => entries).flatMap((entry) => {
+    const permission = parseDevicePermission(entry);
+    return permission === undefined ? [] : [{ root: Number(id), ...permission }];
+  }));
   for (const { user, entries } of checkedUsers) {
     const { userName } = user;
     const body: UserPut = { userName, doc: withPermissions(user.doc, id, entries), mustExist: true, by: request.principal.userName };

@@ -1,5 +1,5 @@
 /** Groups of users, their members and their roles (document 4 section 3.4). */
-import { groupsOf } from '../accounts/effective-rights.ts';
+import { devicePermissionGrants, groupsOf } from '../accounts/effective-rights.ts';
 import { ADMINS_GROUP } from '../accounts/groups.ts';
 import type { StoredGroup } from '../accounts/groups.ts';
 import { memberKey } from '../actors/user.ts';
@@ -11,6 +11,7 @@ import { joinMembers, mergeMembers, splitMembers, stringMember } from '../model/
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { quote } from './entity-text.ts';
+import { requireGrants } from './inventory-rights.ts';
 import { NamedRecords } from './named-records.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { changeRecords } from './records.ts';
@@ -47,6 +48,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   checkDevicePermissions(members, 'groups');
   const roles = await sentRoles(request, 'groups') ?? [];
+  await requireGrants(request, devicePermissionGrants(docOf(request)));
   const group: StoredGroup = { id: await request.platform.ids.nextInOrder(), name: stringMember(members, 'name') as string, roles, doc: docOf(request) };
   await GROUPS.create(request, group);
   return created('group', groupText(request, group), groupUrl(request, group.id));
@@ -70,6 +72,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const members = request.members();
   checkDevicePermissions(members, 'groups');
+  await requireGrants(request, devicePermissionGrants(docOf(request)));
   const group = await GROUPS.update(request, request.params['id'], (old) => {
     if (members.has('devicePermissions')) requireRoles(request, old.roles);
     const doc = splitMembers(old.doc);
@@ -124,6 +127,7 @@ async function addUser(request: ApiRequest): Promise<Answer> {
   const stored = await loadUser(request, userName);
   await requireManaged(request, stored, USER_ADMIN);
   requireRoles(request, group.roles);
+  await requireGrants(request, devicePermissionGrants(group.doc));
   await requireRolesOf(request, stored);
   const put: UserPut = { userName, addGroups: [group.id], mustExist: true, by: request.principal.userName };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, put);

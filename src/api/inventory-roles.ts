@@ -4,6 +4,7 @@ import { PlatformError } from '../model/errors.ts';
 import { stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { idText, quote } from './entity-text.ts';
+import { requireEverywhere, requireGrantsOfRole } from './inventory-rights.ts';
 import { loadManagedObject } from './managed-objects.ts';
 import { NamedRecords } from './named-records.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
@@ -50,8 +51,10 @@ async function get(request: ApiRequest): Promise<Answer> {
   return found('inventoryRole', roleText(request, await ROLES.load(request, request.params['id'])));
 }
 
+/** Whoever has the role has what it says from now on. */
 async function put(request: ApiRequest): Promise<Answer> {
   const members = request.members();
+  requireEverywhere(request, sentPermissions(request) ?? []);
   const role = await ROLES.update(request, request.params['id'], (old) => ({
     ...old, name: stringMember(members, 'name') ?? old.name,
     description: members.has('description') ? stringMember(members, 'description') ?? '' : old.description,
@@ -76,11 +79,15 @@ async function assignmentText(request: ApiRequest, userName: string, assignment:
   return `{"id":${assignment.id},"self":${quote(self)},"managedObject":${quote(assignment.managedObject)},"roles":[${roles.join(',')}]}`;
 }
 
-/** Ids of the body's roles. @throws PlatformError 404 for one that does not exist. */
-async function sentRoleIds(request: ApiRequest): Promise<number[]> {
+/** Ids of the body's roles. @throws PlatformError 404 for one that does not exist, 403 for one with a right over the object that the caller lacks. */
+async function sentRoleIds(request: ApiRequest, managedObject: string): Promise<number[]> {
   const { roles } = JSON.parse(request.bodyText()) as { roles: { id: number | string }[] };
   const found: number[] = [];
-  for (const { id } of roles) found.push((await ROLES.load(request, String(id))).id);
+  for (const { id } of roles) {
+    const role = await ROLES.load(request, String(id));
+    await requireGrantsOfRole(request, role, managedObject);
+    found.push(role.id);
+  }
   return [...new Set(found)];
 }
 
@@ -111,7 +118,7 @@ async function assign(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
   const managedObject = idText(request.members().get('managedObject'));
   await loadManagedObject(request, managedObject);
-  const roles = await sentRoleIds(request);
+  const roles = await sentRoleIds(request, managedObject);
   const existing = await listRecords(request, request.tenant, 'inventoryAssignment', assignmentKey(userName, ''));
   if (existing.length >= ASSIGNMENTS_MAX) {
     request.platform.refusals.count('users/inventory-assignments');
@@ -137,7 +144,7 @@ async function getAssignment(request: ApiRequest): Promise<Answer> {
 async function putAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
   const { key, text, assignment } = await loadAssignment(request, userName);
-  const next: StoredAssignment = { ...assignment, roles: await sentRoleIds(request) };
+  const next: StoredAssignment = { ...assignment, roles: await sentRoleIds(request, assignment.managedObject) };
   await changeRecords(request, request.tenant, [{ collection: 'inventoryAssignment', id: key, expected: text, value: JSON.stringify(next) }],
     [auditOf(request, userName, `Inventory roles of ${userName} for ${next.managedObject} changed`)]);
   return found('inventoryAssignment', await assignmentText(request, userName, next));

@@ -52,6 +52,11 @@ const HTML_TYPE = 'text/html;charset=UTF-8';
 /** Nothing but the page itself may be loaded or run. */
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
+/** What stands in the table at the place of the tenant of `/user/{tenant}/…`. */
+function fixedSegments(routes: readonly Route[]): Set<string> {
+  return new Set(routes.map(({ path }) => /^\/user\/([^/{]+)/.exec(path)?.[1]).filter((segment) => segment !== undefined));
+}
+
 /** @param further routes of other parts of the server, for instance Bayeux. */
 export function apiRoutes(further: readonly Route[] = []): Route[] {
   const routes: Route[] = [
@@ -85,7 +90,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...loginRoutes(),
     ...loginOptionRoutes(),
     ...tenantRoutes(),
-    ...subtenantRoutes(),
+    ...subtenantRoutes(() => fixedSegments(routes)),
     ...subscriptionRoutes(SERVICE_USERS, tenantOf),
     ...applicationRoutes(),
     ...applicationBinaryRoutes(),

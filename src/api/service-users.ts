@@ -21,11 +21,14 @@ import type { ApiRequest } from './api-request.ts';
 import { applicationsOfOwner, findApplication, removeApplication } from './application-records.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { changeRecords, readRecord } from './records.ts';
+import type { Acting } from './records.ts';
 import type { SubscriptionHooks } from './subscriptions.ts';
 
 const COLLECTION = 'application';
 /** How often a change is tried when somebody else was faster each time. */
 const TRIES_MAX = 8;
+/** The same for the applications of a tenant: each of these is a step that somebody else has done. */
+const REMOVAL_TRIES_MAX = 1_000;
 /** 32 signs, the longest password that is taken. */
 const PASSWORD_BYTES = 24;
 /** Of the application's name in a user's name. */
@@ -156,7 +159,7 @@ export async function bootstrapUser(request: ApiRequest, application: StoredAppl
  * Ends a user. First it is written down that it ends, so that nobody makes it again meanwhile, and at last its name is given free: what a crash
  * leaves is finished when it is called again.
  */
-export async function removeUser(request: ApiRequest, tenant: number, kind: ServiceUserKind, application: string): Promise<void> {
+export async function removeUser(request: Acting, tenant: number, kind: ServiceUserKind, application: string): Promise<void> {
   const key = credentialsKey(kind, application);
   for (let tries = 1; ; tries += 1) {
     try {
@@ -177,14 +180,14 @@ export async function removeUser(request: ApiRequest, tenant: number, kind: Serv
 }
 
 /** A user of the same name who was made by hand is left alone. */
-async function releaseName(request: ApiRequest, tenant: number, userName: string, application: string): Promise<void> {
+async function releaseName(request: Acting, tenant: number, userName: string, application: string): Promise<void> {
   const named = userName === '' ? undefined : await readRecord(request, tenant, COLLECTION, userKey(userName));
   if (named === undefined || (JSON.parse(named) as StoredServiceUser).application !== application) return;
   await deleteUser(request, tenant, userName);
   await changeRecords(request, tenant, [{ collection: COLLECTION, id: userKey(userName), expected: named, value: undefined }]);
 }
 
-async function deleteUser(request: ApiRequest, tenant: number, userName: string): Promise<void> {
+async function deleteUser(request: Acting, tenant: number, userName: string): Promise<void> {
   const { platform, principal } = request;
   const body: UserDelete = { userName, by: principal.userName };
   try {
@@ -197,7 +200,7 @@ async function deleteUser(request: ApiRequest, tenant: number, userName: string)
 }
 
 /** Tenants that are subscribed, by id, with the texts of their subscriptions. */
-export async function subscribers(request: ApiRequest, application: string): Promise<{ readonly tenant: Tenant; readonly text: string }[]> {
+export async function subscribers(request: Acting, application: string): Promise<{ readonly tenant: Tenant; readonly text: string }[]> {
   const found: { tenant: Tenant; text: string }[] = [];
   for (const tenant of request.platform.tenants.all) {
     const text = await readRecord(request, tenant.number, 'subscription', application);
@@ -223,7 +226,7 @@ export async function refreshServiceUsers(request: ApiRequest, application: Stor
 }
 
 /** Before the application goes: subscriptions end with their users, then the bootstrap user. */
-export async function endAllUses(request: ApiRequest, application: StoredApplication): Promise<void> {
+export async function endAllUses(request: Acting, application: StoredApplication): Promise<void> {
   const { id, ownerNumber } = application;
   for (const { tenant, text } of await subscribers(request, id)) {
     await removeUser(request, tenant.number, 'service', id);
@@ -235,11 +238,23 @@ export async function endAllUses(request: ApiRequest, application: StoredApplica
   await removeUser(request, ownerNumber, 'bootstrap', id);
 }
 
-/** Of a tenant that was deleted: nobody sees its applications any more, but others were subscribed to them. */
-export async function removeApplicationsOf(request: ApiRequest, ownerNumber: number): Promise<void> {
-  for (const application of await applicationsOfOwner(request, ownerNumber)) {
-    await endAllUses(request, application);
-    await removeApplication(request, application);
+/**
+ * Of a tenant that was deleted: nobody sees its applications any more, but others were subscribed to them. The request that deletes the tenant and
+ * its deletion in the background may be at it together: who finds a step done goes on behind it. @returns whether there were any.
+ */
+export async function removeApplicationsOf(request: Acting, ownerNumber: number): Promise<boolean> {
+  for (let tries = 1; ; tries += 1) {
+    const applications = await applicationsOfOwner(request, ownerNumber);
+    try {
+      for (const application of applications) {
+        await endAllUses(request, application);
+        await removeApplication(request, application);
+      }
+      return applications.length > 0 || tries > 1;
+    } catch (error) {
+      const isDone = error instanceof PlatformError && error.code === 'applications/not-found';
+      if (!(isRace(error) || isDone) || tries >= REMOVAL_TRIES_MAX) throw error;
+    }
   }
 }
 

@@ -166,7 +166,8 @@ async function createAccounts(request: ApiRequest, tenant: Tenant, password: str
 const audit = (request: ApiRequest, activity: string, { id }: Pick<Tenant, 'id'>): AuditEntry =>
   ({ type: 'Tenant', activity, text: `${activity}: ${id}`, user: request.principal.userName, source: id, tenant: request.tenant });
 
-async function post(request: ApiRequest): Promise<Answer> {
+/** @param reserved ids that a path of another meaning has at the place of the tenant. */
+async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise<Answer> {
   const { principal, platform } = request;
   const own = platform.tenants.byId(principal.tenant);
   if (own?.allowCreateTenants !== true) throw new PlatformError('security/forbidden');
@@ -176,6 +177,10 @@ async function post(request: ApiRequest): Promise<Answer> {
   requireAdminFields(members);
   const password = sentPassword(members);
   const sentId = checkedText(members, 'id');
+  if (sentId !== undefined && reserved.has(sentId)) {
+    const limit = `an id that no path /user/<id> has already (${[...reserved].sort().join(', ')})`;
+    throw new PlatformError('validation/invalid-field', { area: 'tenants', name: 'id', value: sentId, limit });
+  }
   // Before anything is written; once more when it is.
   await requireUnique(request, { id: sentId ?? '', number: 0, ...defined(fields) });
   const { number, job } = await reserveNumber(request);
@@ -258,7 +263,10 @@ async function changeAdministrator(request: ApiRequest, tenant: Tenant, password
   });
 }
 
-/** All access ends at once; what the tenant had is removed in the background (accounts/tenant-deletion.ts). */
+/**
+ * All access ends at once, also that of its microservices to other tenants; what the tenant had is removed in the background, which also finishes
+ * what a crash leaves here (accounts/tenant-deletion.ts).
+ */
 async function remove(request: ApiRequest): Promise<Answer> {
   if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');
   const { id } = request.params;
@@ -273,7 +281,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
       if (child.parent === id) throw new PlatformError('tenants/has-subtenants', { id, child: child.id });
     }
     const { number } = JSON.parse(expected) as Tenant;
-    const job: TenantDeletionJob = { number, notBefore: request.platform.now() };
+    const job: TenantDeletionJob = { number, notBefore: request.platform.now(), by: request.principal.userName };
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     await changeRecords(request, SERVER_WIDE, [
       { collection: REGISTRY.collection, id: REGISTRY.id, expected: registryText, value: JSON.stringify(next) },
@@ -290,7 +298,8 @@ const EXAMPLE = {
   contactPhone: '+49 123', customProperties: { language: 'en' },
 };
 
-export function subtenantRoutes(): Route[] {
+/** @param reserved ids that no tenant may have. */
+export function subtenantRoutes(reserved: () => ReadonlySet<string>): Route[] {
   const area = 'tenants';
   const access = 'roles';
   const one = [{ status: 200, description: 'The tenant', mediaType: 'tenant' }];
@@ -304,7 +313,7 @@ export function subtenantRoutes(): Route[] {
       answers: [{ status: 200, description: 'A page of tenants', mediaType: 'tenantCollection' }], handle: list },
     { method: 'POST', path: '/tenant/tenants', area, access, roles: CREATE, summary: 'Create a tenant with its administrator and groups',
       body: { schema: TenantPost, mediaTypes: ['tenant'], example: EXAMPLE },
-      answers: [{ status: 201, description: 'Created', mediaType: 'tenant' }], handle: post },
+      answers: [{ status: 201, description: 'Created', mediaType: 'tenant' }], handle: (request) => post(request, reserved()) },
     { method: 'GET', path, area, access, roles: READ, summary: 'Read a tenant', answers: one, handle: get },
     { method: 'PUT', path, area, access, roles: UPDATE, summary: 'Change, suspend or activate a tenant',
       body: { schema: TenantPut, mediaTypes: ['tenant'], example: { company: 'Example Inc.', status: 'SUSPENDED' } }, answers: one, handle: put },

@@ -31,8 +31,8 @@ const TEXTS: Readonly<Record<string, TextRule>> = {
   },
   company: { minimum: 1, maximum: COMPANY_LENGTH_MAX, words: `1 to ${COMPANY_LENGTH_MAX} characters` },
   adminName: {
-    minimum: 1, maximum: ADMIN_NAME_LENGTH_MAX, pattern: /^[^\s/\\+$:]*$/,
-    words: `1 to ${ADMIN_NAME_LENGTH_MAX} characters without whitespace, slashes, +, $ and :`,
+    minimum: 1, maximum: ADMIN_NAME_LENGTH_MAX, pattern: /^(?!\.{1,2}$)[^\s/\\+$:\p{Cs}]*$/u,
+    words: `1 to ${ADMIN_NAME_LENGTH_MAX} characters without whitespace, slashes, +, $, : and lone surrogates; not . or ..`,
   },
   adminEmail: {
     maximum: ADMIN_EMAIL_LENGTH_MAX, pattern: /^[^\s@]+@[^\s@]+$/, words: `an e-mail address of at most ${ADMIN_EMAIL_LENGTH_MAX} characters`,

@@ -1,5 +1,6 @@
 /** Passwords of users: rules, changes with the old one, and links to set a new one (document 4 sections 3.1 to 3.3). */
 import { createHash, randomBytes } from 'node:crypto';
+import { isActive } from '../accounts/tenants.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserPut } from '../model/command.ts';
@@ -9,6 +10,7 @@ import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX, PASSWORD_RULE, hashPassword, isA
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
+import { requireRightsOf } from './inventory-rights.ts';
 import { tenantCalled } from './login-host.ts';
 import type { TenantInfo } from './platform.ts';
 import { text } from './query-parameters.ts';
@@ -16,7 +18,7 @@ import { changeRecords } from './records.ts';
 import type { Answer, Route } from './route.ts';
 import { numberOption, wantsGreenPasswords } from './tenant-option.ts';
 import * as schemas from './user-schemas.ts';
-import { USER_ADMIN, loadUser, requireOwnTenant, requireRolesOf } from './user-text.ts';
+import { USER_ADMIN, loadUser, requireOwnTenant } from './user-text.ts';
 
 const DONE: Answer = { status: 200, text: '' };
 /** A link to set a password is good for so long. */
@@ -63,7 +65,7 @@ async function change(request: ApiRequest, userName: string): Promise<Answer> {
 async function changeOther(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const { userId } = request.params;
-  await requireRolesOf(request, await loadUser(request, userId));
+  await requireRightsOf(request, await loadUser(request, userId));
   return change(request, userId);
 }
 
@@ -104,8 +106,12 @@ function tenantAsked(request: ApiRequest): TenantInfo {
   return tenant;
 }
 
-/** Enabled users with an address. @throws PlatformError 503 when too many look for theirs. */
+/** Enabled users with an address; a suspended tenant has none. @throws PlatformError 503 when too many look for theirs. */
 async function usersOfEmail(request: ApiRequest, tenant: TenantInfo, email: string): Promise<StoredUser[]> {
+  if (!isActive(tenant)) {
+    request.platform.refusals.count('users/password-resets-suspended');
+    return [];
+  }
   if (searchCount >= SEARCHES_MAX) {
     request.platform.refusals.count(SEARCHES);
     throw refusedBy(SEARCHES);

@@ -18,7 +18,12 @@ const DevicePermissions = Type.Record(Type.String(), Type.Array(Type.String()), 
   examples: [{ 251: ['MANAGED_OBJECT:*:READ'] }],
 });
 
-const profile = { firstName: text, lastName: text, displayName: text, email: text, phone: text };
+/** What everybody may change of himself. */
+const profile = {
+  firstName: text, lastName: text, displayName: text, email: text, phone: text,
+  newsletter: Type.Optional(nullable(Type.Boolean())),
+  customProperties: Type.Optional(nullable(Type.Object({}, OPEN))),
+};
 const userMembers = {
   password: Type.Optional(Password),
   sendPasswordResetEmail: Type.Optional(Type.Boolean()),
@@ -27,17 +32,13 @@ const userMembers = {
   owner: text,
   delegatedBy: text,
   enabled: Type.Optional(Type.Boolean()),
-  newsletter: Type.Optional(nullable(Type.Boolean())),
   shouldResetPassword: Type.Optional(Type.Boolean()),
   twoFactorAuthenticationEnabled: Type.Optional(Type.Boolean()),
-  customProperties: Type.Optional(nullable(Type.Object({}, OPEN))),
   devicePermissions: Type.Optional(nullable(DevicePermissions)),
   applications: Type.Optional(nullable(Type.Array(Type.Object({}, OPEN)))),
 };
-export const User = Type.Object(
-  { userName: Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\s/+$:]+$' }), ...userMembers, roles: Type.Optional(Roles) },
-  OPEN,
-);
+const UserName = Type.String({ minLength: 1, maxLength: 1000, description: 'No blanks, slashes, backslashes, +, $, : and control characters' });
+export const User = Type.Object({ userName: UserName, ...userMembers, roles: Type.Optional(Roles) }, OPEN);
 export const UserUpdate = Type.Object(userMembers, OPEN);
 export const CurrentUserUpdate = Type.Object({ ...profile, password: Type.Optional(Password) }, OPEN);
 export const PasswordChange = Type.Object({ currentUserPassword: Type.String(), newPassword: Password }, OPEN);

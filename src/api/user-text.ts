@@ -102,8 +102,13 @@ export function requireOwnTenant(request: ApiRequest): void {
   if (request.params['tenant'] !== request.principal.tenant) throw new PlatformError('security/forbidden');
 }
 
+/** What a user can be stored under. */
 export const isUserName = (name: string): boolean => name !== '' && Buffer.byteLength(name) <= USER_NAME_BYTES_MAX;
-export const USER_NAME_RULE = `at most ${USER_NAME_BYTES_MAX} bytes`;
+/** A name is a segment of paths and a part of `tenant/user:password`; a lone surrogate has no UTF-8. */
+const NEW_USER_NAME = /^(?!\.{1,2}$)[^\s/\\+$:\p{Cc}\p{Cs}]{1,1000}$/u;
+export const isNewUserName = (name: string): boolean => isUserName(name) && NEW_USER_NAME.test(name);
+export const USER_NAME_RULE = `1 to 1000 characters and at most ${USER_NAME_BYTES_MAX} bytes, without blanks, slashes, backslashes, +, $, :, `
+  + 'control characters and lone surrogates; not . or ..';
 
 /** @throws PlatformError 404. */
 export async function loadUser(request: ApiRequest, name: string): Promise<StoredUser> {

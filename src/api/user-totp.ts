@@ -4,11 +4,12 @@ import { CODES_LIMIT } from '../accounts/second-factor.ts';
 import { STEP_SECONDS, secretPicture } from '../accounts/totp.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
+import { requireRightsOf } from './inventory-rights.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { NO_CONTENT, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import { formatTime } from '../model/iso-time.ts';
-import { USER_ADMIN, loadUser, requireOwnTenant, requireRolesOf } from './user-text.ts';
+import { USER_ADMIN, loadUser, requireOwnTenant } from './user-text.ts';
 
 /** The header in which clients with Basic repeat what a right code was answered with. */
 const TFA_TOKEN_HEADER = 'TFAToken';
@@ -63,7 +64,7 @@ async function revoke(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const user = await loadUser(request, request.params['userId']);
   // With the password alone one could get in as the user.
-  await requireRolesOf(request, user);
+  await requireRightsOf(request, user);
   await request.platform.accounts.secondFactor.revoke(request.tenant, user.userName, nameOf(request));
   return NO_CONTENT;
 }

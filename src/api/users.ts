@@ -1,7 +1,8 @@
 /** Users of a tenant (document 4 sections 3.1 and 3.2). Passwords: user-passwords.ts; groups and roles: groups.ts, user-roles.ts. */
 import Type from 'typebox';
+import { devicePermissionGrants } from '../accounts/effective-rights.ts';
 import { isRequiredOf } from '../accounts/second-factor.ts';
-import { memberKey } from '../actors/user.ts';
+import { memberKey, requireSmall } from '../actors/user.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserDelete, UserPut } from '../model/command.ts';
@@ -12,6 +13,7 @@ import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { isEntityId } from './entity-id.ts';
+import { isDevice, requireGrants, requireNameWithoutRights, requireRightsOf } from './inventory-rights.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { flag, list as listParameter, text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
@@ -19,26 +21,22 @@ import type { Answer, Route } from './route.ts';
 import { newPassword, sendPasswordLink } from './user-passwords.ts';
 import * as schemas from './user-schemas.ts';
 import {
-  USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isSubuser, isUserName, loadUser, ownerOf, requireManaged, requireOwnTenant, requireRolesOf,
+  USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isNewUserName, isSubuser, loadUser, ownerOf, requireManaged, requireOwnTenant,
   sentRoles, userText, userUrl, usesCodes,
 } from './user-text.ts';
 
 /** Members with a meaning of their own; all others are kept as they are sent. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'userName', 'password', 'roles', 'enabled', 'groups', 'effectiveRoles',
   'sendPasswordResetEmail', 'lastPasswordChange', 'passwordStrength', 'shouldResetPassword', 'alias', 'subusersCount']);
-/** Members of a PUT that only somebody with all roles of the user may send: with each of them one could get in as the user. */
+/** Members of a PUT that only somebody with all rights of the user may send: with each of them one could get in as the user. */
 const PROTECTED_MEMBERS = ['password', 'enabled', 'email', 'alias', 'owner', 'delegatedBy', 'devicePermissions', 'sendPasswordResetEmail',
   'twoFactorAuthenticationEnabled'];
 /** Users of one list that are looked at; the store has them by name. */
 const USERS_MAX = 100_000;
-const DEVICE_USER_PREFIX = 'device_';
-/** Documents of users are read with each login. */
-const DOC_BYTES_MAX = 100_000;
 
 /** How a member reads that was never set, where that is not null. */
 const UNSET: Readonly<Record<string, string>> = { devicePermissions: '{}', twoFactorAuthenticationEnabled: 'false' };
 
-const isDevice = (name: string): boolean => name.startsWith(DEVICE_USER_PREFIX);
 const invalid = (name: string, value: string, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: 'users', name, value, limit });
 
@@ -60,7 +58,7 @@ async function changeOf(request: ApiRequest, userName: string): Promise<UserPut>
   const members = request.members();
   checkDevicePermissions(members, 'users');
   const doc = joinMembers([...members].filter(([name]) => !OWN_MEMBERS.has(name)));
-  if (Buffer.byteLength(doc) > DOC_BYTES_MAX) throw invalid('body', '…', `at most ${DOC_BYTES_MAX} bytes`);
+  requireSmall(doc);
   const password = stringMember(members, 'password');
   const [enabled, shouldReset] = [members.get('enabled'), members.get('shouldResetPassword')];
   return {
@@ -76,7 +74,7 @@ async function changeOf(request: ApiRequest, userName: string): Promise<UserPut>
 function sentAlias(members: Members, userName: string): string {
   const alias = stringMember(members, 'alias') ?? '';
   if (alias !== '' && (isDevice(userName) || isDevice(alias))) throw invalid('alias', alias, 'no alias for device users');
-  if (alias !== '' && (!/^[^\s/+$:]{1,1000}$/.test(alias) || !isUserName(alias))) throw invalid('alias', alias, 'what a user name may be');
+  if (alias !== '' && !isNewUserName(alias)) throw invalid('alias', alias, USER_NAME_RULE);
   return alias;
 }
 
@@ -84,7 +82,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const members = request.members();
   const userName = stringMember(members, 'userName') as string;
-  if (!isUserName(userName)) throw invalid('userName', userName, USER_NAME_RULE);
+  if (!isNewUserName(userName)) throw invalid('userName', userName, USER_NAME_RULE);
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
   if (sendsLink && !stringMember(members, 'email')) throw new PlatformError('users/email-missing');
   if (!sendsLink && !members.has('password')) throw new PlatformError('validation/mandatory-fields', { names: 'password' });
@@ -92,7 +90,10 @@ async function post(request: ApiRequest): Promise<Answer> {
   // Who may only create users owns what he creates.
   const owner = request.hasRole(...USER_ADMIN) ? stringMember(members, 'owner') : request.principal.userName;
   if (owner !== undefined) members.set('owner', JSON.stringify(owner));
-  const body: UserPut = { ...(await changeOf(request, userName)), mustBeNew: true, ...(roles === undefined ? {} : { roles }) };
+  const change = await changeOf(request, userName);
+  await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
+  await requireNameWithoutRights(request, userName);
+  const body: UserPut = { ...change, mustBeNew: true, ...(roles === undefined ? {} : { roles }) };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
   if (sendsLink) await sendPasswordLink(request, tenantOf(request), userName);
   return created('user', await userText(request, await loadUser(request, userName)), userUrl(request, userName));
@@ -165,9 +166,11 @@ async function put(request: ApiRequest): Promise<Answer> {
   if (members.get('twoFactorAuthenticationEnabled') === 'true' && !isRequiredOf(user) && await usesCodes(request, user)) {
     members.delete('twoFactorAuthenticationEnabled');
   }
-  if (PROTECTED_MEMBERS.some((name) => isChanged(members, name, user))) await requireRolesOf(request, user);
+  if (PROTECTED_MEMBERS.some((name) => isChanged(members, name, user))) await requireRightsOf(request, user);
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
-  await request.command(COMMAND.USER_PUT, TENANT_KEY, { ...(await changeOf(request, userId)), mustExist: true });
+  const change = await changeOf(request, userId);
+  if (isChanged(members, 'devicePermissions', user)) await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
+  await request.command(COMMAND.USER_PUT, TENANT_KEY, { ...change, mustExist: true });
   if (sendsLink) await sendPasswordLink(request, tenantOf(request), userId);
   return found('user', await userText(request, await loadUser(request, userId)));
 }
@@ -185,7 +188,7 @@ function isChanged(members: Members, name: string, user: StoredUser): boolean {
 async function remove(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const { userId } = request.params;
-  await requireRolesOf(request, await loadUser(request, userId));
+  await requireRightsOf(request, await loadUser(request, userId));
   // Neither oneself nor the administrator of the tenant: somebody has to be left.
   const { principal, platform } = request;
   if (userId === principal.userName || userId === platform.tenants.byId(principal.tenant)?.adminName) throw new PlatformError('security/forbidden');

@@ -53,6 +53,21 @@ export function grantsFor(principal: Principal, wanted: WantedAccess): readonly 
     (scope === ANY || scope === wanted.scope) && (permission === ANY || permission === wanted.permission));
 }
 
+/** What a grant allows, right by right. */
+export function accessesOf({ scope, permission }: Pick<InventoryGrant, 'scope' | 'permission'>): WantedAccess[] {
+  const scopes = scope === ANY ? GRANT_SCOPES.filter((one) => one !== ANY) : [scope];
+  const permissions = permission === ANY ? GRANT_PERMISSIONS.filter((one) => one !== ANY) : [permission];
+  return scopes.flatMap((one) => permissions.map((other) => ({ scope: one, permission: other })));
+}
+
+/** Whether the user has, at the grant's object or above it, what `wanted` takes there for the grant's type. Owning the object gives nothing below it. */
+export async function holds(documents: ListedDocuments, principal: Principal, { root, type }: Pick<InventoryGrant, 'root' | 'type'>, wanted: WantedAccess):
+  Promise<boolean> {
+  const held = grantsFor(principal, wanted).filter((grant) => grant.type === ANY || grant.type === type);
+  const roots = new Set(held.map((grant) => String(grant.root)));
+  return roots.size > 0 && isBelow(documents, principal.tenantNumber, [String(root)], 0, roots);
+}
+
 /** Whether a grant's type fits an entity. */
 export function fitsType(type: string, entity: Members | undefined): boolean {
   if (type === ANY) return true;

@@ -19,13 +19,17 @@ export function parseMembers(text: string): Members {
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    throw new PlatformError('general/bad-json', { reason: (error as Error).message });
+    throw new PlatformError('general/bad-json', { reason: reasonOf(error) });
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new PlatformError('general/bad-json', { reason: 'it is not an object' });
   }
   return splitMembers(compact(text));
 }
+
+/** Without the piece of the text that the parser shows: it may be a password. */
+const reasonOf = (error: unknown): string =>
+  (error as Error).message.replace(/,? ?(?:\.\.\.)?".*"(?:\.\.\.)? is not valid JSON$/s, '') || 'it is not valid JSON';
 
 /** Splits compact, valid JSON text of an object (as stored); the caller vouches for it. */
 export function splitMembers(text: string): Members {

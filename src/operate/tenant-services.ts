@@ -36,6 +36,7 @@ export interface TenantServicesOptions {
   readonly secretKey: string | undefined;
   readonly collections: TenantDeletionOptions['collections'];
   readonly rows: TenantDeletionOptions['rows'];
+  readonly removeApplications: TenantDeletionOptions['removeApplications'];
   /** Whether the records of the whole server are of this process. */
   readonly isMine: () => boolean;
   readonly log: Log;
@@ -64,13 +65,13 @@ export class TenantServices {
     this.#tenants = settings.tenants;
     this.options = new WatchedOptions([ALLOW_ORIGIN, USER_RATE_OPTION]);
     const { tenantRate, userRate, history, insertUsage } = settings;
-    const { documents, commands, collections, rows, tenants, refusals, isMine, log, now } = settings;
+    const { documents, commands, collections, rows, removeApplications, tenants, refusals, isMine, log, now } = settings;
     this.certificateLogins = new CertificateLogins({ certificates: this.certificates, documents, commands, tenants, refusals, now });
     this.rates = new RequestRates({ tenants, options: this.options, tenantRate, userRate, refusals, now });
     this.usage = new Usage({
       history, insert: insertUsage, tenants: () => Array.from(tenants.all, ({ number }) => number), isMine, log, now,
     });
-    this.deletion = new TenantDeletion({ documents, commands, collections, rows, isMine, log, now });
+    this.deletion = new TenantDeletion({ documents, commands, collections, rows, removeApplications, isMine, log, now });
   }
 
   static async open(settings: TenantServicesOptions): Promise<TenantServices> {

@@ -10,6 +10,7 @@ import { ApiServer } from '../api/api-server.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
 import { BulkAlarmChanges } from '../api/bulk-alarm-changes.ts';
 import { apiRoutes } from '../api/routes.ts';
+import { removeApplicationsOf } from '../api/service-users.ts';
 import { AvailabilityRelay } from '../cluster/availability-relay.ts';
 import { UsageFlush } from '../cluster/usage-flush.ts';
 import { AvailabilityMonitor } from '../inventory/availability-monitor.ts';
@@ -68,6 +69,8 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const isServersMine = (): boolean => isMine(SERVER_WIDE);
   const tenantServices = await TenantServices.open({
     tenants: core.tenants, documents, commands, secrets: core.secrets, secretKey: config.secretKey, collections: COLLECTIONS, rows: core.tenantRows,
+    removeApplications: (tenant, by) => removeApplicationsOf(
+      { platform: { documents, commands, tenants: core.tenants, blobs: core.blobs, now: Date.now }, principal: { userName: by } }, tenant),
     tenantRate: config.httpTenantRateMax, userRate: config.httpUserRateMax, history: core.historyReader,
     insertUsage: (table, texts) => core.insertUsage(table, texts), refusals: metrics, isMine: isServersMine, log, now: Date.now,
   });

@@ -1,17 +1,24 @@
 /** The deletion of a tenant, step by step: what is removed, what stays, what a crash leaves, what comes late. */
 import t from 'tap';
+import { removeApplicationsOf } from '../../src/api/service-users.ts';
 import { TenantDeletion, deletionKey } from '../../src/accounts/tenant-deletion.ts';
+import { attachmentKey, uniqueKeys } from '../../src/model/application.ts';
+import type { StoredApplication } from '../../src/model/application.ts';
 import { actorOfDocument } from '../../src/model/document-routing.ts';
 import { joinKey, requestKey, tenantKey } from '../../src/model/device-request.ts';
 import { COMMAND } from '../../src/model/command.ts';
-import type { Collection, Command, DocumentsRemove, RecordsChange } from '../../src/model/command.ts';
+import type { Blobs } from '../../src/model/blobs.ts';
+import type { Collection, Command, DocumentReader, DocumentsRemove, RecordsChange, UserDelete } from '../../src/model/command.ts';
 
-const COLLECTIONS = ['managedObject', 'children', 'externalId', 'user', 'option', 'session', 'sessionMessage'] as const;
+import { PlatformError } from '../../src/model/errors.ts';
+
+const COLLECTIONS = ['managedObject', 'children', 'externalId', 'user', 'option', 'session', 'sessionMessage', 'application', 'subscription'] as const;
 const log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => log };
 
 class Rig {
   readonly documents = new Map<string, string>();
   rows = new Map<number, number>();
+  readonly blobs = new Set<string>();
   nowMs = 1_000_000;
   isMine = true;
   commandsCount = 0;
@@ -41,14 +48,20 @@ class Rig {
   crash(): void { this.failsAfter = Infinity; this.deletion = this.#create(); }
 
   #create(): TenantDeletion {
+    const documents: DocumentReader = {
+      get: (collection, tenant, id) => this.documents.get(`${collection}|${tenant}|${id}`),
+      getMany: () => [],
+      list: (collection, tenant, prefix, { limit }) => [...this.documents].filter(([key]) => key.startsWith(`${collection}|${tenant}|${prefix}`))
+        .slice(0, limit).map(([key, value]) => ({ id: key.slice(`${collection}|${tenant}|`.length), value })),
+    };
+    const commands = { request: async <Answer>(command: Command) => this.#handle(command) as Answer };
+    const others = [{ id: 't8', number: 8 }, { id: 't9', number: 9 }];
+    const tenants = { all: others, default: others[0], byNumber: () => undefined, byId: () => undefined, byDomain: () => undefined };
+    const blobs = { remove: async (key: string) => void this.blobs.delete(key) } as unknown as Blobs;
     return new TenantDeletion({
-      documents: {
-        get: (collection, tenant, id) => this.documents.get(`${collection}|${tenant}|${id}`),
-        getMany: () => [],
-        list: (collection, tenant, prefix, { limit }) => [...this.documents].filter(([key]) => key.startsWith(`${collection}|${tenant}|${prefix}`))
-          .slice(0, limit).map(([key, value]) => ({ id: key.slice(`${collection}|${tenant}|`.length), value })),
-      },
-      commands: { request: async <Answer>(command: Command) => this.#handle(command) as Answer },
+      documents, commands,
+      removeApplications: (tenant, userName) =>
+        removeApplicationsOf({ platform: { documents, commands, tenants, blobs, now: () => this.nowMs }, principal: { userName } }, tenant),
       collections: [...COLLECTIONS],
       rows: { has: async (tenant) => (this.rows.get(tenant) ?? 0) > 0, remove: async (tenant) => void this.rows.delete(tenant) },
       isMine: () => this.isMine, log, now: () => this.nowMs, quietMs: 60_000,
@@ -64,6 +77,10 @@ class Rig {
         if (actorOfDocument(collection, id) !== command.key) throw new Error(`${id} is not of actor ${command.key}`);
         this.documents.delete(`${collection}|${command.tenant}|${id}`);
       }
+      return undefined;
+    }
+    if (command.kind === COMMAND.USER_DELETE) {
+      if (!this.documents.delete(`user|${command.tenant}|${(command.body as UserDelete).userName}`)) throw new PlatformError('users/not-found', { id: '' });
       return undefined;
     }
     for (const { collection, id, expected, value } of (command.body as RecordsChange).changes) {
@@ -125,6 +142,53 @@ t.test('a crash after any command is finished by the next start', async (t) => {
     t.same(rig.of(7), []);
     t.notOk(rig.rows.has(7));
   }
+});
+
+t.test('a crash at any moment leaves no user of its microservices in other tenants', async (t) => {
+  const begun = (): Rig => {
+    const rig = new Rig();
+    rig.fill(7);
+    for (const [id, ownerNumber] of [['41', 7], ['42', 7], ['43', 9]] as const) {
+      const application = { id, key: `key${id}`, name: `app${id}`, type: 'MICROSERVICE', ownerNumber } as StoredApplication;
+      rig.put('application', 0, id, JSON.stringify(application));
+      rig.put('application', 0, attachmentKey(id, '1'), JSON.stringify({ id: '1', application: id, blob: `blob${id}` }));
+      rig.blobs.add(`blob${id}`);
+      for (const unique of uniqueKeys(application)) rig.put('application', 0, unique.id, id);
+      for (const tenant of [7, 8, 9]) {
+        rig.put('subscription', tenant, id, '{"at":1}');
+        rig.put('application', tenant, `service\n${id}`, JSON.stringify({ userName: `service_app${id}`, secret: 's', hash: 'h' }));
+        rig.put('application', tenant, `user\nservice_app${id}`, JSON.stringify({ application: id, kind: 'service' }));
+        rig.put('user', tenant, `service_app${id}`);
+      }
+    }
+    rig.begin();
+    return rig;
+  };
+  const whole = begun();
+  await whole.run();
+  const left = [...whole.documents].sort();
+  t.same([...whole.blobs], ['blob43']);
+  t.same(left.map(([key]) => key).filter((key) => /app4[12]|\n4[12]$|\|4[12]$|4[12]\n/.test(key)), []);
+  t.ok(whole.documents.has('user|8|service_app43'), 'that of somebody else stays');
+  for (let failsAfter = 0; failsAfter < 40; failsAfter += 1) {
+    const rig = begun();
+    rig.failsAfter = failsAfter;
+    await t.rejects(rig.run(), { message: 'the process ended' });
+    rig.crash();
+    await rig.run();
+    t.same([...rig.documents].sort(), left, `after ${failsAfter} commands`);
+  }
+});
+
+t.test('applications that come late, of a request that was under way, go too', async (t) => {
+  const rig = new Rig();
+  rig.begin();
+  await rig.run();
+  rig.nowMs += 30_000;
+  rig.put('application', 0, '41', JSON.stringify({ id: '41', key: '', name: '', type: 'MICROSERVICE', ownerNumber: 7 }));
+  await rig.run();
+  t.notOk(rig.documents.has('application|0|41'));
+  t.equal(rig.job.emptySince, rig.nowMs, 'and the time begins again');
 });
 
 t.test('requests of new devices, which lie among the records of the server', async (t) => {

@@ -239,3 +239,61 @@ t.test('MQTT: a device writes to others as far as its inventory roles go', async
   t.same((await rest.read(`/event/events?type=by-mqtt&source=${outside.id}`)).events, []);
   t.same((await rest.read(`/alarm/alarms?type=by-mqtt&source=${inside.id}`)).alarms, []);
 });
+
+t.test('nobody gives rights over the inventory that he lacks', async (t) => {
+  const path = (id: string): string => `/inventory/managedObjects/${id}`;
+  const users = `/user/${TENANT}/users`;
+  const withRoles = async (userName: string, roles: string[]): Promise<Rest> => {
+    await rest.create(users, { userName, password: PASSWORD, roles });
+    return new Rest(server.url, `${TENANT}/${userName}`, PASSWORD);
+  };
+  const creator = await withRoles('giver', ['ROLE_USER_MANAGEMENT_CREATE']);
+  const clerk = await withRoles('giving-clerk', ['ROLE_USER_MANAGEMENT_CREATE', 'ROLE_USER_MANAGEMENT_ADMIN', 'ROLE_USER_MANAGEMENT_READ']);
+  const post = (by: Rest, userName: string, devicePermissions: object): Promise<any> => by.post(users, { userName, password: PASSWORD, devicePermissions });
+  const group = (await rest.create(`/user/${TENANT}/groups`, { name: 'With permissions', devicePermissions: { [inside.id]: ['*:*:READ'] } })).id as number;
+  await rest.create(users, { userName: 'taker', password: PASSWORD, owner: 'giver' });
+  const forbidden: [what: string, by: Rest, method: string, path: string, body: object][] = [
+    ['a new user', creator, 'POST', users, { userName: 'given', password: PASSWORD, devicePermissions: { [inside.id]: ['*:*:*'] } }],
+    ['an object that is still to come', creator, 'POST', users, { userName: 'given', password: PASSWORD, devicePermissions: { 999999999: ['ALARM:*:READ'] } }],
+    ['a subuser', creator, 'PUT', `${users}/taker`, { devicePermissions: { [inside.id]: ['ALARM:*:READ'] } }],
+    ['a membership', creator, 'POST', `/user/${TENANT}/groups/${group}/users`, { user: { id: 'taker' } }],
+    ['oneself', clerk, 'POST', `${users}/giving-clerk/roles/inventory`, { managedObject: inside.id, roles: [{ id: 2 }] }],
+    ['somebody else', clerk, 'POST', `${users}/taker/roles/inventory`, { managedObject: inside.id, roles: [{ id: 1 }] }],
+    ['a role that others have', clerk, 'PUT', `${ROLES}/1`, { permissions: [{ scope: '*', permission: 'ADMIN' }] }],
+    ['a group', clerk, 'PUT', `/user/${TENANT}/groups/${group}`, { devicePermissions: { [inside.id]: ['*:*:ADMIN'] } }],
+    ['a new group', clerk, 'POST', `/user/${TENANT}/groups`, { name: 'Given', devicePermissions: { [inside.id]: ['*:*:ADMIN'] } }],
+    ['the permissions of an object', clerk, 'PUT', `/user/devicePermissions/${inside.id}`, { users: [{ userName: 'taker', devicePermissions: { [inside.id]: ['*:*:READ'] } }] }],
+    ['those of a group', clerk, 'PUT', `/user/devicePermissions/${inside.id}`, { groups: [{ id: group, devicePermissions: { [inside.id]: ['*:*:ADMIN'] } }] }],
+  ];
+  for (const [what, by, method, url, body] of forbidden) t.match(await by.request(method, url, { body }), { status: 403, json: { error: 'security/Forbidden' } }, what);
+  t.equal((await creator.get(`${users}/given`)).status, 404, 'nothing was stored');
+
+  await rest.post(`${users}/giver/roles/inventory`, { managedObject: floor, roles: [{ id: 1 }] });
+  t.equal((await post(creator, 'given', { [inside.id]: ['ALARM:*:READ', '*:c8y_X:READ'], [floor]: ['EVENT:*:READ'] })).status, 201, 'what he has, at its object and below');
+  t.equal((await post(creator, 'given-2', { [building]: ['ALARM:*:READ'] })).status, 403, 'not above');
+  t.equal((await post(creator, 'given-2', { [inside.id]: ['ALARM:*:ADMIN'] })).status, 403, 'not another permission');
+  const given = new Rest(server.url, `${TENANT}/given`, PASSWORD);
+  t.equal((await given.get(`/alarm/alarms/${inside.alarm}`)).status, 200);
+  t.equal((await given.get(path(inside.id))).status, 403);
+  t.equal((await creator.put(`${users}/given`, { password: 'Another-one-2' })).status, 200);
+  await rest.post(`${users}/given/roles/inventory`, { managedObject: outside.id, roles: [{ id: 2 }] });
+  t.equal((await creator.put(`${users}/given`, { password: 'Another-one-3' })).status, 403, 'a user with more is not taken over');
+  const { devicePermissions } = await creator.read(`${users}/given`);
+  t.equal((await creator.put(`${users}/given`, { firstName: 'G', devicePermissions })).status, 200, 'what was read and is sent back is no gift');
+  await rest.create(`${users}/giving-clerk/roles`, { role: { id: 'ROLE_ALARM_ADMIN' } });
+  t.equal((await clerk.put(`/user/devicePermissions/${outside.id}`, { users: [{ userName: 'taker', devicePermissions: { [outside.id]: ['ALARM:*:ADMIN'] } }] })).status, 200,
+    'a role holds for all objects');
+  t.equal((await rest.post(`${users}/giving-clerk/roles/inventory`, { managedObject: inside.id, roles: [{ id: 2 }] })).status, 200, 'an administrator has everything');
+});
+
+t.test('a name that owns objects is not for who has no rights over them', async (t) => {
+  const users = `/user/${TENANT}/users`;
+  const creator = new Rest(server.url, `${TENANT}/namer`, PASSWORD);
+  await rest.create(users, { userName: 'namer', password: PASSWORD, roles: ['ROLE_USER_MANAGEMENT_CREATE'] });
+  await rest.create('/inventory/managedObjects', { name: 'Left', owner: 'gone' });
+  for (const userName of ['gone', 'device_gone']) {
+    t.match(await creator.post(users, { userName, password: PASSWORD }), { status: 403, json: { error: 'security/Forbidden' } }, userName);
+  }
+  t.equal((await creator.post(users, { userName: 'not-gone', password: PASSWORD })).status, 201);
+  t.equal((await rest.post(users, { userName: 'gone', password: PASSWORD })).status, 201);
+});

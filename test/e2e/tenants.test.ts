@@ -51,7 +51,7 @@ const FIELDS: [field: string, taken: unknown[], refused: unknown[]][] = [
   ['id', ['a', 'a'.repeat(32), 'a-1_b'], ['', 'a'.repeat(33), 'A', '1a', 'a b', 'a/b', 'a:b', 'ä', 7]],
   ['domain', ['ab', 'a1-b', 'a_b', 'a'.repeat(256), 'sub.example.com'], ['', 'a', 'Ab', '1a', '-ab', 'ab-', 'a b', 'a/b', 'a..b', 'a'.repeat(257), 7]],
   ['company', ['c', 'c'.repeat(256), 'Ä & Ö'], ['', 'c'.repeat(257), 7]],
-  ['adminName', ['a', 'a'.repeat(50), 'ada@example.com'], ['', 'a'.repeat(51), 'a b', 'a/b', 'a\\b', 'a+b', 'a$b', 'a:b', 'a\tb', 7]],
+  ['adminName', ['a', 'a'.repeat(50), 'ada@example.com'], ['', 'a'.repeat(51), 'a b', 'a/b', 'a\\b', 'a+b', 'a$b', 'a:b', 'a\tb', '..', '\ud800', 7]],
   ['adminEmail', ['a@b', `${'a'.repeat(252)}@b`], [`${'a'.repeat(253)}@b`, 'nobody', '', 7]],
   ['adminPass', ['123456', 'p'.repeat(32)], ['12345', 'p'.repeat(33), '€uro-€uro', 7]],
   ['contactName', ['', 'c'.repeat(30)], ['c'.repeat(31), 7]],
@@ -257,6 +257,40 @@ t.test('suspension ends all access at once, activation gives it back', async (t)
   for (const text of ['Tenant suspended: paused', 'Tenant activated: paused', 'Tenant created: paused']) t.ok(texts.includes(text), `in the audit log: ${text}`);
 });
 
+t.test('a suspended tenant mails no links and takes none', async (t) => {
+  await createTenant('asleep');
+  const reset = async (method: string, body: object, path = ''): Promise<Reply> =>
+    management.request(method, `/user/passwordReset${path}?tenantId=asleep${path === '' ? '' : `&${new URLSearchParams({ ...body })}`}`,
+      { headers: { authorization: '' }, ...(path === '' ? { body } : {}) });
+  const tokens = (): string[] => server.complaints.flatMap((line) => /token=([\w-]+)[^"]*tenantId=asleep/.exec(line)?.[1] ?? []);
+  const email = 'ada@example.com';
+  t.equal((await reset('POST', { email })).status, 200);
+  const [token] = await eventually('the link', () => tokens().length > 0 && tokens());
+  t.equal((await reset('GET', { email, token }, '/validate')).status, 200);
+  await management.put('/tenant/tenants/asleep', { status: 'SUSPENDED' });
+  const unknown = await reset('PUT', { email: 'nobody@example.com', token, newPassword: 'Another-one-2' });
+  const refused = await reset('PUT', { email, token, newPassword: 'Another-one-2' });
+  t.match(refused, { status: 422, json: { error: 'users/Unprocessable Entity' } });
+  t.equal(refused.text, unknown.text, 'as for an address that nobody has');
+  t.equal((await reset('GET', { email, token }, '/validate')).status, 422);
+  t.equal((await reset('POST', { email })).status, 200);
+  t.match(await server.metricsText(), /limit="users\/password-resets-suspended"\} [1-9]/);
+  t.equal(tokens().length, 1, 'no other link');
+  await management.put('/tenant/tenants/asleep', { status: 'ACTIVE' });
+  t.equal((await adminOf('asleep').get('/user/currentUser')).status, 200, 'the password is as it was');
+  t.equal((await adminOf('asleep', 'Another-one-2').get('/user/currentUser')).status, 401);
+});
+
+t.test('an id that a path under /user has already', async (t) => {
+  for (const id of ['roles', 'inventoryroles', 'logout']) {
+    t.match(await management.post('/tenant/tenants', { ...withAdmin(`with-${id}`), id }),
+      { status: 422, json: { error: 'tenants/Invalid Data', message: /\/user\/.*inventoryroles, .*roles/ } }, id);
+    t.equal((await management.get(`/tenant/tenants/${id}`)).status, 404);
+  }
+  await createTenant('roles2');
+  t.equal((await adminOf('roles2').get('/user/roles2/users')).status, 200);
+});
+
 t.test('a deleted tenant is gone at once, its data a little later, and its id is free', async (t) => {
   await createTenant('doomed');
   const admin = adminOf('doomed');
@@ -277,12 +311,31 @@ t.test('kill -9 in the middle of a deletion: the next start finishes it', async 
   await createTenant('killed');
   const admin = adminOf('killed');
   for (let index = 0; index < 20; index += 1) await admin.createDevice(`d${index}`);
-  t.equal((await management.delete('/tenant/tenants/killed')).status, 204);
+  const services: { tenant: string; name: string; password: string }[] = [];
+  for (let index = 0; index < 12; index += 1) {
+    const { id } = await admin.create('/application/applications', { key: `k${index}`, name: `of-killed-${index}`, type: 'MICROSERVICE', availability: 'MARKET' });
+    await management.create(`/tenant/tenants/${TENANT}/applications`, { application: { id } });
+    const bootstrap = await admin.read(`/application/applications/${id}/bootstrapUser`);
+    services.push(...(await adminOf('killed', bootstrap.password, bootstrap.name).read('/application/currentApplication/subscriptions')).users);
+  }
+  t.equal(services.filter(({ tenant }) => tenant === TENANT).length, 12);
+  // The answer may not come any more.
+  const answer = management.delete('/tenant/tenants/killed').then(({ status }) => status, () => 0);
+  await eventually('the tenant is gone', async () => (await management.get('/tenant/tenants/killed')).status === 404);
   await server.stop('SIGKILL');
+  t.comment(`answered with ${await answer}`);
   const again = await startServer(t, { data: server.data });
   const manager = new Rest(again.url, 'management/admin', MANAGEMENT_PASSWORD);
   t.equal((await manager.get('/tenant/tenants/killed')).status, 404);
   t.equal((await new Rest(again.url, `${TENANT}/admin`, PASSWORD).get('/user/currentUser')).status, 200);
+  const loggedIn = (): Promise<number[]> => Promise.all(services.map(async ({ tenant, name, password }) =>
+    (await new Rest(again.url, `${tenant}/${name}`, password).get('/user/currentUser')).status));
+  await eventually('its microservices log in nowhere', async () => {
+    const statuses = await loggedIn();
+    if (!statuses.every((status) => status === 401)) throw new Error(`answers ${statuses.join(' ')}`);
+    return true;
+  }, 60_000);
+  t.notMatch((await manager.get(`/tenant/tenants/${TENANT}/applications?pageSize=100`)).text, /of-killed-/);
   await eventually('what it had is removed', async () => {
     const text = await again.metricsText();
     return Number(/^millrace_tenant_documents_removed_total (\d+)/m.exec(text)?.[1] ?? 0) > 20;

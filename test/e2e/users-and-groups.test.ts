@@ -55,6 +55,9 @@ t.test('3.1: what is refused, by status and error', async (t) => {
     ['a plus', { userName: 'x+1', password: PASSWORD }, 422, 'users/Invalid Data'],
     ['a dollar', { userName: 'x$1', password: PASSWORD }, 422, 'users/Invalid Data'],
     ['a colon', { userName: 'x:1', password: PASSWORD }, 422, 'users/Invalid Data'],
+    ...['a\\b', 'a\0b', 'a\u001bb', 'a\u0085b', 'a\u007fb', '.', '..', 'a\ud800', '\udc00a'].map((userName): [string, object, number, string] =>
+      [`the name ${JSON.stringify(userName)}`, { userName, password: PASSWORD }, 422, 'users/Invalid Data']),
+    ['an alias with a backslash', { userName: 'x1', password: PASSWORD, alias: 'a\\b' }, 422, 'users/Invalid Data'],
     ['a name of 1001', { userName: 'x'.repeat(1001), password: PASSWORD }, 422, 'users/Invalid Data'],
     ['a name that is taken', { userName: 'admin', password: PASSWORD }, 409, 'users/Duplicate'],
     ['an unknown role', { userName: 'x1', password: PASSWORD, roles: ['ROLE_NONE'] }, 422, 'users/Invalid Data'],
@@ -64,6 +67,11 @@ t.test('3.1: what is refused, by status and error', async (t) => {
     ['an alias of a device', { userName: 'device_x', password: PASSWORD, alias: 'x' }, 422, 'users/Invalid Data'],
   ];
   for (const [what, body, status, error] of cases) t.match(await rest.post(USERS, body), { status, json: { error } }, what);
+  t.match((await rest.post(USERS, { userName: 'a\\b', password: PASSWORD })).json.message, /without blanks, slashes, backslashes/, 'it names the limit');
+  for (const userName of ['ä.ö@example.com', '名前', '😀', 'a...', "o'neil"]) {
+    t.equal((await create(userName)).userName, userName);
+    t.equal((await rest.get(`${USERS}/${encodeURIComponent(userName)}`)).status, 200, userName);
+  }
   t.match(await rest.put(`${USERS}/ada`, { userName: 'eve' }), { status: 422, json: { error: 'users/Invalid Data' } }, 'the name is fixed');
   t.equal((await rest.put(`${USERS}/ada`, { userName: 'ada' })).status, 200);
   t.match(await rest.get(`${USERS}/nobody`), { status: 404, json: { error: 'users/Not Found' } });
@@ -105,6 +113,23 @@ t.test('3.2: passwords, two-factor, newsletter', async (t) => {
   t.match((await rest.request('GET', `${USERS}/newsletterEmails`, { headers: { accept: 'text/plain' } })).text, 'ada@example.com');
 });
 
+t.test('no answer and no log repeats a password', async (t) => {
+  const secret = 'Sec1X';
+  for (const [method, path, body] of [
+    ['POST', USERS, { userName: 'x1', password: secret }], ['POST', USERS, [{ userName: 'x1', password: secret }]], ['PUT', `${USERS}/ada`, { password: [secret] }],
+    ['PUT', '/user/currentUser', { password: secret }], ['PUT', '/user/currentUser/password', { currentUserPassword: [secret], newPassword: secret }],
+    ['PUT', '/user/currentUser/password', { currentUserPassword: ADMIN_PASSWORD, newPassword: secret }], ['POST', USERS, `{"userName":"x1","password":${secret}}`],
+  ] as [string, string, object | string][]) {
+    const reply = await rest.request(method, path, { body });
+    t.ok(reply.status === 422 || reply.status === 400, `${method} ${path}: ${reply.status}`);
+    t.notMatch(reply.text, /Sec1X/, reply.text);
+  }
+  for (const body of [{ company: 'c', domain: 'secret', adminPass: [secret] }, { company: 'c', domain: 'secret', adminPassword: { a: secret } }]) {
+    t.match(await server.management.post('/tenant/tenants', body), { status: 422, text: /^((?!Sec1X).)*$/ });
+  }
+  t.notOk(server.complaints.some((line) => line.includes(secret)));
+});
+
 t.test('3.3: the current user', async (t) => {
   const user = await withRoles('current', ['ROLE_USER_MANAGEMENT_OWN_ADMIN', 'ROLE_ALARM_READ']);
   const group = (await rest.create(GROUPS, { name: 'Current group', roles: ['ROLE_EVENT_READ'] })).id;
@@ -120,6 +145,17 @@ t.test('3.3: the current user', async (t) => {
   t.equal((await user.put('/user/currentUser/password', { currentUserPassword: 'wrong', newPassword: 'Another-one-2' })).status, 422);
   t.equal((await user.put('/user/currentUser/password', { currentUserPassword: PASSWORD, newPassword: 'Another-one-2' })).status, 200);
   t.equal((await user.get('/user/currentUser')).status, 401, 'the old one is refused at once');
+  const big = 'x'.repeat(110_000);
+  const changed = login('current', 'Another-one-2');
+  for (const body of [{ customProperties: 'x' }, { newsletter: 'maybe' }, { customProperties: { big } }, { displayName: big }]) {
+    for (const [by, path] of [[changed, '/user/currentUser'], [rest, `${USERS}/current`]] as [Rest, string][]) {
+      t.match(await by.put(path, body), { status: 422, json: { error: 'users/Invalid Data' } }, `${path} ${JSON.stringify(body).slice(0, 40)}`);
+    }
+  }
+  const half = 'x'.repeat(60_000);
+  t.match((await changed.put('/user/currentUser', { newsletter: true, customProperties: { half } })).json, { newsletter: true, customProperties: { half } });
+  t.match(await changed.put('/user/currentUser', { displayName: half }), { status: 422, json: { message: /at most 100000 bytes/ } }, 'all of it together');
+  t.equal((await changed.put('/user/currentUser', { newsletter: null, customProperties: null })).status, 200);
   await create('no-own-admin');
   t.equal((await login('no-own-admin').put('/user/currentUser', { firstName: 'x' })).status, 403);
 });

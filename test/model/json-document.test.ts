@@ -28,6 +28,14 @@ t.test('what was sent comes back, without white space outside of strings', (t) =
   t.end();
 });
 
+t.test('what is no JSON is not repeated: it may be a password', (t) => {
+  for (const text of ['{"password":Sec12"}', `{"a":"${'x'.repeat(100)}","password":Sec12-secret,"b":"${'x'.repeat(100)}"}`, '{"password":"Sec12"', 'Sec12', '{"password":"Sec12\t"}']) {
+    t.throws(() => parseMembers(text), { code: 'general/bad-json' });
+    try { parseMembers(text); } catch (error) { t.notMatch((error as Error).message, /ec12/, (error as Error).message); }
+  }
+  t.end();
+});
+
 t.test('anything but one JSON object is refused with 400', (t) => {
   const check = (text: string): void => {
     try {

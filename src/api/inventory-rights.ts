@@ -1,0 +1,74 @@
+/**
+ * Nobody gives rights over the inventory that he lacks, as with roles: not by device permissions, by inventory roles, by groups, nor by taking over
+ * a user who has them. Global roles hold for all objects, grants for their object and all below. What one owns is not his to give: a grant also
+ * holds for what is below.
+ */
+import { effectiveRights } from '../accounts/effective-rights.ts';
+import type { StoredInventoryRole } from '../accounts/groups.ts';
+import type { StoredUser } from '../actors/user.ts';
+import { PlatformError } from '../model/errors.ts';
+import { accessesOf, holds } from '../model/inventory-access.ts';
+import type { GrantPermission, GrantScope, InventoryGrant, WantedAccess } from '../model/inventory-access.ts';
+import type { ApiRequest } from './api-request.ts';
+import { USER_ADMIN, requireRoles } from './user-text.ts';
+
+const DEVICE_USER_PREFIX = 'device_';
+/** Areas of the global roles that open a scope for all objects. */
+const AREAS: Readonly<Record<WantedAccess['scope'], readonly string[]>> = {
+  ALARM: ['ALARM'], AUDIT: ['AUDIT'], EVENT: ['EVENT'], MANAGED_OBJECT: ['INVENTORY', 'MANAGED_OBJECT'], MEASUREMENT: ['MEASUREMENT'],
+  OPERATION: ['DEVICE_CONTROL'],
+};
+/** What the owner of an object may do with it. */
+const OF_OWNER = { scope: '*', permission: '*' } as const;
+
+export const isDevice = (userName: string): boolean => userName.startsWith(DEVICE_USER_PREFIX);
+
+const isGlobal = (request: ApiRequest, { scope, permission }: WantedAccess): boolean =>
+  request.hasRole(...AREAS[scope].map((area) => `ROLE_${area}_${permission}`));
+
+/** @throws PlatformError 403 when the caller lacks one of them. */
+export async function requireGrants(request: ApiRequest, grants: readonly InventoryGrant[]): Promise<void> {
+  const { principal, platform } = request;
+  const known = new Set<string>();
+  for (const grant of grants) {
+    for (const wanted of accessesOf(grant)) {
+      if (isGlobal(request, wanted)) continue;
+      const key = JSON.stringify([grant.root, grant.type, wanted.scope, wanted.permission]);
+      if (known.has(key)) continue;
+      if (!(await holds(platform.documents, principal, grant, wanted))) throw new PlatformError('security/forbidden');
+      known.add(key);
+    }
+  }
+}
+
+/** Of an inventory role, for one object. @throws PlatformError 403. */
+export function requireGrantsOfRole(request: ApiRequest, { permissions }: Pick<StoredInventoryRole, 'permissions'>, managedObject: string): Promise<void> {
+  return requireGrants(request, permissions.map(({ scope, type, permission }) =>
+    ({ root: Number(managedObject), type, scope: scope as GrantScope, permission: permission as GrantPermission })));
+}
+
+/** For all objects: what an inventory role says holds wherever it was assigned. @throws PlatformError 403. */
+export function requireEverywhere(request: ApiRequest, permissions: readonly { readonly scope: string; readonly permission: string }[]): void {
+  const accesses = permissions.flatMap(({ scope, permission }) => accessesOf({ scope: scope as GrantScope, permission: permission as GrantPermission }));
+  if (!accesses.every((wanted) => isGlobal(request, wanted))) throw new PlatformError('security/forbidden');
+}
+
+/** Who could take over a user would have its rights. @throws PlatformError 403 when the user has a role or a grant that the caller lacks. */
+export async function requireRightsOf(request: ApiRequest, user: StoredUser): Promise<void> {
+  const { documents, refusals } = request.platform;
+  const { roles, grants } = await effectiveRights(documents, request.tenant, user, refusals);
+  requireRoles(request, [...roles]);
+  if (user.userName !== request.principal.userName) await requireGrants(request, grants);
+}
+
+/**
+ * Whoever gets a name owns the objects that were made under it. Users of devices come by registration, or from who administers all users.
+ * @throws PlatformError 403 for a name that would give more than the caller has.
+ */
+export async function requireNameWithoutRights(request: ApiRequest, userName: string): Promise<void> {
+  if (isDevice(userName) && !request.hasRole(...USER_ADMIN)) throw new PlatformError('security/forbidden');
+  if (accessesOf(OF_OWNER).every((wanted) => isGlobal(request, wanted))) return;
+  const sql = 'SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND owner = {owner:String} LIMIT 1';
+  const owned = await request.platform.history.query(sql, { tenant: request.tenant, owner: userName });
+  if (owned.length > 0) throw new PlatformError('security/forbidden');
+}
