@@ -55,6 +55,7 @@ export class UwsServer implements ExchangeOwner {
     // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that it has become one.
     this.app.filter((_response, change) => {
       this.httpConnectionCount += Number(change);
+      if (this.log.isLevelEnabled('debug')) this.logHttpConnection(Number(change) > 0);
     });
     this.app.any('/*', (response, request) => this.accept(response, request));
   }
@@ -135,6 +136,7 @@ export class UwsServer implements ExchangeOwner {
         const { channel } = socket.getUserData();
         channel.opened(socket);
         this.channels.add(channel);
+        if (this.log.isLevelEnabled('debug')) this.logWebSocket(channel, {}, 'WebSocket opened');
         this.guardChannel(channel, () => handlers.open(channel));
       },
       message: (socket, data, binary) => {
@@ -151,9 +153,23 @@ export class UwsServer implements ExchangeOwner {
         channel.closed();
         this.channels.delete(channel);
         const text = Buffer.from(new Uint8Array(reason)).toString();
+        if (this.log.isLevelEnabled('debug')) this.logWebSocket(channel, { code, reason: text }, 'WebSocket closed');
         this.guardChannel(channel, () => handlers.close?.(channel, code, text));
       },
     });
+  }
+
+  /** The library says of a connection only that there is one more or one less. */
+  private logHttpConnection(isOpened: boolean): void {
+    const { httpConnectionCount: httpConnections, webSocketCount: webSockets } = this;
+    this.log.debug({ httpConnections, webSockets }, isOpened ? 'http connection opened' : 'http connection closed');
+  }
+
+  private logWebSocket(channel: UwsChannel, details: object, message: string): void {
+    const { remoteAddress, head } = channel;
+    const { httpConnectionCount: httpConnections, webSocketCount: webSockets } = this;
+    const protocol = head.protocol === '' ? {} : { protocol: head.protocol };
+    this.log.debug({ path: head.path, ...protocol, remoteAddress, ...details, httpConnections, webSockets }, message);
   }
 
   private guardChannel(channel: UwsChannel, callback: () => void): void {
