@@ -53,9 +53,9 @@ export class UwsServer implements ExchangeOwner {
     this.bodies = options.bodies;
     this.app = uWS.App();
     // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that it has become one.
-    this.app.filter((_response, change) => {
+    this.app.filter((response, change) => {
       this.httpConnectionCount += Number(change);
-      if (this.log.isLevelEnabled('debug')) this.logHttpConnection(Number(change) > 0);
+      if (this.log.isLevelEnabled('debug')) this.logHttpConnection(response, Number(change) > 0);
     });
     this.app.any('/*', (response, request) => this.accept(response, request));
   }
@@ -159,10 +159,15 @@ export class UwsServer implements ExchangeOwner {
     });
   }
 
-  /** The library says of a connection only that there is one more or one less. */
-  private logHttpConnection(isOpened: boolean): void {
-    const { httpConnectionCount: httpConnections, webSocketCount: webSockets } = this;
-    this.log.debug({ httpConnections, webSockets }, isOpened ? 'http connection opened' : 'http connection closed');
+  /** Of one that is over the library says only that there is one less. */
+  private logHttpConnection(response: HttpResponse, isOpened: boolean): void {
+    const counts = { httpConnections: this.httpConnectionCount, webSockets: this.webSocketCount };
+    if (!isOpened) {
+      this.log.debug(counts, 'http connection closed');
+      return;
+    }
+    const remoteAddress = Buffer.from(response.getRemoteAddressAsText()).toString();
+    this.log.debug({ remoteAddress, ...counts }, 'http connection opened');
   }
 
   private logWebSocket(channel: UwsChannel, details: object, message: string): void {
