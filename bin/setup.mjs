@@ -59,8 +59,9 @@ export async function ensureInstalled() {
   say('installing packages (npm install by the lock; about 1 GB, a minute or more) …');
   const startMs = Date.now();
   // Not `npm ci`: it refuses a lock that lacks optional packages for other platforms, and npm leaves those out of the lock
-  // where a registry does not have them. Without saving, the lock decides the versions and stays as it is.
-  const args = ['install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  // where a registry does not have them. Without saving, the lock decides the versions and stays as it is. The compiler is a
+  // package of development, which npm leaves out under NODE_ENV=production.
+  const args = ['install', '--include=dev', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   // Under npm its own path is known; npm on Windows or under other names is found that way too.
   const npm = process.env.npm_execpath;
   const stdio = ['ignore', 2, 2];

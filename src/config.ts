@@ -2,7 +2,8 @@
  * The server's configuration: one table from which come flags, environment names, the keys of the JSON file, `--help` and
  * docs/configuration.md. All of it is checked before anything is opened, and all mistakes are reported at once.
  */
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { checkAuthorities, checkDataDirectory, checkKeyPair, readSettingFile } from './cli/setting-files.ts';
 import { environmentName, readSettings, SettingsError, suggestion, type Setting, type SettingValues } from './cli/settings.ts';
 import { markdownTable, maskedValues } from './cli/settings-text.ts';
 
@@ -24,7 +25,7 @@ const PASSWORD = { minimum: 1, maximum: 256, secret: true } as const;
 export const SETTINGS = [
   { name: 'config', type: 'text', unit: 'file', default: null, file: false,
     description: 'JSON file with settings: an object whose keys are the flags without the dashes.' },
-  { name: 'host', type: 'text', default: '0.0.0.0', maximum: 255, description: 'Address that every listener binds to.' },
+  { name: 'host', type: 'host', default: '0.0.0.0', description: 'Address that every listener binds to.' },
   { name: 'http-port', type: 'integer', default: 8080, minimum: 0, maximum: PORT_MAX,
     description: 'Port of REST, WebSocket and MQTT over WebSocket; 0 takes any free one.' },
   { name: 'mqtt-port', type: 'integer', default: 1883, minimum: 0, maximum: PORT_MAX,
@@ -154,19 +155,40 @@ export interface LoadedConfig { readonly config: Config; readonly warnings: read
 const FOREIGN_PREFIXES = ['MILLRACE_TEST_', 'MILLRACE_BENCH_'];
 
 /**
- * Reads and checks the configuration: flag before environment before file before default. Opens nothing but the
- * configuration file itself.
+ * Reads and checks the configuration: flag before environment before file before default. Of files only those that settings
+ * name are read.
  * @param extraMistakes mistakes found before, such as unknown flags, to be reported with the others.
  * @throws SettingsError with every mistake.
  */
 export function loadConfig(input: ConfigInput, extraMistakes: readonly string[] = []): LoadedConfig {
-  const fileName = input.flags['config'] ?? (input.environment['MILLRACE_CONFIG'] || undefined);
   const mistakes = [...extraMistakes];
-  const file = typeof fileName === 'string' ? readConfigFile(fileName, mistakes) : undefined;
-  const read = readSettings(SETTINGS, { ...input, ...(file === undefined ? {} : { file, fileName: fileName as string }) });
-  mistakes.push(...read.mistakes, ...relationMistakes(read.values));
+  const read = readSettings(SETTINGS, { ...input, ...configFile(input, mistakes) });
+  mistakes.push(...read.mistakes, ...relationMistakes(read.values, read.mistaken), ...diskMistakes(read.values, read.mistaken));
   if (mistakes.length > 0) throw new SettingsError(mistakes);
   return { config: read.values, warnings: unknownVariables(input.environment) };
+}
+
+/**
+ * Reads the settings of a command that works on the server's data directory, from where the server has its own.
+ * @param table has a setting `data`. In the file the other settings of the server are passed over.
+ * @throws SettingsError with every mistake.
+ */
+export function loadDataSettings<Table extends readonly Setting[]>(
+  table: Table, input: ConfigInput, extraMistakes: readonly string[],
+): SettingValues<Table> {
+  const mistakes = [...extraMistakes];
+  const read = readSettings(table, { ...input, ...configFile(input, mistakes), fileSettings: SETTINGS });
+  mistakes.push(...read.mistakes);
+  if (!read.mistaken.has('data')) checkDataDirectory(String(Reflect.get(read.values, 'data')), mistakes);
+  if (mistakes.length > 0) throw new SettingsError(mistakes);
+  return read.values;
+}
+
+/** The file that `--config` or MILLRACE_CONFIG names; nothing when neither does. */
+function configFile(input: ConfigInput, mistakes: string[]): { file?: Record<string, unknown>; fileName?: string } {
+  const fileName = input.flags['config'] ?? (input.environment['MILLRACE_CONFIG'] || undefined);
+  const file = typeof fileName === 'string' && fileName !== '' ? readConfigFile(fileName, mistakes) : undefined;
+  return file === undefined ? {} : { file, fileName: fileName as string };
 }
 
 function readConfigFile(fileName: string, mistakes: string[]): Record<string, unknown> | undefined {
@@ -180,56 +202,53 @@ function readConfigFile(fileName: string, mistakes: string[]): Record<string, un
   return undefined;
 }
 
-/** Mistakes that concern two settings, or a setting and the disk. */
-function relationMistakes(config: Config): string[] {
+/** Mistakes that concern several settings. Where one of them is mistaken itself, nothing is said of it: it has its default. */
+function relationMistakes(config: Config, mistaken: ReadonlySet<string>): string[] {
   const mistakes: string[] = [];
+  const areRight = (...names: string[]): boolean => !names.some((name) => mistaken.has(name));
+  /** Both or none. */
+  const checkPair = (first: [name: string, value: unknown], second: [name: string, value: unknown], reason: string): void => {
+    if (!areRight(first[0], second[0]) || (first[1] === undefined) === (second[1] === undefined)) return;
+    const [given, absent] = first[1] === undefined ? [second[0], first[0]] : [first[0], second[0]];
+    mistakes.push(`--${given} is given without --${absent}${reason}`);
+  };
   const { tlsKey, tlsCertificate, httpPort, mqttPort, mqttTlsPort } = config;
-  if ((tlsKey === undefined) !== (tlsCertificate === undefined)) {
-    const [given, absent] = tlsKey === undefined ? ['tls-certificate', 'tls-key'] : ['tls-key', 'tls-certificate'];
-    mistakes.push(`--${given} is given without --${absent}; TLS takes both`);
+  checkPair(['tls-key', tlsKey], ['tls-certificate', tlsCertificate], '; TLS takes both');
+  if (areRight('http-port', 'mqtt-port') && httpPort !== 0 && httpPort === mqttPort) {
+    mistakes.push(`--http-port and --mqtt-port are both ${httpPort}; they take different ports`);
   }
-  for (const [name, path] of [['tls-key', tlsKey], ['tls-certificate', tlsCertificate]]) {
-    if (path === undefined) continue;
-    try { accessSync(path, constants.R_OK); } catch {
-      mistakes.push(`--${name} is "${path}"; it takes a file that can be read`);
-    }
-  }
-  if (httpPort !== 0 && httpPort === mqttPort) mistakes.push(`--http-port and --mqtt-port are both ${httpPort}; they take different ports`);
-  if (tlsKey !== undefined && mqttTlsPort !== 0 && (mqttTlsPort === httpPort || mqttTlsPort === mqttPort)) {
+  const others = [['http-port', httpPort], ['mqtt-port', mqttPort]] as const;
+  const isTaken = others.some(([name, port]) => areRight(name, 'mqtt-tls-port') && mqttTlsPort !== 0 && mqttTlsPort === port);
+  if (tlsKey !== undefined && isTaken) {
     mistakes.push(`--mqtt-tls-port is ${mqttTlsPort}, which another listener has; it takes a port of its own`);
   }
-  if ((config.smtp === undefined) !== (config.mailFrom === undefined)) {
-    const [given, absent] = config.smtp === undefined ? ['mail-from', 'smtp'] : ['smtp', 'mail-from'];
-    mistakes.push(`--${given} is given without --${absent}; mails take both`);
-  }
+  checkPair(['smtp', config.smtp], ['mail-from', config.mailFrom], '; mails take both');
   const { nats, redis, clickhouse } = config;
-  if ((nats === undefined) !== (redis === undefined)) {
-    const [given, absent] = nats === undefined ? ['redis', 'nats'] : ['nats', 'redis'];
-    mistakes.push(`--${given} is given without --${absent}: journal and documents of several nodes belong together`);
-  }
-  if ((nats !== undefined || redis !== undefined) && clickhouse === undefined) {
+  checkPair(['nats', nats], ['redis', redis], ': journal and documents of several nodes belong together');
+  if ((nats !== undefined || redis !== undefined) && clickhouse === undefined && areRight('clickhouse')) {
     mistakes.push('--nats and --redis are given without --clickhouse: an embedded engine is one node\'s own, and lists must be the same on every node');
   }
   const shared = [['admin-password', config.adminPassword], ['management-password', config.managementPassword],
     ['bootstrap-password', config.bootstrapPassword], ['secret-key', config.secretKey]] as const;
   for (const [name, value] of nats === undefined ? [] : shared) {
-    if (value === undefined) mistakes.push(`--nats is given without --${name}: the nodes of a cluster have to agree on it, so none can generate it`);
+    if (value !== undefined || !areRight(name)) continue;
+    mistakes.push(`--nats is given without --${name}: the nodes of a cluster have to agree on it, so none can generate it`);
   }
-  const { clientKey, clientCertificate } = config;
-  if ((clientKey === undefined) !== (clientCertificate === undefined)) {
-    const [given, absent] = clientKey === undefined ? ['client-certificate', 'client-key'] : ['client-key', 'client-certificate'];
-    mistakes.push(`--${given} is given without --${absent}; a client's certificate takes both`);
-  }
-  for (const [name, path] of [['nats-credentials', config.natsCredentials], ['ca-certificate', config.caCertificate],
-    ['client-certificate', clientCertificate], ['client-key', clientKey]]) {
-    if (path === undefined) continue;
-    try { accessSync(path, constants.R_OK); } catch {
-      mistakes.push(`--${name} is "${path}"; it takes a file that can be read`);
-    }
-  }
+  checkPair(['client-key', config.clientKey], ['client-certificate', config.clientCertificate], '; a client\'s certificate takes both');
   if (config.tenant === 'management') {
     mistakes.push('--tenant is "management"; that is the tenant which manages the others: take another id');
   }
+  return mistakes;
+}
+
+/** Mistakes that the disk shows: files that are none, keys and certificates that cannot be used. */
+function diskMistakes(config: Config, mistaken: ReadonlySet<string>): string[] {
+  const mistakes: string[] = [];
+  checkKeyPair({ name: 'tls-key', path: config.tlsKey }, { name: 'tls-certificate', path: config.tlsCertificate }, mistakes);
+  if (!mistaken.has('data')) checkDataDirectory(config.data, mistakes);
+  readSettingFile({ name: 'nats-credentials', path: config.natsCredentials }, mistakes);
+  checkAuthorities({ name: 'ca-certificate', path: config.caCertificate }, mistakes);
+  checkKeyPair({ name: 'client-key', path: config.clientKey }, { name: 'client-certificate', path: config.clientCertificate }, mistakes);
   return mistakes;
 }
 
@@ -265,6 +284,7 @@ the default. The file holds one object; its keys are the flags without the dashe
 
 Sizes take a number of bytes or a number with KiB, MiB, GiB or TiB. Everything is checked before anything is opened; all
 mistakes are reported at once and the exit code is 2. The values in force are logged at the start, secrets masked.
+\`millrace backup\` and \`millrace restore\` find \`config\` and \`data\` in the same places.
 
 ${markdownTable(SETTINGS)}`;
 }

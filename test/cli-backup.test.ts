@@ -1,5 +1,5 @@
 /** Backup and restore: offline copies, the manifest, the refusals, and the request to a running server. */
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync, existsSync, appendFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync, existsSync, appendFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -36,6 +36,42 @@ t.test('what is backed up comes back', async (t) => {
   const documents = open({ path: join(restored, 'documents') });
   t.same(documents.openDB({ name: 'objects' }).get('1'), { name: 'one' });
   await documents.close();
+});
+
+/** What in the directory, itself included, others than the owner can get at. */
+function openToOthers(directory: string): string[] {
+  return ['', ...readdirSync(directory, { recursive: true, encoding: 'utf8' })]
+    .filter((name) => (statSync(join(directory, name)).mode & 0o077) !== 0);
+}
+
+t.test('copies are for their owner alone, as the data directory is', async (t) => {
+  const directory = scratchDirectory(t);
+  const [data, copy, old, restored] = ['data', 'copy', 'parent/old', 'restored'].map((name) => join(directory, name));
+  await dataDirectory(data);
+  chmodSync(join(data, 'clickhouse'), 0o755);
+  chmodSync(join(data, 'documents', 'data.mdb'), 0o644);
+  for (const to of [copy, old]) t.equal((await millrace(['backup', '--data', data, to])).code, 0);
+  t.same(openToOthers(copy), []);
+  t.same(openToOthers(join(directory, 'parent')), []);
+  // As a backup was that an earlier version made.
+  for (const name of ['', 'clickhouse', 'documents']) chmodSync(join(old, name), 0o755);
+  chmodSync(join(old, 'documents', 'data.mdb'), 0o644);
+  t.equal((await millrace(['restore', '--data', restored, old])).code, 0);
+  t.same(openToOthers(restored), []);
+});
+
+t.test('the configuration file says which data', async (t) => {
+  const directory = scratchDirectory(t);
+  const [data, copy, restored, file] = ['data', 'copy', 'restored', 'config.json'].map((name) => join(directory, name));
+  await dataDirectory(data);
+  writeFileSync(file, JSON.stringify({ data, 'http-port': 8081 }));
+  const made = await millrace(['backup', '--config', file, copy]);
+  t.equal(made.code, 0, made.stderr);
+  t.ok(existsSync(join(copy, 'secrets.json')));
+  writeFileSync(file, JSON.stringify({ data: restored }));
+  const back = await millrace(['restore', copy], { MILLRACE_CONFIG: file });
+  t.equal(back.code, 0, back.stderr);
+  t.ok(existsSync(join(restored, 'secrets.json')));
 });
 
 t.test('documents are copied consistently while another process writes', async (t) => {
@@ -90,6 +126,12 @@ t.test('backup refuses', async (t) => {
   };
   await check(join(data, 'inside'), /inside the data directory/);
   await check(directory, /is not empty/);
+  symlinkSync('/etc/hostname', join(data, 'clickhouse', 'link'));
+  mkdirSync(join(directory, 'empty'));
+  for (const name of ['absent-yet', 'empty']) await check(join(directory, name), /the backup could not be made: .* cannot be copied with it/);
+  t.notOk(existsSync(join(directory, 'absent-yet')), 'nothing is left of what failed');
+  t.same(readdirSync(join(directory, 'empty')), []);
+  rmSync(join(data, 'clickhouse', 'link'));
   writeFileSync(join(data, 'lock'), String(process.pid));
   await check(join(directory, 'copy'), /process \d+ holds/);
   t.match((await millrace(['backup', '--data', join(directory, 'absent'), join(directory, 'copy')])).stderr, /no data directory/);
@@ -187,6 +229,7 @@ t.test('a server on a restored backup has what the first one stored', async (t) 
   const byServer = await millrace(['backup', '--data', data, running]);
   t.equal(byServer.code, 0, byServer.stderr);
   t.match(byServer.stderr, /the running server made the backup/);
+  t.same(openToOthers(running), []);
   t.equal(await first.stop(), 0);
   const offline = await millrace(['backup', '--data', data, stopped]);
   t.equal(offline.code, 0, offline.stderr);

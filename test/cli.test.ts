@@ -1,7 +1,7 @@
 /** The command line as a process: usage errors, help, and `serve`'s screen and signals with a stand-in for the server. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { prettyLine } from '../src/cli/log.ts';
 import { screen } from '../src/cli/serve.ts';
@@ -32,8 +32,25 @@ t.test('other usage errors', async (t) => {
   await check(['swerve'], /unknown command 'swerve'/);
   await check(['backup'], /<to> is missing/);
   await check(['restore', '--force=maybe', 'a'], /force/);
-  await check(['simulate', '--devices', '0', '--rate', 'x'], /2 mistakes[\s\S]*--devices is "0"[\s\S]*--rate is "x"/);
-  await check(['simulate'], /--password is missing/);
+  await check(['simulate', '--devices', '0', '--rate', 'x'], /3 mistakes[\s\S]*--devices is "0"[\s\S]*--rate is "x"/);
+  await check(['simulate'], /one mistake[\s\S]*--password is missing; it takes .*MILLRACE_ADMIN_PASSWORD/);
+  await check(['simulate', '--devices', 'x'], /2 mistakes[\s\S]*--devices is "x"[\s\S]*--password is missing/);
+});
+
+t.test('values that only the disk or the network would refuse end with 2 too, and nothing is made', async (t) => {
+  const directory = scratchDirectory(t);
+  const [junk, data] = [join(directory, 'junk.pem'), join(directory, 'data')];
+  writeFileSync(junk, 'junk');
+  const serve = ['serve', '--http-port', '0', '--mqtt-port', '0'];
+  const result = await millrace([...serve, '--data', data, '--host', '999.1.1.1', '--tls-key', junk, '--tls-certificate', directory]);
+  t.equal(result.code, 2, result.stderr);
+  for (const text of ['3 mistakes', '--host is "999.1.1.1"; it takes an IP address or a host name', '--tls-key is ', '--tls-certificate is ']) {
+    t.ok(result.stderr.includes(text), `${text}\n${result.stderr}`);
+  }
+  t.notOk(existsSync(data));
+  const file = await millrace([...serve, '--data', junk]);
+  t.equal(file.code, 2, file.stderr);
+  t.match(file.stderr, /--data is ".*junk.pem"; it takes a directory/);
 });
 
 t.test('help is made from the schema', async (t) => {

@@ -1,11 +1,15 @@
 /** The configuration: precedence, checking, all mistakes at once, masking, and the generated page. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { configurationPage, loadConfig, maskedConfig, SETTINGS, type Config } from '../src/config.ts';
-import { camelCase, environmentName, SettingsError, suggestion } from '../src/cli/settings.ts';
+import { BACKUP_SETTINGS, RESTORE_SETTINGS } from '../src/cli/backup-settings.ts';
+import { configurationPage, loadConfig, loadDataSettings, maskedConfig, SETTINGS, type Config } from '../src/config.ts';
+import { camelCase, environmentName, SettingsError, suggestion, type Setting } from '../src/cli/settings.ts';
 import { helpText } from '../src/cli/settings-text.ts';
+import { CertificateFactory } from './helpers/certificates.ts';
 import { ROOT, scratchDirectory } from './helpers/setup-command.ts';
+import { missing } from './helpers/tools.ts';
 
 function load(flags: Record<string, unknown> = {}, environment: Record<string, string> = {}): Config {
   return loadConfig({ flags, environment }).config;
@@ -76,21 +80,107 @@ t.test('values that are refused', async (t) => {
   for (const value of ['localhost:80', 'ftp://a', 'http://a/?b=c', 'http://']) check('base-url', value);
   for (const value of ['a/b', 'a:b', 'a b', '']) check('admin-user', value);
   for (const value of ['line\nfeed', 'a\0b']) check('data', value);
+  for (const value of ['', '999.1.1.1', '127.0.0', '1.2.3.4.5', '0x7f', 'a.b.0', 'a b', 'a..b', '-a', 'a-', 'a:1', '[::1]', 'x'.repeat(64), 'x.'.repeat(127) + 'x']) {
+    check('host', value);
+  }
+});
+
+t.test('hosts', async (t) => {
+  for (const host of ['0.0.0.0', '127.0.0.1', '::', '::1', 'fe80::1%lo', 'localhost', 'plant-7.example.org', 'a_b.example.', '7.example', 'x'.repeat(63)]) {
+    t.equal(load({ host }).host, host);
+  }
 });
 
 t.test('settings that concern each other', async (t) => {
-  const key = join(scratchDirectory(t), 'key.pem');
-  writeFileSync(key, 'x');
   const check = (flags: Record<string, string>, pattern: RegExp): void => {
     const found = mistakes(flags);
     t.ok(found.length === 1 && pattern.test(found[0]), found.join('\n'));
   };
-  check({ 'tls-key': key }, /--tls-key is given without --tls-certificate/);
-  check({ 'tls-key': key, 'tls-certificate': '/no/such' }, /--tls-certificate is "\/no\/such"; it takes a file that can be read/);
   check({ 'http-port': '1883' }, /--http-port and --mqtt-port are both 1883/);
-  check({ 'tls-key': key, 'tls-certificate': key, 'mqtt-tls-port': '8080' }, /--mqtt-tls-port is 8080/);
   check({ tenant: 'management' }, /--tenant is "management"/);
   t.same(mistakes({ 'http-port': '0', 'mqtt-port': '0' }), [], 'two free ports differ');
+});
+
+t.test('a mistaken setting is in no further mistake', async (t) => {
+  const check = (flags: Record<string, unknown>, pattern: RegExp): void => {
+    const found = mistakes(flags);
+    t.ok(found.length === 1 && pattern.test(found[0]), found.join('\n'));
+  };
+  check({ 'http-port': 'abc', 'mqtt-port': '8080' }, /^--http-port is "abc"/);
+  check({ 'http-port': '1883', 'mqtt-port': 'abc' }, /^--mqtt-port is "abc"/);
+  check({ smtp: 'ftp://x', 'mail-from': 'a@b' }, /^--smtp is /);
+  check({ clickhouse: 'ftp://x', nats: 'nats://x', redis: 'redis://x', 'admin-password': 'a', 'management-password': 'b', 'bootstrap-password': 'c',
+    'secret-key': 'x'.repeat(32) }, /^--clickhouse is /);
+  const shared = { 'management-password': 'b', 'bootstrap-password': 'c', 'secret-key': 'x'.repeat(32), clickhouse: 'http://x' };
+  check({ ...shared, nats: 'nats://x', redis: 'x', 'admin-password': 'a' }, /^--redis is /);
+  check({ ...shared, nats: 'nats://x', redis: 'redis://x', 'admin-password': '' }, /^--admin-password is /);
+});
+
+t.test('the data directory', async (t) => {
+  const directory = scratchDirectory(t);
+  const file = join(directory, 'file');
+  writeFileSync(file, '');
+  t.match(mistakes({ data: file }), [/^--data is ".*file"; it takes a directory, and .*file is none$/]);
+  t.match(mistakes({ data: join(file, 'a', 'b') }), [/^--data is ".*b"; it takes a directory, and .*file is none$/]);
+  for (const data of [directory, join(directory, 'a', 'b')]) t.equal(load({ data }).data, data);
+  t.notOk(existsSync(join(directory, 'a')), 'nothing is made');
+});
+
+t.test('keys and certificates', { skip: missing('openssl') }, async (t) => {
+  const directory = scratchDirectory(t);
+  const factory = new CertificateFactory(directory);
+  const authority = factory.authority('authority');
+  const [server, other] = [factory.issue('server', authority), factory.issue('other', authority)];
+  const write = (name: string, content: string): string => {
+    writeFileSync(join(directory, name), content);
+    return join(directory, name);
+  };
+  const junk = write('junk.pem', 'junk');
+  const chain = write('chain.pem', server.certificate + authority.certificate);
+  const broken = write('broken.pem', server.certificate.replace(/^M.{20}/m, 'x'.repeat(20)));
+  const locked = join(directory, 'locked.key');
+  execFileSync('openssl', ['ec', '-in', server.keyFile, '-aes128', '-passout', 'pass:secret', '-out', locked], { stdio: 'pipe' });
+  for (const [key, certificate] of [['tls-key', 'tls-certificate'], ['client-key', 'client-certificate']]) {
+    const check = (flags: Record<string, string>, ...patterns: RegExp[]): void => {
+      const found = mistakes(flags);
+      t.ok(found.length === patterns.length && patterns.every((pattern, index) => pattern.test(found[index])), found.join('\n'));
+    };
+    const both = (keyFile: string, certificateFile: string): Record<string, string> => ({ [key]: keyFile, [certificate]: certificateFile });
+    check(both(server.keyFile, server.file));
+    check(both(server.keyFile, chain));
+    check({ [key]: server.keyFile }, new RegExp(`^--${key} is given without --${certificate}`));
+    check({ [certificate]: server.file }, new RegExp(`^--${certificate} is given without --${key}`));
+    check(both(server.keyFile, '/no/such'), new RegExp(`^--${certificate} is "/no/such"; it takes a file that can be read`));
+    check(both(directory, directory), new RegExp(`^--${certificate} .* file that can be read`), new RegExp(`^--${key} .* file that can be read`));
+    check(both(junk, junk), new RegExp(`^--${certificate} is ".*junk.pem"; it takes certificates in PEM`),
+      new RegExp(`^--${key} is ".*junk.pem"; it takes a private key in PEM`));
+    check(both(server.keyFile, broken), new RegExp(`^--${certificate} .* certificates in PEM`));
+    check(both(locked, server.file), new RegExp(`^--${key} .* private key in PEM that is not encrypted`));
+    check(both(other.keyFile, server.file), new RegExp(`^--${key} is .* and --${certificate} is .*; they take a key and the certificate of that key$`));
+  }
+  t.match(mistakes({ 'tls-key': server.keyFile, 'tls-certificate': server.file, 'mqtt-tls-port': '8080' }), [/--mqtt-tls-port is 8080/]);
+  t.match(mistakes({ 'tls-key': server.keyFile, 'tls-certificate': server.file, 'http-port': 'x', 'mqtt-tls-port': '8080' }), [/--http-port is "x"/]);
+  t.match(mistakes({ 'ca-certificate': junk, 'nats-credentials': directory }), [/--nats-credentials .* file that can be read/, /--ca-certificate .* certificates in PEM/]);
+  t.same(mistakes({ 'ca-certificate': chain }), []);
+});
+
+t.test('commands on the data directory find it where the server does', async (t) => {
+  const file = join(scratchDirectory(t), 'config.json');
+  const read = (flags: Record<string, unknown>, environment: Record<string, string> = {}): string =>
+    loadDataSettings(BACKUP_SETTINGS, { flags, environment }, []).data;
+  writeFileSync(file, '{"data": "/in/file", "http-port": "of no concern"}');
+  t.equal(read({}), './data');
+  t.equal(read({ config: file }), '/in/file');
+  t.equal(read({}, { MILLRACE_CONFIG: file }), '/in/file');
+  t.equal(read({}, { MILLRACE_CONFIG: file, MILLRACE_DATA: '/in/variable' }), '/in/variable');
+  t.equal(read({ data: '/in/flag' }, { MILLRACE_CONFIG: file, MILLRACE_DATA: '/in/variable' }), '/in/flag');
+  const refused = (table: readonly Setting[], flags: Record<string, unknown>, pattern: RegExp): void => {
+    t.throws(() => loadDataSettings(table, { flags, environment: {} }, []), { message: pattern });
+  };
+  refused(BACKUP_SETTINGS, { data: file }, /^--data is ".*"; it takes a directory, and .* is none$/);
+  refused(BACKUP_SETTINGS, { config: join(file, 'absent') }, /^the configuration file .* cannot be read/);
+  writeFileSync(file, '{"dta": "/in/file", "force": true}');
+  refused(RESTORE_SETTINGS, { config: file }, /^"dta" in .* is no setting, did you mean "data"\?\n"force" in .* is no setting/);
 });
 
 t.test('the file', async (t) => {

@@ -53,8 +53,9 @@ export class UwsServer implements ExchangeOwner {
     this.bodies = options.bodies;
     this.app = uWS.App();
     // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that it has become one.
-    this.app.filter((_response, change) => {
+    this.app.filter((response, change) => {
       this.httpConnectionCount += Number(change);
+      if (this.log.isLevelEnabled('debug')) this.logHttpConnection(response, Number(change) > 0);
     });
     this.app.any('/*', (response, request) => this.accept(response, request));
   }
@@ -135,6 +136,7 @@ export class UwsServer implements ExchangeOwner {
         const { channel } = socket.getUserData();
         channel.opened(socket);
         this.channels.add(channel);
+        if (this.log.isLevelEnabled('debug')) this.logWebSocket(channel, {}, 'WebSocket opened');
         this.guardChannel(channel, () => handlers.open(channel));
       },
       message: (socket, data, binary) => {
@@ -151,9 +153,28 @@ export class UwsServer implements ExchangeOwner {
         channel.closed();
         this.channels.delete(channel);
         const text = Buffer.from(new Uint8Array(reason)).toString();
+        if (this.log.isLevelEnabled('debug')) this.logWebSocket(channel, { code, reason: text }, 'WebSocket closed');
         this.guardChannel(channel, () => handlers.close?.(channel, code, text));
       },
     });
+  }
+
+  /** Of one that is over the library says only that there is one less. */
+  private logHttpConnection(response: HttpResponse, isOpened: boolean): void {
+    const counts = { httpConnections: this.httpConnectionCount, webSockets: this.webSocketCount };
+    if (!isOpened) {
+      this.log.debug(counts, 'http connection closed');
+      return;
+    }
+    const remoteAddress = Buffer.from(response.getRemoteAddressAsText()).toString();
+    this.log.debug({ remoteAddress, ...counts }, 'http connection opened');
+  }
+
+  private logWebSocket(channel: UwsChannel, details: object, message: string): void {
+    const { remoteAddress, head } = channel;
+    const { httpConnectionCount: httpConnections, webSocketCount: webSockets } = this;
+    const protocol = head.protocol === '' ? {} : { protocol: head.protocol };
+    this.log.debug({ path: head.path, ...protocol, remoteAddress, ...details, httpConnections, webSockets }, message);
   }
 
   private guardChannel(channel: UwsChannel, callback: () => void): void {

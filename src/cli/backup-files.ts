@@ -1,14 +1,20 @@
 /**
  * Copies of the data directory as files: synchronised copying, and the manifest that tells a whole backup from a broken
- * one. Used by `millrace backup` and `restore`, and by the server when it backs itself up.
+ * one. Used by `millrace backup` and `restore`, and by the server when it backs itself up. Copies are for their owner alone,
+ * as the data directory is: they hold the same password hashes.
  */
 import { createHash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, readlink, rename, stat, symlink } from 'node:fs/promises';
+import { constants, createReadStream, existsSync } from 'node:fs';
+import { chmod, copyFile, mkdir, open, readdir, readFile, readlink, rename, rm, rmdir, stat, symlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { makePrivateDirectory, PRIVATE_DIRECTORY_MODE, PRIVATE_FILE_MODE } from '../operate/data-directory.ts';
 
 export const MANIFEST_NAME = 'backup.json';
+/** There from the beginning of a backup, also to keep others out; it becomes the manifest at the end. */
+const PARTIAL_MANIFEST_NAME = `${MANIFEST_NAME}.partial`;
+/** What a volume's file system puts into an empty one. */
+const VOLUME_NAME = 'lost+found';
 
 /** Raised when the layout of a backup changes; restore refuses what it does not know. */
 export const MANIFEST_FORMAT = 1;
@@ -48,7 +54,7 @@ export async function copyDirectory(from: string, to: string, exclude: readonly 
 }
 
 async function copyBelow(options: { top: string; exclude: readonly string[] }, from: string, to: string): Promise<number> {
-  await mkdir(to, { recursive: true });
+  await mkdir(to, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
   let bytes = 0;
   for (const entry of await readdir(from, { withFileTypes: true })) {
     if (options.exclude.includes(entry.name)) continue;
@@ -77,8 +83,20 @@ function isWithin(directory: string, path: string): boolean {
 /** Copies one file and synchronises it; returns its size in bytes. */
 export async function copySynchronised(from: string, to: string): Promise<number> {
   await copyFile(from, to, constants.COPYFILE_FICLONE);
-  await synchronise(to);
+  await seal(to);
   return (await stat(to)).size;
+}
+
+/** Closes a file to others, whatever its mode was, and synchronises it. */
+async function seal(path: string): Promise<void> {
+  await chmod(path, PRIVATE_FILE_MODE);
+  await synchronise(path);
+}
+
+/** The same for the files of a directory that something else wrote, and the directory's list of names. */
+export async function sealDirectory(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) await seal(join(directory, name));
+  await synchronise(directory);
 }
 
 /**
@@ -86,12 +104,12 @@ export async function copySynchronised(from: string, to: string): Promise<number
  * it runs.
  */
 export async function copyMissing(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true });
+  await mkdir(to, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
   for (const directory of await readdir(from, { withFileTypes: true })) {
     // Two digits: the others hold what is being written.
     if (!directory.isDirectory() || directory.name.length !== 2) continue;
     const [source, target] = [join(from, directory.name), join(to, directory.name)];
-    await mkdir(target, { recursive: true });
+    await mkdir(target, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
     const present = new Set(await readdir(target));
     for (const name of await readdir(source)) {
       if (!present.has(name)) await copyUnlessGone(join(source, name), join(target, name));
@@ -116,6 +134,42 @@ export async function synchronise(path: string): Promise<void> {
 }
 
 /**
+ * Makes a backup in a directory that is empty or absent.
+ * @param copy copies everything into `to`, synchronised; the manifest is written behind it.
+ * @throws what `copy` throws; then nothing is left of what it did.
+ */
+export async function makeBackup(to: string, version: string, copy: () => Promise<void>): Promise<{ bytes: number; files: number }> {
+  if (!await isEmptyOrAbsent(to)) throw new Error(`${to} is not empty; a backup takes an empty or absent directory`);
+  const wasAbsent = !existsSync(to);
+  await makePrivateDirectory(to);
+  try {
+    await (await open(join(to, PARTIAL_MANIFEST_NAME), 'wx', PRIVATE_FILE_MODE)).close();
+  } catch (error) {
+    // What is there belongs to the other one and must not be removed.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw new Error(`another backup is being made in ${to}`, { cause: error });
+    throw error;
+  }
+  try {
+    await copy();
+    await synchronise(to);
+    const manifest = await writeManifest(to, { version, timeMs: Date.now(), checksums: true });
+    return { bytes: manifest.files.reduce((sum, file) => sum + file.sizeBytes, 0), files: manifest.files.length };
+  } catch (error) {
+    await removeUnfinished(to, wasAbsent).catch((failure: Error) => {
+      throw new Error(`${(error as Error).message}; what was copied to ${to} is no backup and could not be removed: ${failure.message}`);
+    });
+    throw error;
+  }
+}
+
+async function removeUnfinished(directory: string, wasAbsent: boolean): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (name !== VOLUME_NAME) await rm(join(directory, name), { recursive: true, force: true });
+  }
+  if (wasAbsent) await rmdir(directory);
+}
+
+/**
  * Lists the files of a finished copy and writes `backup.json`, synchronised and last: a copy without it is not whole.
  * @param options.checksums reads every file once more; without them only sizes are compared later.
  */
@@ -132,8 +186,8 @@ export async function writeManifest(
   const manifest: Manifest = {
     format: MANIFEST_FORMAT, version: options.version, time: new Date(options.timeMs).toISOString(), files, links: contents.links,
   };
-  const partial = join(directory, `${MANIFEST_NAME}.partial`);
-  const handle = await open(partial, 'w');
+  const partial = join(directory, PARTIAL_MANIFEST_NAME);
+  const handle = await open(partial, 'w', PRIVATE_FILE_MODE);
   try {
     await handle.writeFile(`${JSON.stringify(manifest, null, 1)}\n`);
     await handle.sync();
@@ -198,7 +252,7 @@ async function listContents(directory: string): Promise<{ files: string[]; links
     const full = join(entry.parentPath ?? entry.path, entry.name);
     const path = relative(directory, full).split(sep).join('/');
     if (entry.isSymbolicLink()) links.push({ path, target: await readlink(full) });
-    else if (entry.isFile() && path !== MANIFEST_NAME && path !== `${MANIFEST_NAME}.partial`) files.push(path);
+    else if (entry.isFile() && path !== MANIFEST_NAME && path !== PARTIAL_MANIFEST_NAME) files.push(path);
   }
   return { files: files.sort(), links: links.sort((left, right) => left.path < right.path ? -1 : 1) };
 }
@@ -209,12 +263,13 @@ async function sha256(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** True when the directory is absent or holds nothing (but what a volume's file system puts there). */
+/** True when the directory is absent or holds nothing (but what a volume's file system puts there). False for what is none. */
 export async function isEmptyOrAbsent(directory: string): Promise<boolean> {
   try {
-    return (await readdir(directory)).every((name) => name === 'lost+found');
+    return (await readdir(directory)).every((name) => name === VOLUME_NAME);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return code === 'ENOENT';
     throw error;
   }
 }

@@ -1,14 +1,15 @@
-/** The flags of `millrace backup` and `millrace restore`. */
+/** The flags of `millrace backup` and `millrace restore`: the data directory is found where the server finds it. */
+import { SETTINGS } from '../config.ts';
 import type { Setting, SettingValues } from './settings.ts';
 
-const DATA = { name: 'data', type: 'text', unit: 'directory', default: './data',
-  description: 'Data directory of the server.' } as const satisfies Setting;
+type Named<Name extends string> = Extract<(typeof SETTINGS)[number], { readonly name: Name }>;
+const ofServer = <Name extends string>(name: Name): Named<Name> => SETTINGS.find((setting) => setting.name === name) as Named<Name>;
 
-export const BACKUP_SETTINGS = [DATA] as const satisfies readonly Setting[];
+export const BACKUP_SETTINGS = [ofServer('config'), ofServer('data')] as const satisfies readonly Setting[];
 
 export const RESTORE_SETTINGS = [
-  DATA,
-  { name: 'force', type: 'switch', default: false, environment: null,
+  ...BACKUP_SETTINGS,
+  { name: 'force', type: 'switch', default: false, environment: null, file: false,
     description: 'Replace what is in the data directory.' },
 ] as const satisfies readonly Setting[];
 

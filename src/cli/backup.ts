@@ -2,9 +2,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
-import { copyDirectory, copySynchronised, isEmptyOrAbsent, synchronise, VOLATILE_NAMES, writeManifest } from './backup-files.ts';
+import { copyDirectory, copySynchronised, isEmptyOrAbsent, makeBackup, sealDirectory, VOLATILE_NAMES } from './backup-files.ts';
 import type { BackupOptions } from './backup-settings.ts';
 import { askServer, lockHolder } from './control.ts';
+import { PRIVATE_DIRECTORY_MODE } from '../operate/data-directory.ts';
 import { CommandError, EXIT_OK } from './exit-codes.ts';
 
 /** The LMDB environments under the data directory: copied by LMDB itself, whatever else has them open. */
@@ -30,7 +31,9 @@ export async function backup(options: BackupOptions, target: string, version: st
   } else {
     const holder = lockHolder(data);
     if (holder !== undefined) throw new CommandError(`process ${holder} holds ${data} and offers no control socket; stop it first`);
-    const { bytes, files } = await backupOffline(data, to, version);
+    const { bytes, files } = await backupOffline(data, to, version).catch((error: Error) => {
+      throw new CommandError(`the backup could not be made: ${error.message}`);
+    });
     process.stderr.write(`${files} files with ${bytes} bytes copied to ${to}\n`);
   }
   process.stdout.write(`${to}\n`);
@@ -38,28 +41,25 @@ export async function backup(options: BackupOptions, target: string, version: st
 }
 
 /** Copies the data directory of a stopped server and writes the manifest last. */
-export async function backupOffline(data: string, to: string, version: string): Promise<{ bytes: number; files: number }> {
-  await mkdir(to, { recursive: true });
-  for (const entry of await readdir(data, { withFileTypes: true })) {
-    if (VOLATILE_NAMES.includes(entry.name)) continue;
-    const [from, copy] = [join(data, entry.name), join(to, entry.name)];
-    if (entry.name === DOCUMENTS_NAME && existsSync(join(from, LMDB_FILE_NAME))) await copyDocuments(from, copy);
-    else if (entry.isDirectory()) await copyDirectory(from, copy);
-    else if (entry.isFile()) await copySynchronised(from, copy);
-  }
-  await synchronise(to);
-  const manifest = await writeManifest(to, { version, timeMs: Date.now(), checksums: true });
-  return { bytes: manifest.files.reduce((sum, file) => sum + file.sizeBytes, 0), files: manifest.files.length };
+function backupOffline(data: string, to: string, version: string): Promise<{ bytes: number; files: number }> {
+  return makeBackup(to, version, async () => {
+    for (const entry of await readdir(data, { withFileTypes: true })) {
+      if (VOLATILE_NAMES.includes(entry.name)) continue;
+      const [from, copy] = [join(data, entry.name), join(to, entry.name)];
+      if (entry.name === DOCUMENTS_NAME && existsSync(join(from, LMDB_FILE_NAME))) await copyDocuments(from, copy);
+      else if (entry.isDirectory()) await copyDirectory(from, copy);
+      else if (entry.isFile()) await copySynchronised(from, copy);
+    }
+  });
 }
 
 /** A consistent copy of an LMDB environment, safe beside a process that writes to it. Throws what LMDB says. */
-export async function copyDocuments(from: string, to: string): Promise<void> {
+async function copyDocuments(from: string, to: string): Promise<void> {
   const { open } = await import('lmdb');
-  await mkdir(to, { recursive: true });
+  await mkdir(to, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
   const environment = open({ path: from, readOnly: true });
   try {
     await environment.backup(to, true);
   } finally { await environment.close(); }
-  for (const name of await readdir(to)) await synchronise(join(to, name));
-  await synchronise(to);
+  await sealDirectory(to);
 }

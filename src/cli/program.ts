@@ -1,7 +1,7 @@
 /** The commands and their flags, parsed by commander; values are checked by the settings tables, all mistakes at once. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { loadConfig, SETTINGS } from '../config.ts';
+import { loadConfig, loadDataSettings, SETTINGS } from '../config.ts';
 import { BACKUP_SETTINGS, RESTORE_SETTINGS } from './backup-settings.ts';
 import { CommandError, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './exit-codes.ts';
 import { readSettings, SettingsError, suggestion, type Setting, type SettingValues } from './settings.ts';
@@ -42,12 +42,12 @@ const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'backup', description: 'copy the data directory, of a stopped or a running server', settings: BACKUP_SETTINGS,
     words: ['to'],
-    run: async (parsed) => (await import('./backup.ts')).backup(read(BACKUP_SETTINGS, parsed), parsed.words[0], packageVersion()),
+    run: async (parsed) => (await import('./backup.ts')).backup(ofData(BACKUP_SETTINGS, parsed), parsed.words[0], packageVersion()),
   },
   {
     name: 'restore', description: 'put a backup back into the data directory of a stopped server', settings: RESTORE_SETTINGS,
     words: ['from'],
-    run: async (parsed) => (await import('./restore.ts')).restore(read(RESTORE_SETTINGS, parsed), parsed.words[0]),
+    run: async (parsed) => (await import('./restore.ts')).restore(ofData(RESTORE_SETTINGS, parsed), parsed.words[0]),
   },
 ];
 
@@ -55,6 +55,10 @@ function read<Table extends readonly Setting[]>(table: Table, parsed: ParsedFlag
   const { values, mistakes } = readSettings(table, { flags: parsed.flags, environment: process.env });
   if (parsed.mistakes.length + mistakes.length > 0) throw new SettingsError([...parsed.mistakes, ...mistakes]);
   return values;
+}
+
+function ofData<Table extends readonly Setting[]>(table: Table, parsed: ParsedFlags): SettingValues<Table> {
+  return loadDataSettings(table, { flags: parsed.flags, environment: process.env }, parsed.mistakes);
 }
 
 /** The version in package.json, which stands above both src and dist/src. */

@@ -1,9 +1,10 @@
 /** `millrace restore <from>`: puts a whole backup into the data directory of a stopped server. */
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { copyDirectory, isEmptyOrAbsent, MANIFEST_NAME, synchronise, verifyManifest } from './backup-files.ts';
 import type { RestoreOptions } from './backup-settings.ts';
 import { isServerRunning, lockHolder } from './control.ts';
+import { makeDataDirectory } from '../operate/data-directory.ts';
 import { CommandError, EXIT_OK } from './exit-codes.ts';
 
 /** The copy is made here, inside the data directory (which may be a mount point), and moved up when it is whole. */
@@ -32,13 +33,13 @@ export async function restore(options: RestoreOptions, source: string): Promise<
   if (!options.force && !await isEmptyOrAbsent(data)) {
     throw new CommandError(`${data} is not empty; --force replaces what is in it, or take another --data`);
   }
+  await makeDataDirectory(data).catch((error: Error) => { throw new CommandError(error.message); });
   const bytes = await copyDirectory(from, staging, [MANIFEST_NAME]);
   for (const name of await readdir(data)) {
     if (name !== STAGING_NAME && name !== 'lost+found') await rm(join(data, name), { recursive: true, force: true });
   }
   for (const name of await readdir(staging)) await rename(join(staging, name), join(data, name));
   await rm(staging, { recursive: true });
-  await mkdir(data, { recursive: true });
   await synchronise(data);
   process.stderr.write(`${manifest.files.length} files with ${bytes} bytes restored to ${data}, as of ${manifest.time}\n`);
   return EXIT_OK;

@@ -3,12 +3,13 @@
  * the help text, the masked print and the table of the documentation. src/config.ts holds the server's table; commands
  * with arguments of their own (simulate, backup, restore) have theirs beside them.
  */
+import { isIP } from 'node:net';
 
 /** One row of a table. `default: null` means that the setting is absent unless given. */
 export interface Setting {
   /** Kebab case: the flag is `--name`, the file's key is `name`, the environment's name `MILLRACE_NAME`. */
   readonly name: string;
-  readonly type: 'text' | 'integer' | 'choice' | 'url' | 'switch';
+  readonly type: 'text' | 'integer' | 'choice' | 'url' | 'switch' | 'host';
   /** Of integers: `bytes` also takes KiB, MiB, GiB; of texts `file` or `directory` for the help. */
   readonly unit?: string;
   readonly default: string | number | boolean | null;
@@ -20,6 +21,8 @@ export interface Setting {
   readonly pattern?: { readonly source: string; readonly words: string };
   readonly description: string;
   readonly secret?: boolean;
+  /** Without a default, and needed. */
+  readonly required?: boolean;
   /** Another environment name than that of the rule; null: not taken from the environment. */
   readonly environment?: string | null;
   /** False: not taken from the configuration file. */
@@ -33,9 +36,10 @@ type Given<S extends Setting> =
   S['type'] extends 'switch' ? boolean :
   S extends { readonly choices: readonly (infer Choice)[] } ? Choice : string;
 
-/** The values of a table: camelCase names, `undefined` only where the default is null. */
+/** The values of a table: camelCase names, `undefined` only where the default is null and the setting is not required. */
 export type SettingValues<Table extends readonly Setting[]> = {
-  readonly [S in Table[number] as Camel<S['name']>]: S['default'] extends null ? Given<S> | undefined : Given<S>;
+  readonly [S in Table[number] as Camel<S['name']>]:
+  S extends { readonly required: true } ? Given<S> : S['default'] extends null ? Given<S> | undefined : Given<S>;
 };
 
 /** Where values come from, in order of precedence; keys of `flags` and `file` are setting names. */
@@ -44,6 +48,8 @@ export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly file?: Readonly<Record<string, unknown>>;
   readonly fileName?: string;
+  /** Settings that the file may have beside those of the table: other commands read them. */
+  readonly fileSettings?: readonly Setting[];
 }
 
 /** Everything that is wrong with the settings, each as a sentence with name, value and limit. Exit code 2. */
@@ -55,6 +61,11 @@ export class SettingsError extends Error {
     this.mistakes = mistakes;
   }
 }
+
+/** RFC 1123; the underscore is in names of containers. */
+const HOST_LENGTH_MAX = 253;
+const HOST_LABEL = /^[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/;
+const NUMERIC_LABEL = /^(?:\d+|0[xX][0-9A-Fa-f]*)$/;
 
 /** The longest value that a message repeats. */
 const SHOWN_VALUE_LENGTH_MAX = 80;
@@ -73,27 +84,41 @@ export function environmentName(setting: Setting): string | null {
 
 /**
  * Reads every setting of the table: flag before environment before file before default.
- * @returns the values by camelCase name, and the mistakes; a mistaken setting keeps its default.
+ * @returns the values by camelCase name, the mistakes, and the names of the mistaken settings, which keep their default.
  */
 export function readSettings<Table extends readonly Setting[]>(
   table: Table, sources: SettingSources,
-): { values: SettingValues<Table>; mistakes: string[] } {
+): { values: SettingValues<Table>; mistakes: string[]; mistaken: Set<string> } {
   const values: Record<string, unknown> = {};
   const mistakes: string[] = [];
+  const mistaken = new Set<string>();
+  const refuse = (setting: Setting, mistake: string): void => {
+    mistakes.push(mistake);
+    mistaken.add(setting.name);
+  };
   for (const setting of table) {
     const found = findValue(setting, sources);
     values[camelCase(setting.name)] = setting.default ?? undefined;
-    if (found === undefined) continue;
+    if (found === undefined) {
+      if (setting.required === true) refuse(setting, missing(setting));
+      continue;
+    }
     const checked = checkValue(setting, found.value);
-    if ('limit' in checked) mistakes.push(`${found.where} is ${shown(setting, found.value)}; it takes ${checked.limit}`);
+    if ('limit' in checked) refuse(setting, `${found.where} is ${shown(setting, found.value)}; it takes ${checked.limit}`);
     else values[camelCase(setting.name)] = checked.value;
   }
   mistakes.push(...unknownFileKeys(table, sources));
-  return { values: values as SettingValues<Table>, mistakes };
+  return { values: values as SettingValues<Table>, mistakes, mistaken };
+}
+
+function missing(setting: Setting): string {
+  const variable = environmentName(setting);
+  return `--${setting.name} is missing; it takes ${limitWords(setting)}${variable === null ? '' : ` (or ${variable})`}`;
 }
 
 function unknownFileKeys(table: readonly Setting[], sources: SettingSources): string[] {
-  const known = table.filter((setting) => setting.file !== false).map((setting) => setting.name);
+  const settings = [...table, ...sources.fileSettings ?? []];
+  const known = settings.filter((setting) => setting.file !== false).map((setting) => setting.name);
   return Object.keys(sources.file ?? {})
     .filter((key) => !known.includes(key))
     .map((key) => `"${key}" in ${sources.fileName} is no setting${suggestion(key, known)}`);
@@ -125,6 +150,7 @@ export function limitWords(setting: Setting): string {
   if (setting.type === 'choice') return `one of ${setting.choices!.join(', ')}`;
   if (setting.type === 'switch') return 'true or false';
   if (setting.type === 'url') return 'an http or https URL without query';
+  if (setting.type === 'host') return 'an IP address or a host name';
   const range = minimum !== undefined && maximum !== undefined ? ` from ${minimum} to ${maximum}`
     : minimum !== undefined ? ` of at least ${minimum}` : maximum !== undefined ? ` of at most ${maximum}` : '';
   if (setting.type === 'integer') return `an integer${range}${setting.unit ? ` (${setting.unit})` : ''}`;
@@ -146,6 +172,7 @@ function checkValue(setting: Setting, value: unknown): { value: unknown } | { li
   if (typeof value !== 'string' || value === '' || /[\0\r\n]/.test(value)) return { limit };
   if (setting.type === 'choice') return setting.choices!.includes(value) ? { value } : { limit };
   if (setting.type === 'url') return isPlainUrl(value) ? { value: value.replace(/\/+$/, '') } : { limit };
+  if (setting.type === 'host') return isHost(value) ? { value } : { limit };
   if (value.length < (setting.minimum ?? 1) || value.length > (setting.maximum ?? Infinity)) return { limit };
   if (setting.pattern && !new RegExp(`^(?:${setting.pattern.source})$`).test(value)) return { limit };
   return { value };
@@ -164,6 +191,13 @@ function isPlainUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const url = new URL(value);
   return (url.protocol === 'http:' || url.protocol === 'https:') && url.search === '' && url.hash === '';
+}
+
+/** An address, or the form of a name: whose last part is a number is meant as an IPv4 address, and 999.1.1.1 is none. */
+function isHost(value: string): boolean {
+  if (isIP(value) !== 0) return true;
+  const labels = value.replace(/\.$/, '').split('.');
+  return value.length <= HOST_LENGTH_MAX && labels.every((label) => HOST_LABEL.test(label)) && !NUMERIC_LABEL.test(labels[labels.length - 1]);
 }
 
 /** `, did you mean "x"?` for the nearest known name within three edits, else an empty text. */

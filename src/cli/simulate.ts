@@ -6,7 +6,6 @@ import { CommandError, EXIT_FAILED, EXIT_OK } from './exit-codes.ts';
 import type { SimulateOptions } from './simulate-settings.ts';
 import { Fleet } from './simulate/fleet.ts';
 import { MqttLink } from './simulate/mqtt-link.ts';
-import { SettingsError } from './settings.ts';
 
 const DISPLAY_MS = 1000;
 /** Longest wait for outstanding acknowledgements at the end. */
@@ -15,13 +14,8 @@ const DRAIN_CHECK_MS = 20;
 
 /** Runs until the duration is over or Ctrl-C; exit code 1 when nothing could connect or nothing was acknowledged. */
 export async function simulate(options: SimulateOptions): Promise<number> {
-  const { password } = options;
-  if (password === undefined) {
-    throw new SettingsError(['--password is missing; it takes the password of the user (or MILLRACE_ADMIN_PASSWORD)']);
-  }
-  const settings = { ...options, password };
-  await tryOne(settings);
-  const fleet = new Fleet(settings);
+  await tryOne(options);
+  const fleet = new Fleet(options);
   const startMs = Date.now();
   const display = new Display(fleet, options.devices);
   fleet.start();
@@ -40,7 +34,7 @@ export async function simulate(options: SimulateOptions): Promise<number> {
 const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
 
 /** One connection first: a wrong port or password is one clear sentence, not a thousand errors. */
-function tryOne(options: SimulateOptions & { password: string }): Promise<void> {
+function tryOne(options: SimulateOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     const { host, mqttPort, tenant, user, password, seed } = options;
     const link = new MqttLink({

@@ -2,9 +2,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { copyDirectory, copyMissing, copySynchronised, isEmptyOrAbsent, synchronise, VOLATILE_NAMES, writeManifest } from '../cli/backup-files.ts';
+import { copyDirectory, copyMissing, copySynchronised, makeBackup, sealDirectory, VOLATILE_NAMES } from '../cli/backup-files.ts';
+import type { Refusals } from '../model/refusals.ts';
 import type { LmdbEnvironment } from '../store/lmdb-environment.ts';
-import type { EmbeddedClickHouse } from '../store/embedded-clickhouse/supervisor.ts';
+import { PRIVATE_DIRECTORY_MODE } from './data-directory.ts';
 
 /** Directories of the data directory that are copied by means of their own. */
 export const DOCUMENTS_DIRECTORY = 'documents';
@@ -14,31 +15,64 @@ export const QUARANTINE_NAME = 'quarantine.jsonl';
 /** Content never changes: what is missing in the copy is copied. */
 export const BLOBS_DIRECTORY = 'blobs';
 
-/**
- * Stops the history engine (queries are answered with 503 meanwhile, ingestion goes on into the journal), copies its
- * directory, then the documents: the journal in
- * them holds all that the copied history does not have yet. The engine starts again in any case. Content is copied before the documents, which
- * may refer to what is deleted meanwhile, and again behind them, for they may refer to what is new. The quarantine comes behind the documents:
- * what they have passed over must be in it.
- */
-export async function backupRunning(options: { data: string; to: string; version: string; environment: LmdbEnvironment;
-  engine: EmbeddedClickHouse }): Promise<{ bytes: number; files: number }> {
-  const { data, to, environment, engine } = options;
-  if (!await isEmptyOrAbsent(to)) throw new Error(`the directory ${to} is not empty; a backup takes an empty or absent one`);
-  await mkdir(to, { recursive: true });
-  await engine.stop();
-  const copyBlobs = (): Promise<void> => copyMissing(join(data, BLOBS_DIRECTORY), join(to, BLOBS_DIRECTORY));
-  try {
-    await copyDirectory(data, to, [...VOLATILE_NAMES, DOCUMENTS_DIRECTORY, BLOBS_DIRECTORY, QUARANTINE_NAME]);
-    await copyBlobs();
-    await mkdir(join(to, DOCUMENTS_DIRECTORY), { recursive: true });
-    await environment.root.backup(join(to, DOCUMENTS_DIRECTORY), true);
-  } finally {
-    await engine.start();
+/** One at a time: a second one would find the engine stopped, and start it under the first. */
+export const UNDER_WAY_LIMIT = 'backup/under-way';
+
+export interface RunningBackupsOptions {
+  readonly data: string;
+  /** Of the program, for the manifest. */
+  readonly version: string;
+  readonly environment: { readonly root: Pick<LmdbEnvironment['root'], 'backup'> };
+  /** The history engine. */
+  readonly engine: { start(): Promise<unknown>; stop(): Promise<void> };
+  readonly refusals: Refusals;
+}
+
+export class RunningBackups {
+  readonly #options: RunningBackupsOptions;
+  /** Where the one goes that is being made. */
+  #underWay: string | undefined;
+
+  constructor(options: RunningBackupsOptions) {
+    this.#options = options;
   }
-  await copyBlobs();
-  if (existsSync(join(data, QUARANTINE_NAME))) await copySynchronised(join(data, QUARANTINE_NAME), join(to, QUARANTINE_NAME));
-  await synchronise(to);
-  const manifest = await writeManifest(to, { version: options.version, timeMs: Date.now(), checksums: true });
-  return { bytes: manifest.files.reduce((sum, file) => sum + file.sizeBytes, 0), files: manifest.files.length };
+
+  /** @param to a directory that is empty or absent. @throws Error when a backup is under way, or it cannot be made; then nothing is left of it. */
+  async make(to: string): Promise<{ bytes: number; files: number }> {
+    if (this.#underWay !== undefined) {
+      this.#options.refusals.count(UNDER_WAY_LIMIT);
+      throw new Error(`a backup to ${this.#underWay} is under way, and one is made at a time: try again when it is done`);
+    }
+    this.#underWay = to;
+    try {
+      return await makeBackup(to, this.#options.version, () => this.#copy(to));
+    } finally {
+      this.#underWay = undefined;
+    }
+  }
+
+  /**
+   * Stops the history engine (queries are answered with 503 meanwhile, ingestion goes on into the journal), copies its
+   * directory, then the documents: the journal in
+   * them holds all that the copied history does not have yet. The engine starts again in any case. Content is copied before the documents, which
+   * may refer to what is deleted meanwhile, and again behind them, for they may refer to what is new. The quarantine comes behind the documents:
+   * what they have passed over must be in it.
+   */
+  async #copy(to: string): Promise<void> {
+    const { data, environment, engine } = this.#options;
+    await engine.stop();
+    const copyBlobs = (): Promise<void> => copyMissing(join(data, BLOBS_DIRECTORY), join(to, BLOBS_DIRECTORY));
+    const documents = join(to, DOCUMENTS_DIRECTORY);
+    try {
+      await copyDirectory(data, to, [...VOLATILE_NAMES, DOCUMENTS_DIRECTORY, BLOBS_DIRECTORY, QUARANTINE_NAME]);
+      await copyBlobs();
+      await mkdir(documents, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
+      await environment.root.backup(documents, true);
+    } finally {
+      await engine.start();
+    }
+    await sealDirectory(documents);
+    await copyBlobs();
+    if (existsSync(join(data, QUARANTINE_NAME))) await copySynchronised(join(data, QUARANTINE_NAME), join(to, QUARANTINE_NAME));
+  }
 }

@@ -1,20 +1,26 @@
-/** Makes the data directory: for nobody but its owner, since password hashes and all data lie in it. */
+/** Makes the data directory, and those of its copies: for nobody but their owner, since password hashes and all data lie in them. */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
+export const PRIVATE_DIRECTORY_MODE = 0o700;
+export const PRIVATE_FILE_MODE = 0o600;
+
 /**
- * Parents that are missing are made too, one by one: Node's recursive mkdir tries for ever where nothing can be made, as under /proc.
  * @param path absolute. @returns nothing; a directory that is there stays as it is. @throws Error that names the directory and the reason.
  */
 export async function makeDataDirectory(path: string): Promise<void> {
   try {
-    await make(path);
+    await makePrivateDirectory(path);
   } catch (error) {
     throw new Error(`the data directory ${path} cannot be made: ${(error as Error).message}`, { cause: error });
   }
 }
 
-async function make(path: string): Promise<void> {
+/**
+ * Parents that are missing are made too, one by one: Node's recursive mkdir tries for ever where nothing can be made, as under /proc.
+ * @param path absolute. @returns nothing; a directory that is there stays as it is. @throws the file system's error, or Error.
+ */
+export async function makePrivateDirectory(path: string): Promise<void> {
   const isThere = await stat(path).then((found) => {
     if (!found.isDirectory()) throw new Error(`${path} is not a directory`);
     return true;
@@ -23,6 +29,6 @@ async function make(path: string): Promise<void> {
     throw error;
   });
   if (isThere) return;
-  await make(dirname(path));
-  await mkdir(path, { mode: 0o700 });
+  await makePrivateDirectory(dirname(path));
+  await mkdir(path, { mode: PRIVATE_DIRECTORY_MODE });
 }

@@ -15,7 +15,7 @@ import { entryOfCommand } from '../ingest/quarantine.ts';
 import { Projector } from '../ingest/projector.ts';
 import { Sources } from '../ingest/sources.ts';
 import type { Log } from '../model/log.ts';
-import { BLOBS_DIRECTORY, backupRunning, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME } from '../operate/backup-running.ts';
+import { BLOBS_DIRECTORY, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME, RunningBackups } from '../operate/backup-running.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
@@ -84,6 +84,7 @@ export class SingleNode implements ServerCore {
   handledSeq = 0;
   readonly #writer: ClickHouseHistoryWriter;
   readonly #lock: DataLock;
+  readonly #backups: RunningBackups;
 
   private constructor(config: Config, log: Log, data: string, engine: EmbeddedClickHouse, clickHouse: ClickHouse, lock: DataLock,
     quarantine: QuarantineFile) {
@@ -97,6 +98,7 @@ export class SingleNode implements ServerCore {
     this.engine = engine;
     this.clickHouse = clickHouse;
     this.environment = openLmdb(join(data, DOCUMENTS_DIRECTORY), { mapSizeBytes: config.documentsMapSizeBytes });
+    this.#backups = new RunningBackups({ data, version: VERSION, environment: this.environment, engine, refusals: this.metrics });
     this.journal = new LmdbJournal(this.environment);
     this.documents = new LmdbDocuments(this.environment);
     this.watchedDocuments = new WatchedDocuments(this.documents);
@@ -253,7 +255,7 @@ export class SingleNode implements ServerCore {
   }
 
   get backup(): (to: string) => Promise<object> {
-    return (to) => backupRunning({ data: this.data, to, version: VERSION, environment: this.environment, engine: this.engine });
+    return (to) => this.#backups.make(to);
   }
 
   async close(): Promise<void> {

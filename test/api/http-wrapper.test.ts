@@ -9,6 +9,7 @@ import { ANSWERED } from '../../src/api/route.ts';
 import type { Answer, Route } from '../../src/api/route.ts';
 import { UwsServer } from '../../src/api/uws.ts';
 import type { WebSocketChannel } from '../../src/api/web-socket.ts';
+import type { Log } from '../../src/model/log.ts';
 import { FakePlatform } from './helpers/fake-platform.ts';
 import { ADMIN, startApi } from './helpers/api.ts';
 
@@ -401,6 +402,40 @@ t.test('open connections are counted, WebSockets apart', async (t) => {
   await becomes(2, 0, 'a WebSocket that ends');
   for (const socket of sockets) socket.destroy();
   await becomes(0, 0, 'all closed');
+});
+
+t.test('at debug: a line for each connection that opens or closes; at other levels none is made', async (t) => {
+  for (const isDebug of [true, false]) {
+    const lines: { details: Record<string, unknown>; message: string }[] = [];
+    const silent = (): void => undefined;
+    const log: Log = {
+      debug: (details, message) => void lines.push({ details: details as Record<string, unknown>, message }),
+      info: silent, warn: silent, error: silent, child: () => log, isLevelEnabled: (level) => level === 'debug' && isDebug,
+    };
+    const server = new UwsServer({ log, bodies: new BodyBudget({ largestBytes: 1 }), onRequest: (exchange) => exchange.respond(204, [], ''), onFailure: silent });
+    server.webSocket('/socket', { protocols: ['mqtt'], open: silent, message: silent });
+    const port = await server.listen({ host: '127.0.0.1', port: 0 });
+    const client = new WebSocket(`ws://127.0.0.1:${port}/socket`, ['mqtt']);
+    await new Promise((resolve) => {
+      client.on('open', resolve);
+    });
+    client.close(4001, 'enough');
+    await new Promise((resolve) => {
+      client.on('close', resolve);
+    });
+    await raw(port, (socket) => void socket.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n'), (text) => text.includes('204'));
+    for (let tries = 0; tries < 300 && server.connectionCount > 0; tries += 1) await pause(10);
+    await server.close(100);
+    const expected = ['http connection opened', 'WebSocket opened', 'WebSocket closed', 'http connection opened', 'http connection closed'];
+    t.same(lines.map(({ message }) => message), isDebug ? expected : []);
+    if (!isDebug) continue;
+    const { remoteAddress, ...opened } = lines[1].details;
+    t.same(opened, { path: '/socket', protocol: 'mqtt', httpConnections: 0, webSockets: 1 });
+    t.ok(String(remoteAddress).length > 6, String(remoteAddress));
+    t.same(lines[2].details, { ...opened, remoteAddress, code: 4001, reason: 'enough', webSockets: 0 });
+    for (const index of [0, 3]) t.same(lines[index].details, { remoteAddress, httpConnections: 1, webSockets: 0 });
+    t.same(lines[4].details, { httpConnections: 0, webSockets: 0 });
+  }
 });
 
 t.test('a port that is in use, and closing with an answer under way', async (t) => {

@@ -1,0 +1,68 @@
+/** Backups of a running server: one at a time, and nothing is left of one that fails. */
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { verifyManifest } from '../../src/cli/backup-files.ts';
+import { RunningBackups, UNDER_WAY_LIMIT } from '../../src/operate/backup-running.ts';
+import { scratchDirectory } from '../helpers/setup-command.ts';
+
+type Tap = Parameters<typeof scratchDirectory>[0];
+
+/** Over a small data directory, an engine that refuses what the real one refuses, and documents whose copy waits for `copied`. */
+function backupsOver(t: Tap, copied: () => Promise<void>): { backups: RunningBackups; directory: string; refused: string[]; isRunning(): boolean } {
+  const directory = scratchDirectory(t);
+  const data = join(directory, 'data');
+  mkdirSync(join(data, 'blobs'), { recursive: true });
+  writeFileSync(join(data, 'secrets.json'), '{}');
+  const refused: string[] = [];
+  let isRunning = true;
+  const engine = {
+    stop: async () => { isRunning = false; },
+    start: async () => {
+      if (isRunning) throw new Error('the embedded ClickHouse was started already');
+      isRunning = true;
+    },
+  };
+  const backup = async (to: string): Promise<void> => {
+    writeFileSync(join(to, 'data.mdb'), 'documents');
+    await copied();
+  };
+  const environment = { root: { backup } } as unknown as ConstructorParameters<typeof RunningBackups>[0]['environment'];
+  const refusals = { count: (limit: string): void => void refused.push(limit) };
+  return { backups: new RunningBackups({ data, version: '1', environment, engine, refusals }), directory, refused, isRunning: () => isRunning };
+}
+
+t.test('a second one is refused while one is under way', async (t) => {
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => { release = resolve; });
+  const { backups, directory, refused, isRunning } = backupsOver(t, () => held);
+  const [one, two] = ['one', 'two'].map((name) => join(directory, name));
+  const first = backups.make(one);
+  await t.rejects(backups.make(two), { message: `a backup to ${one} is under way, and one is made at a time: try again when it is done` });
+  t.notOk(existsSync(two));
+  t.same(refused, [UNDER_WAY_LIMIT]);
+  release();
+  t.match(await first, { files: 2 });
+  t.same((await verifyManifest(one)).problems, []);
+  await backups.make(two);
+  t.same((await verifyManifest(two)).problems, []);
+  t.ok(isRunning());
+});
+
+t.test('nothing is left of one that fails, and the next one is taken', async (t) => {
+  let failure: Error | undefined = new Error('no space left on device');
+  const { backups, directory, isRunning } = backupsOver(t, async () => { if (failure) throw failure; });
+  const [absent, empty, full] = ['absent', 'empty', 'full'].map((name) => join(directory, name));
+  for (const path of [empty, full]) mkdirSync(path);
+  writeFileSync(join(full, 'other'), '');
+  await t.rejects(backups.make(absent), /no space left/);
+  t.notOk(existsSync(absent));
+  await t.rejects(backups.make(empty), /no space left/);
+  t.same(readdirSync(empty), []);
+  await t.rejects(backups.make(full), /is not empty/);
+  t.same(readdirSync(full), ['other']);
+  t.ok(isRunning(), 'the engine is started again');
+  failure = undefined;
+  await backups.make(empty);
+  t.same((await verifyManifest(empty)).problems, []);
+});
