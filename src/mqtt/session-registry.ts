@@ -3,6 +3,7 @@ import { isSessionOver, SESSION_EXPIRY_NEVER } from '../model/session-expiry.ts'
 import { LIMIT } from './limits.ts';
 import { Session } from './session.ts';
 import type { SessionContext, SessionOwner } from './session.ts';
+import { StoreChanges } from './store-changes.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
 export interface OpenRequest {
@@ -41,8 +42,9 @@ export class SessionRegistry {
   readonly #wheel: TimerWheel;
   readonly #elsewhere: SessionsElsewhere | undefined;
 
-  constructor(context: Omit<SessionContext, 'expired'>, wheel: TimerWheel, elsewhere?: SessionsElsewhere) {
-    this.#context = { ...context, expired: (session) => { this.#end(session); } };
+  constructor(context: Omit<SessionContext, 'expired' | 'changes'>, wheel: TimerWheel, elsewhere?: SessionsElsewhere) {
+    const changes = new StoreChanges(wheel, context.limitHit);
+    this.#context = { ...context, changes, expired: (session) => { this.#end(session); } };
     this.#wheel = wheel;
     this.#elsewhere = elsewhere;
   }
