@@ -1,4 +1,5 @@
 import t from 'tap';
+import { refusedBy } from '../../src/model/errors.ts';
 import { Harness, publish, settle, subscribe, until } from './helpers/harness.ts';
 import type { TestClient } from './helpers/harness.ts';
 
@@ -209,6 +210,47 @@ t.test('the removal of an acknowledged message that the store refuses is tried a
   t.equal(store.entries.get('1/c1')!.messages.size, 0, 'also without a connection');
   harness.restart();
   t.same((await harness.connected('c1', 4, kept)).take(), []);
+});
+
+t.test('a limit that refuses writes is named to persistent sessions; it is no fault of ours', async (t) => {
+  const expiring = { clean: false, properties: { sessionExpiryInterval: 1_000 } };
+  for (const limit of ['journal/bytes', 'disk/free-bytes']) {
+    const reason = { reasonString: new RegExp(limit) };
+    for (const packet of [subscribe(2, ['b', 1]), { cmd: 'unsubscribe', messageId: 2, unsubscriptions: ['a'] }]) {
+      const harness = new Harness();
+      const { client } = await sentTwo(harness, 5, expiring);
+      harness.store.failure = refusedBy(limit);
+      client.send(packet);
+      await until(() => client.isEnded);
+      t.match(client.take(), [{ cmd: 'disconnect', reasonCode: 0x97, properties: reason }]);
+      client.drop();
+      t.match((await harness.connect('c1', 5, expiring)).take(), [{ cmd: 'connack', reasonCode: 0x97, properties: reason }]);
+      t.match((await harness.connect('c1', 4, kept)).take(), [{ cmd: 'connack', returnCode: 3 }]);
+      t.match((await harness.connect('c2', 5, expiring)).take(), [{ cmd: 'connack', reasonCode: 0x97, properties: reason }]);
+      t.same([harness.counts.get('mqtt/reason-0x97'), harness.counts.get('mqtt/connack-0x97'), harness.counts.get('mqtt/internal-error'), harness.errors],
+        [1, 3, undefined, []]);
+      t.notOk(harness.server.sessions.isInMemory(1, 'c2'), 'what was not opened leaves memory');
+      harness.store.failure = undefined;
+      t.equal((await harness.connect('c1', 5, expiring)).take()[0].sessionPresent, true, 'the session is there when the limit is gone');
+    }
+  }
+});
+
+t.test('a session whose CONNECT was refused expires in its time', async (t) => {
+  const expiring = { clean: false, properties: { sessionExpiryInterval: 700 } };
+  const harness = new Harness();
+  (await harness.connected('c1', 5, expiring)).drop();
+  await settle();
+  harness.advance(600);
+  harness.store.failure = refusedBy('journal/bytes');
+  (await harness.connect('c1', 5, { clean: false, properties: { sessionExpiryInterval: 9_000 } })).drop();
+  harness.store.failure = undefined;
+  harness.advance(98);
+  t.ok(harness.server.sessions.isInMemory(1, 'c1'));
+  harness.advance(3);
+  await settle();
+  t.notOk(harness.server.sessions.isInMemory(1, 'c1'));
+  t.equal(harness.store.entries.size, 0);
 });
 
 t.test('a store that fails loses no connection', async (t) => {
