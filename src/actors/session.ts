@@ -53,8 +53,8 @@ export function expireSession(context: ActorContext, body: SessionExpire): { isR
 }
 
 export function addSessionMessage(context: ActorContext, body: SessionMessage): undefined {
-  const { topic, payload, qos } = body;
-  context.put('sessionMessage', messageKey(body.session, body.id), JSON.stringify({ topic, payload, qos }));
+  const { topic, payload, qos, isReleased } = body;
+  context.put('sessionMessage', messageKey(body.session, body.id), JSON.stringify({ topic, payload, qos, isReleased }));
   return undefined;
 }
 

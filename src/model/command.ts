@@ -181,7 +181,9 @@ export interface SessionSave { readonly session: string; readonly subscriptions:
   readonly expirySeconds: number; readonly disconnectedAt: number }
 export interface SessionMessage { readonly session: string; readonly id: number; readonly topic: string;
   /** Base64. */
-  readonly payload: string; readonly qos: 0 | 1 | 2 }
+  readonly payload: string; readonly qos: 0 | 1 | 2;
+  /** The client has received it (QoS 2). */
+  readonly isReleased?: boolean }
 /**
  * Ends the session if its time is over at `receivedAt`. One that is stored as connected has lost its connection to a crash:
  * `disconnectedAt` becomes `lostAt`, and its time runs from then.

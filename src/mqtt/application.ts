@@ -93,6 +93,8 @@ export interface MqttApplication {
 export interface StoredMessage extends DownlinkMessage {
   /** Grows within the session. */
   readonly id: number;
+  /** The client has received it (QoS 2): PUBREL is what is left to send. */
+  readonly isReleased?: boolean;
 }
 
 export interface StoredSession {
@@ -109,6 +111,7 @@ export interface StoredSession {
 
 /**
  * Durable sessions. Every promise resolves when the change is durable. Calls for one session take effect in call order.
+ * What refuses a change throws a PlatformError-like `{mqttReason, message}` that names the limit, and has counted it.
  * `tenant` is the tenant's number, `key` the session key.
  */
 export interface SessionStore {
@@ -117,6 +120,7 @@ export interface SessionStore {
   save(tenant: number, key: string, change: { subscriptions: ReadonlyMap<string, 0 | 1 | 2>; expirySeconds: number;
     disconnectedAt: number }): Promise<void>;
   remove(tenant: number, key: string): Promise<void>;
+  /** Adds the message, or replaces it when it is released. */
   addMessage(tenant: number, key: string, message: StoredMessage): Promise<void>;
   removeMessage(tenant: number, key: string, id: number): Promise<void>;
   /** Forgets a received QoS 2 packet id (PUBREL). The id was added by the application with the message itself. */

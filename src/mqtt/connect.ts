@@ -142,6 +142,8 @@ async function openSession(connection: Connection, request: {
   try {
     opened = await context.sessions.open(connection, { tenantNumber: connection.principal.tenantNumber, key, isClean, expirySeconds });
   } catch (error) {
+    // A limit that refuses writes: the client is told which one.
+    if ((error as { mqttReason?: number }).mqttReason !== undefined) return refuseFor(connection, error, REASON.SERVER_UNAVAILABLE);
     context.log.error({ err: error, clientId: connection.clientId }, 'mqtt session could not be opened');
     return refuse(connection, REASON.SERVER_UNAVAILABLE, 'the session store does not answer', LIMIT.SESSION_STORE);
   }

@@ -221,6 +221,12 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     this.flush();
   }
 
+  sendPubcomp(packetId: number): void {
+    if (this.state !== STATE.OPEN) return;
+    this.addAcknowledgement(PACKET_TYPE.PUBCOMP, packetId);
+    this.flush();
+  }
+
   /** Adds to the next flush. */
   addAcknowledgement(type: number, packetId: number): void {
     this.#room(4).acknowledgement(type, packetId);

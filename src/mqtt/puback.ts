@@ -14,11 +14,13 @@ export function receivePubrec(connection: Connection, packetId: number, reasonCo
     session.acknowledged(packetId);
     return;
   }
+  const answer = session.receivedByClient(packetId);
+  if (answer === 'wait') return;
   // [MQTT-4.3.3-5] An unknown packet id is answered too, or the client would wait for ever.
-  if (session.receivedByClient(packetId) || connection.protocolVersion !== 5) {
-    connection.addAcknowledgement(PACKET_TYPE.PUBREL, packetId);
-  } else {
+  if (answer === 'unknown' && connection.protocolVersion === 5) {
     connection.addAcknowledgementWithReason(PACKET_TYPE.PUBREL, packetId, REASON.PACKET_IDENTIFIER_NOT_FOUND);
+  } else {
+    connection.addAcknowledgement(PACKET_TYPE.PUBREL, packetId);
   }
 }
 

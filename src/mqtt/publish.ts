@@ -73,6 +73,8 @@ function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, to
   payloadEnd: number, packetId: number): PublishResult {
   const { limits } = connection.context;
   const session = connection.session!;
+  // The id is of an older message until the store has forgotten that: `resume` follows.
+  if (session.isReleasing(packetId)) return PUBLISH_RESULT.BUSY;
   const received = session.received ??= new Map();
   const waiter = received.get(packetId);
   if (waiter !== undefined) {
@@ -82,7 +84,7 @@ function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, to
     return PUBLISH_RESULT.PENDING;
   }
   if (connection.protocolVersion === 5) checkReceiveMaximum(connection);
-  if (received.size >= limits.receivedIdentifiers) {
+  if (session.takenIdentifiers >= limits.receivedIdentifiers) {
     throw new PacketError(REASON.QUOTA_EXCEEDED, `more than ${limits.receivedIdentifiers} QoS 2 messages are not released`,
       LIMIT.RECEIVED_IDENTIFIERS);
   }
@@ -104,18 +106,13 @@ function reuse(connection: Connection, received: Map<number, unknown>, packetId:
   if (received.get(packetId) !== null) {
     throw new PacketError(REASON.PACKET_IDENTIFIER_IN_USE, `the packet identifier ${packetId} is in use`);
   }
-  received.delete(packetId);
-  const { session, context } = connection;
-  if (!session!.isDurable) return;
-  context.store.release(session!.tenantNumber, session!.key, packetId).catch((error: Error) => {
-    context.limitHit(LIMIT.SESSION_STORE, `a packet identifier could not be released: ${error.message}`, session!);
-  });
+  connection.session!.release(packetId);
 }
 
 /** [MQTT-3.3.4-9] */
 function checkReceiveMaximum(connection: Connection): void {
   const { receiveMaximum } = connection.context.limits;
-  if (connection.unacknowledged + (connection.session!.received?.size ?? 0) < receiveMaximum) return;
+  if (connection.unacknowledged + connection.session!.takenIdentifiers < receiveMaximum) return;
   throw new PacketError(REASON.RECEIVE_MAXIMUM_EXCEEDED, `more than ${receiveMaximum} messages are not acknowledged`,
     LIMIT.RECEIVE_MAXIMUM);
 }

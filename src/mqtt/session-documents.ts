@@ -1,7 +1,7 @@
 /** Durable MQTT sessions: changes go through the journal to the session's actor, reads come from the documents. */
 import type { SessionState } from '../actors/session.ts';
 import { COMMAND } from '../model/command.ts';
-import type { CommandKind, CommandPort, DocumentReader } from '../model/command.ts';
+import type { CommandKind, CommandPort, DocumentReader, SessionMessage } from '../model/command.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { SessionStore, StoredMessage, StoredSession } from './application.ts';
 
@@ -25,8 +25,8 @@ export class SessionDocuments implements SessionStore {
     const state = JSON.parse(text) as SessionState;
     const entries = await this.#documents.list('sessionMessage', tenant, `${key}\n`, { limit: MESSAGES_MAX });
     const messages = entries.map(({ id, value }): StoredMessage => {
-      const { topic, payload, qos } = JSON.parse(value) as { topic: string; payload: string; qos: 0 | 1 | 2 };
-      return { id: Number(id.slice(key.length + 1)), topic, payload: Buffer.from(payload, 'base64'), qos };
+      const { topic, payload, qos, isReleased = false } = JSON.parse(value) as Omit<SessionMessage, 'session' | 'id'>;
+      return { id: Number(id.slice(key.length + 1)), topic, payload: Buffer.from(payload, 'base64'), qos, isReleased };
     });
     return {
       subscriptions: new Map(state.subscriptions), messages, received: state.received, expirySeconds: state.expirySeconds,
@@ -46,7 +46,8 @@ export class SessionDocuments implements SessionStore {
 
   async addMessage(tenant: number, key: string, message: StoredMessage): Promise<void> {
     await this.#send(COMMAND.SESSION_MESSAGE_ADD, tenant, key, {
-      id: message.id, topic: message.topic, payload: Buffer.from(message.payload).toString('base64'), qos: message.qos });
+      id: message.id, topic: message.topic, payload: Buffer.from(message.payload).toString('base64'), qos: message.qos,
+      ...(message.isReleased === true ? { isReleased: true } : {}) });
   }
 
   async removeMessage(tenant: number, key: string, id: number): Promise<void> {

@@ -3,6 +3,7 @@ import { isSessionOver, SESSION_EXPIRY_NEVER } from '../model/session-expiry.ts'
 import { LIMIT } from './limits.ts';
 import { Session } from './session.ts';
 import type { SessionContext, SessionOwner } from './session.ts';
+import { StoreChanges } from './store-changes.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
 export interface OpenRequest {
@@ -41,8 +42,9 @@ export class SessionRegistry {
   readonly #wheel: TimerWheel;
   readonly #elsewhere: SessionsElsewhere | undefined;
 
-  constructor(context: Omit<SessionContext, 'expired'>, wheel: TimerWheel, elsewhere?: SessionsElsewhere) {
-    this.#context = { ...context, expired: (session) => { this.#end(session); } };
+  constructor(context: Omit<SessionContext, 'expired' | 'changes'>, wheel: TimerWheel, elsewhere?: SessionsElsewhere) {
+    const changes = new StoreChanges(wheel, context.limitHit);
+    this.#context = { ...context, changes, expired: (session) => { this.#end(session); } };
     this.#wheel = wheel;
     this.#elsewhere = elsewhere;
   }
@@ -78,7 +80,7 @@ export class SessionRegistry {
     if (session.loading !== undefined) await this.#loaded(session);
     if (session.owner !== owner) return undefined;
     const isPresent = session.isEstablished;
-    await this.#save(session, request.expirySeconds);
+    await this.#save(session, owner, request.expirySeconds);
     if (session.owner !== owner) return undefined;
     session.isEstablished = true;
     return { session, isPresent };
@@ -183,12 +185,31 @@ export class SessionRegistry {
     }
   }
 
-  async #save(session: Session, expirySeconds: number): Promise<void> {
+  async #save(session: Session, owner: SessionOwner, expirySeconds: number): Promise<void> {
+    const before = { expirySeconds: session.expirySeconds, disconnectedAt: session.disconnectedAt };
     session.expirySeconds = expirySeconds;
     session.disconnectedAt = 0;
     // A session that ends with its connection is not stored, unless it continues a stored one.
     if (expirySeconds > 0) session.isDurable = true;
-    await this.saved(session);
+    try {
+      await this.saved(session);
+    } catch (error) {
+      if (session.owner === owner) this.#notOpened(session, before);
+      throw error;
+    }
+  }
+
+  /** The session is as it was before CONNECT: without a connection, or none. */
+  #notOpened(session: Session, before: { expirySeconds: number; disconnectedAt: number }): void {
+    session.owner = undefined;
+    if (!session.isEstablished) {
+      this.#forget(session);
+      return;
+    }
+    session.expirySeconds = before.expirySeconds;
+    // 0 after a crash, whose moment is not known: its time runs from now.
+    session.disconnectedAt = before.disconnectedAt || this.#context.now();
+    this.#becameOffline(session);
   }
 
   #saveInBackground(session: Session): void {
@@ -197,7 +218,9 @@ export class SessionRegistry {
 
   #becameOffline(session: Session): void {
     this.#offline.add(session);
-    if (session.expirySeconds !== SESSION_EXPIRY_NEVER) this.#wheel.schedule(session, session.expirySeconds);
+    if (session.expirySeconds !== SESSION_EXPIRY_NEVER) {
+      this.#wheel.schedule(session, session.expirySeconds - (this.#context.now() - session.disconnectedAt) / 1_000);
+    }
     if (this.#offline.size <= this.#context.limits.offlineSessions) return;
     for (const oldest of this.#offline) {
       // What it has is in the store, except for a will and for messages that are not durable yet.

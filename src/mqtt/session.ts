@@ -5,6 +5,7 @@
 import type { DownlinkMessage, SessionStore, StoredMessage, StoredSession } from './application.ts';
 import { LIMIT } from './limits.ts';
 import type { LimitName, MqttLimits } from './limits.ts';
+import type { StoreChanges } from './store-changes.ts';
 import { NOT_WAITING } from './timer-wheel.ts';
 import type { Timed } from './timer-wheel.ts';
 import { hasWildcard, matchesTopic } from './topic.ts';
@@ -20,6 +21,10 @@ export interface SessionOwner {
   sendPubrel(packetId: number): void;
   /** PUBREC for a message that an earlier connection of the session had received. */
   sendPubrec(packetId: number): void;
+  /** PUBCOMP for a packet id whose release is durable. */
+  sendPubcomp(packetId: number): void;
+  /** A packet id is free again that a PUBLISH may be waiting for. */
+  resume(): void;
   /** Another connection has opened the session. */
   takenOver(): void;
 }
@@ -35,6 +40,7 @@ export interface WaitingWill {
 /** What sessions share. */
 export interface SessionContext {
   readonly store: SessionStore;
+  readonly changes: StoreChanges;
   readonly limits: MqttLimits;
   /** @param session names the session in the log. */
   limitHit(limit: LimitName, reason: string, session: Session): void;
@@ -47,7 +53,9 @@ interface Outbound extends StoredMessage {
   /** Durable, or of a session that is not stored: it may be sent. */
   isReady: boolean;
   isDuplicate: boolean;
-  /** PUBREC was received: PUBREL instead of PUBLISH from now on [MQTT-4.3.3-8]. */
+  /** PUBREC was received: never PUBLISH again [MQTT-4.3.3-8]. */
+  isReceived: boolean;
+  /** That is durable, or the session is not stored: PUBREL may be sent. */
   isReleased: boolean;
   /** Dropped or removed while its addMessage was under way. */
   isGone: boolean;
@@ -78,6 +86,10 @@ export class Session implements Timed {
   #waiting: Outbound[] | undefined = undefined;
   #waitingBytes = 0;
   #inFlight: Map<number, Outbound> | undefined = undefined;
+  /** QoS 2 packet ids whose PUBREL is on its way to the store, and the connection that waits for PUBCOMP. */
+  #releasing: Map<number, SessionOwner | undefined> | undefined = undefined;
+  /** Removals of messages on their way to the store. */
+  #removals = 0;
   #nextId = 1;
   readonly #context: SessionContext;
 
@@ -96,7 +108,9 @@ export class Session implements Timed {
     for (const packetId of stored.received) (this.received ??= new Map()).set(packetId, null);
     for (const message of [...stored.messages].sort((one, other) => one.id - other.id)) {
       // Whether it was sent before the restart is not known: it might be a duplicate, which is what the flag says.
-      this.#push(createOutbound(message, { isReady: true, isDuplicate: true }));
+      const outbound = createOutbound(message, { isReady: true, isDuplicate: true });
+      if (outbound.isReleased) (this.#inFlight ??= new Map()).set(outbound.packetId, outbound);
+      else this.#push(outbound);
       this.#nextId = message.id + 1;
     }
   }
@@ -109,16 +123,30 @@ export class Session implements Timed {
     return this.#inFlight?.size ?? 0;
   }
 
-  /** Whether a QoS 2 message was handed on and is not durable yet. */
+  /** QoS 2 packet ids that the client may not use for another message. */
+  get takenIdentifiers(): number {
+    return (this.received?.size ?? 0) + (this.#releasing?.size ?? 0);
+  }
+
+  /** PUBREL has come for the packet id and is not durable yet. */
+  isReleasing(packetId: number): boolean {
+    return this.#releasing?.has(packetId) === true;
+  }
+
+  /** Whether a QoS 2 message was handed on, or its PUBREL has come, and that is not durable yet. */
   get hasPendingReceived(): boolean {
+    if (this.#releasing !== undefined) return true;
     if (this.received === undefined) return false;
     for (const waiter of this.received.values()) if (waiter !== null) return true;
     return false;
   }
 
-  /** Whether a message is not in the store yet. */
+  /** Whether the store does not know yet what became of a message. */
   get hasPendingMessages(): boolean {
-    return this.#waiting?.some((outbound) => !outbound.isReady) === true;
+    if (this.#removals > 0 || this.#waiting?.some((outbound) => !outbound.isReady) === true) return true;
+    if (this.#inFlight === undefined) return false;
+    for (const { isReceived, isReleased } of this.#inFlight.values()) if (isReceived && !isReleased) return true;
+    return false;
   }
 
   /** @returns the highest QoS granted for the topic [MQTT-3.3.5-1], or -1 without a subscription that matches. */
@@ -186,33 +214,76 @@ export class Session implements Timed {
 
   /** After CONNACK: sends again what was not acknowledged, in its order [MQTT-4.4.0-1] [MQTT-4.6.0-1], then what waits. */
   resend(): void {
-    const unreleased: Outbound[] = [];
+    const unreceived: Outbound[] = [];
     if (this.#inFlight !== undefined) {
       for (const outbound of this.#inFlight.values()) {
         if (outbound.isReleased) this.owner?.sendPubrel(outbound.packetId);
-        else unreleased.push(outbound);
+        else if (!outbound.isReceived) unreceived.push(outbound);
       }
     }
-    for (const outbound of unreleased) {
+    for (const outbound of unreceived) {
       this.#inFlight?.delete(outbound.packetId);
       this.#waitingBytes += size(outbound);
     }
-    if (unreleased.length > 0) this.#waiting = [...unreleased, ...this.#waiting ?? []];
+    if (unreceived.length > 0) this.#waiting = [...unreceived, ...this.#waiting ?? []];
     this.pump();
   }
 
   /** PUBACK, or PUBREC with an error code: the message is done. */
   acknowledged(packetId: number): void {
     const outbound = this.#inFlight?.get(packetId);
-    if (outbound !== undefined && !outbound.isReleased) this.#complete(outbound);
+    if (outbound !== undefined && !outbound.isReceived) this.#complete(outbound);
   }
 
-  /** PUBREC. @returns whether PUBREL is the answer; false when the packet id is not in use. */
-  receivedByClient(packetId: number): boolean {
+  /**
+   * PUBREC. @returns whether PUBREL is the answer (`release`), or the session sends it when a restart cannot bring PUBLISH back (`wait`), or the
+   * packet id is not in use (`unknown`).
+   */
+  receivedByClient(packetId: number): 'release' | 'wait' | 'unknown' {
     const outbound = this.#inFlight?.get(packetId);
-    if (outbound === undefined || outbound.qos !== 2) return false;
-    outbound.isReleased = true;
-    return true;
+    if (outbound === undefined || outbound.qos !== 2) return 'unknown';
+    if (outbound.isReleased || !this.isDurable) {
+      outbound.isReceived = true;
+      outbound.isReleased = true;
+      return 'release';
+    }
+    if (!outbound.isReceived) {
+      outbound.isReceived = true;
+      // With all that it has: the store may have refused the message before.
+      const stored: StoredMessage = { id: outbound.id, topic: outbound.topic, payload: outbound.payload, qos: 2, isReleased: true };
+      this.#context.changes.carryOut({
+        session: this, what: 'that the client has received a message',
+        attempt: () => this.#context.store.addMessage(this.tenantNumber, this.key, stored),
+        done: () => {
+          outbound.isReleased = true;
+          this.owner?.sendPubrel(packetId);
+        },
+      });
+    }
+    return 'wait';
+  }
+
+  /**
+   * PUBREL for an id of `received`, or for one whose release is under way. The id is taken until that is durable: a restart must not
+   * bring it back when the client uses it again.
+   * @param asker is given PUBCOMP when it is durable.
+   * @returns true when it is released already: a session that is not stored.
+   */
+  release(packetId: number, asker?: SessionOwner): boolean {
+    if (this.isReleasing(packetId)) {
+      this.#releasing!.set(packetId, asker);
+      return false;
+    }
+    this.received!.delete(packetId);
+    if (this.received!.size === 0) this.received = undefined;
+    if (!this.isDurable) return true;
+    (this.#releasing ??= new Map()).set(packetId, asker);
+    this.#context.changes.carryOut({
+      session: this, what: `the release of the packet identifier ${packetId}`,
+      attempt: () => this.#context.store.release(this.tenantNumber, this.key, packetId),
+      done: () => this.#released(packetId),
+    });
+    return false;
   }
 
   /** PUBCOMP. */
@@ -227,6 +298,14 @@ export class Session implements Timed {
     if (remaining > 0) return remaining;
     this.#context.expired(this);
     return 0;
+  }
+
+  #released(packetId: number): void {
+    const asker = this.#releasing?.get(packetId);
+    this.#releasing?.delete(packetId);
+    if (this.#releasing?.size === 0) this.#releasing = undefined;
+    asker?.sendPubcomp(packetId);
+    this.owner?.resume();
   }
 
   #complete(outbound: Outbound): void {
@@ -244,9 +323,17 @@ export class Session implements Timed {
   #forget(outbound: Outbound): void {
     outbound.isGone = true;
     if (!this.isDurable) return;
-    this.#context.store.removeMessage(this.tenantNumber, this.key, outbound.id).catch((error: Error) => {
-      this.#context.limitHit(LIMIT.SESSION_STORE, `an acknowledged message could not be removed: ${error.message}`, this);
-    });
+    const { store, changes, limits } = this.#context;
+    const attempt = (): Promise<void> => store.removeMessage(this.tenantNumber, this.key, outbound.id);
+    if (this.#removals >= limits.queueMessages) {
+      // Not tried again: so many can wait only while the store refuses, and then the newest were never stored.
+      attempt().catch((error: Error) => {
+        this.#context.limitHit(LIMIT.SESSION_STORE, `an acknowledged message could not be removed: ${error.message}`, this);
+      });
+      return;
+    }
+    this.#removals++;
+    changes.carryOut({ session: this, what: 'the removal of an acknowledged message', attempt, done: () => { this.#removals--; } });
   }
 
   #boundQueue(): void {
@@ -279,7 +366,8 @@ export class Session implements Timed {
 function createOutbound(message: StoredMessage, state: { isReady: boolean; isDuplicate: boolean }): Outbound {
   return {
     id: message.id, topic: message.topic, payload: message.payload, qos: message.qos, packetId: message.id % PACKET_IDS + 1,
-    isReady: state.isReady, isDuplicate: state.isDuplicate, isReleased: false, isGone: false,
+    isReady: state.isReady, isDuplicate: state.isDuplicate, isReceived: message.isReleased === true, isReleased: message.isReleased === true,
+    isGone: false,
   };
 }
 

@@ -6,6 +6,7 @@ import { encodeSuback } from './packet-encoder.ts';
 import { LIMIT } from './limits.ts';
 import { PacketError } from './packet-error.ts';
 import { REASON } from './reason-codes.ts';
+import { storeFailed } from './store-failure.ts';
 import { isTopicFilter } from './topic.ts';
 import { isWellFormed } from './well-formed.ts';
 
@@ -40,7 +41,8 @@ export function receiveSubscribe(connection: Connection, packet: ISubscribePacke
     answer();
     return;
   }
-  connection.context.sessions.saved(connection.session!).then(answer).catch((error: unknown) => connection.fail(error));
+  connection.context.sessions.saved(connection.session!).then(answer, (error: unknown) => storeFailed(connection, error))
+    .catch((error: unknown) => connection.fail(error));
 }
 
 /** @returns the granted QoS or a reason code of refusal. */

@@ -5,6 +5,7 @@ import { STATE } from './connection.ts';
 import { encodeUnsuback } from './packet-encoder.ts';
 import { PacketError } from './packet-error.ts';
 import { REASON } from './reason-codes.ts';
+import { storeFailed } from './store-failure.ts';
 import { isWellFormed } from './well-formed.ts';
 
 export function receiveUnsubscribe(connection: Connection, packet: IUnsubscribePacket, frame: Buffer): void {
@@ -31,5 +32,6 @@ export function receiveUnsubscribe(connection: Connection, packet: IUnsubscribeP
     answer();
     return;
   }
-  connection.context.sessions.saved(session).then(answer).catch((error: unknown) => connection.fail(error));
+  connection.context.sessions.saved(session).then(answer, (error: unknown) => storeFailed(connection, error))
+    .catch((error: unknown) => connection.fail(error));
 }

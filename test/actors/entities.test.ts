@@ -1,5 +1,6 @@
 /** Events, alarms, operations, sessions and users. */
 import t from 'tap';
+import { messageKey } from '../../src/actors/session.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
 import type { Platform, Sent } from './platform.ts';
@@ -212,6 +213,8 @@ t.test('sessions: subscriptions, queued messages, packet ids of QoS 2', async (t
   for (const [session, id] of [['a', 2], ['a', 10], ['a', 1], ['a\nb', 3],
     ['ab', 4]] as const) await send(COMMAND.SESSION_MESSAGE_ADD, { session, id, ...message });
   t.same(platform.ids('sessionMessage', 'a\n0').map((key) => Number(key.slice(2))), [1, 2, 10]);
+  await send(COMMAND.SESSION_MESSAGE_ADD, { session: 'a', id: 1, ...message, isReleased: true });
+  t.same([1, 10].map((id) => platform.get('sessionMessage', messageKey('a', id))), [{ ...message, isReleased: true }, message], 'PUBREC has come');
   await send(COMMAND.SESSION_MESSAGE_REMOVE, { session: 'a', id: 2 });
   await send(COMMAND.SESSION_REMOVE, { session: 'a' });
   t.same(platform.ids('session'), []);

@@ -4,6 +4,7 @@ import { until } from '../helpers/setup-command.ts';
 import { ServerProcess, signal } from '../helpers/server-process.ts';
 import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
 import { readHistory } from '../helpers/server-process.ts';
+import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 
 t.setTimeout(120_000);
 
@@ -60,6 +61,71 @@ t.test('journal at --journal-max-bytes while ClickHouse stands still', async (t)
   for (const sender of fill) problems.push(...account(sender.name, sender.ledger, rows.filter(({ source }) => source === Number(sender.device)).map(({ value }) => value)));
   t.strictSame(problems, [], 'the account is exact');
 });
+
+t.test('sessions that are kept, and QoS 2 both ways, at the bound and over kill -9', async (t) => {
+  const server = await new ServerProcess(t).start({ args: ['--journal-max-bytes', String(BOUND_BYTES)] });
+  const client = await connectKept(server, 'kept');
+  await client.subscribe('s/ds', 2);
+  client.publish('s/us', '123', 1, 1);
+  await until('a row arrives', () => client.received.length > 0);
+  const [{ qos, messageId = 0 }] = client.received;
+  t.equal(qos, 2);
+  client.publish('s/us', '200,fault,n,1', 2, 7);
+  await until('PUBREC arrives', () => client.answers.includes('pubrec 7'));
+  const subscriber = await connectKept(server, 'subscriber');
+  const fill = new HttpSender(server, 'fill', 1_000);
+  await fill.open();
+  const run = fill.run();
+  const clickHouse = server.clickHousePid() ?? 0;
+  signal(clickHouse, 'SIGSTOP');
+  await until('HTTP is refused', () => fill.otherAnswers.size > 0, 60_000);
+  fill.stop();
+  await run;
+
+  const refused = await server.metric('millrace_refusals_total{limit="journal/bytes"}');
+  client.pubrel(7);
+  client.pubrec(messageId);
+  await t.rejects(subscriber.subscribe('s/ds'), 'SUBSCRIBE is refused');
+  t.equal(subscriber.disconnectCode, 0x97);
+  t.match(subscriber.disconnectReason, /journal\/bytes/);
+  await t.rejects(connectKept(server, 'another'), { message: /"reasonCode":151.*journal\/bytes/ }, 'CONNECT is refused');
+  await t.rejects(connectKept(server, 'another', 4), { message: /"returnCode":3/ });
+  const clean = await RawMqtt.connect(server.mqttPort, { clientId: 'clean' });
+  await clean.subscribe('s/ds');
+  clean.drop();
+  t.ok(await server.metric('millrace_refusals_total{limit="journal/bytes"}') >= refused + 5, 'each is counted');
+  t.equal(await server.metric('millrace_refusals_total{limit="mqtt/internal-error"}'), 0);
+  t.notMatch(server.stderr, /mqtt (packet failed|session could not)/, 'no fault of ours');
+  t.strictSame([client.answers, client.isClosed], [['pubrec 7'], false], 'PUBCOMP and PUBREL wait, the connection stays');
+
+  signal(clickHouse, 'SIGCONT');
+  await until('PUBCOMP and PUBREL arrive', () => client.answers.length === 3, 30_000);
+  t.strictSame([...client.answers].sort(), ['pubcomp 7', 'pubrec 7', `pubrel ${messageId}`]);
+  client.drop();
+  await server.kill();
+  await server.start();
+  const again = await connectKept(server, 'kept');
+  await until('PUBREL comes again', () => again.answers.length > 0);
+  again.publish('s/us', '200,fault,n,2', 2, 7);
+  await until('PUBREC arrives', () => again.answers.length > 1);
+  again.pubrel(7);
+  await until('PUBCOMP arrives', () => again.answers.length > 2);
+  t.strictSame([again.answers, again.received], [[`pubrel ${messageId}`, 'pubrec 7', 'pubcomp 7'], []], 'and PUBLISH does not');
+  await server.caughtUp();
+  t.strictSame((await measurementsOf(server, await server.deviceOf('kept') ?? '')).sort(), [1, 2], 'the id was free for a new message');
+  again.drop();
+});
+
+/** A client with a session that is kept, which answers no PUBLISH by itself. */
+async function connectKept(server: ServerProcess, clientId: string, version: 4 | 5 = 5): Promise<RawMqtt & { answers: string[] }> {
+  const answers: string[] = [];
+  const client = Object.assign(await RawMqtt.connect(server.mqttPort, { clientId, clean: false, version }), { answers });
+  client.onPublish = () => false;
+  client.onPubrec = (id) => { answers.push(`pubrec ${id}`); };
+  client.onPubrel = (id) => { answers.push(`pubrel ${id}`); };
+  client.onPubcomp = (id) => { answers.push(`pubcomp ${id}`); };
+  return client;
+}
 
 t.test('the journal is trimmed under measurements alone', async (t) => {
   const server = await new ServerProcess(t).start({ args: ['--journal-max-bytes', String(BOUND_BYTES)] });

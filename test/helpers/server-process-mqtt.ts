@@ -18,6 +18,7 @@ export class RawMqtt {
   onPuback: ((packetId: number) => void) | undefined;
   onPubrec: ((packetId: number) => void) | undefined;
   onPubcomp: ((packetId: number) => void) | undefined;
+  onPubrel: ((packetId: number) => void) | undefined;
   /** Acknowledged with PUBACK afterwards when it returns nothing or true. */
   onPublish: ((packet: IPublishPacket) => boolean | void) | undefined;
   onClose: (() => void) | undefined;
@@ -74,7 +75,11 @@ export class RawMqtt {
     if (!this.isClosed) this.socket.write(Buffer.from([0x62, 2, packetId >> 8, packetId & 0xff]));
   }
 
-  async subscribe(topic: string, qos: 0 | 1 = 1): Promise<void> {
+  pubrec(packetId: number): void {
+    if (!this.isClosed) this.socket.write(Buffer.from([0x50, 2, packetId >> 8, packetId & 0xff]));
+  }
+
+  async subscribe(topic: string, qos: 0 | 1 | 2 = 1): Promise<void> {
     this.socket.write(mqttPacket.generate({ cmd: 'subscribe', messageId: 65_000, subscriptions: [{ topic, qos }] }, { protocolVersion: this.version }));
     const packet = await this.#next();
     if (packet.cmd !== 'suback') throw new Error(`no SUBACK: ${JSON.stringify(packet)}`);
@@ -96,6 +101,7 @@ export class RawMqtt {
     switch (packet.cmd) {
       case 'puback': this.onPuback?.(packet.messageId ?? 0); return;
       case 'pubrec': this.onPubrec?.(packet.messageId ?? 0); return;
+      case 'pubrel': this.onPubrel?.(packet.messageId ?? 0); return;
       case 'pubcomp': this.onPubcomp?.(packet.messageId ?? 0); return;
       case 'publish':
         this.received.push(packet);

@@ -127,6 +127,67 @@ t.test('QoS 2 sent again before it is durable', async (t) => {
   t.equal(harness.received.length, 1);
 });
 
+t.test('a release that is under way or refused: the packet id is neither free nor answered before it is durable', async (t) => {
+  for (const restart of [false, true]) {
+    const harness = new Harness();
+    const kept = { clean: false };
+    const { store } = harness;
+    const release = store.release.bind(store);
+    let refuse = (_error: Error) => {};
+    store.release = () => new Promise((_resolve, reject) => { refuse = reject; });
+    const one = await harness.connected('c1', 4, kept);
+    one.send(publish('a', 'once', 2, 5));
+    t.same(one.takeCommands(), ['pubrec 5']);
+    one.send({ cmd: 'pubrel', messageId: 5 });
+    one.drop();
+    const two = await harness.connected('c1', 4, kept);
+    two.send({ cmd: 'pubrel', messageId: 5 });
+    await settle();
+    t.same(two.take(), [], 'under way');
+    refuse(new Error('disk is full'));
+    await settle();
+    t.same(two.take(), [], 'refused');
+    t.equal(harness.counts.get('mqtt/session-store'), 1);
+    t.notOk(two.isEnded);
+    let client = two;
+    store.release = release;
+    if (restart) {
+      two.drop();
+      harness.restart();
+      client = await harness.connected('c1', 4, kept);
+      client.send({ cmd: 'pubrel', messageId: 5 });
+    } else {
+      two.send({ cmd: 'pubrel', messageId: 5 }, publish('a', 'next', 2, 5));
+      t.equal(harness.received.length, 1, 'a message with the id waits');
+      harness.advance(1);
+    }
+    await until(() => client.packets.length > 0);
+    t.notOk(store.entries.get('1/c1')!.received.has(5) && restart);
+    if (restart) client.send(publish('a', 'next', 2, 5));
+    t.same(client.takeCommands(), ['pubcomp 5', 'pubrec 5']);
+    t.same(harness.received.map(({ payload }) => payload), ['once', 'next']);
+  }
+});
+
+t.test('a QoS 1 message with the id of a QoS 2 one releases it, also when the store refuses that at first', async (t) => {
+  const harness = new Harness();
+  const client = await harness.connected('c1', 4, { clean: false });
+  const { store } = harness;
+  const release = store.release.bind(store);
+  store.release = () => Promise.reject(new Error('disk is full'));
+  client.send(publish('a', 'two', 2, 4));
+  client.send(publish('a', 'one', 1, 4));
+  t.same(client.takeCommands(), ['pubrec 4', 'puback 4']);
+  await settle();
+  t.ok(store.entries.get('1/c1')!.received.has(4));
+  store.release = release;
+  harness.advance(1);
+  await settle();
+  t.notOk(store.entries.get('1/c1')!.received.has(4));
+  client.send({ cmd: 'pubrel', messageId: 4 });
+  t.same(client.takeCommands(), ['pubcomp 4']);
+});
+
 t.test('packet ids in odd orders', async (t) => {
   const harness = new Harness();
   const client = await harness.connected('c5', 5);

@@ -1,8 +1,21 @@
 import t from 'tap';
+import { refusedBy } from '../../src/model/errors.ts';
 import { Harness, publish, settle, subscribe, until } from './helpers/harness.ts';
+import type { TestClient } from './helpers/harness.ts';
 
 const message = (topic: string, payload: string, qos: 0 | 1 | 2) => ({ topic, payload: Buffer.from(payload), qos });
 const kept = { clean: false };
+
+/** A client of the filter `a` to which a message was sent at QoS 2. */
+async function sentTwo(harness: Harness, version: 4 | 5, change: Record<string, unknown>): Promise<{ client: TestClient; messageId: number }> {
+  const client = await harness.connected('c1', version, change);
+  client.send(subscribe(1, ['a', 2]));
+  await until(() => client.packets.length > 0);
+  client.take();
+  harness.link('c1').connection.deliver(message('a', 'x', 2));
+  await until(() => client.packets.length > 0);
+  return { client, messageId: client.take()[0].messageId! };
+}
 
 t.test('SUBSCRIBE, delivery at the lower QoS, UNSUBSCRIBE', async (t) => {
   for (const version of [3, 4, 5] as const) {
@@ -114,15 +127,130 @@ t.test('a message is stored before it is sent', async (t) => {
   await until(() => client.packets.length > 0);
   const [first] = client.take();
   t.equal(harness.store.entries.get('1/c1')!.messages.size, 1);
-  client.send({ cmd: 'pubrec', messageId: first.messageId });
-  t.same(client.takeCommands(), [`pubrel ${first.messageId}`]);
   client.drop();
-  const again = await harness.connected('c1', 4, kept);
-  t.same(again.takeCommands(), [`pubrel ${first.messageId}`], 'PUBREL again, not PUBLISH');
-  again.drop();
   harness.restart();
   const restarted = await harness.connected('c1', 4, kept);
   t.match(restarted.take(), [{ cmd: 'publish', messageId: first.messageId, dup: true }], 'the same packet id after a restart');
+});
+
+t.test('PUBREC is stored before PUBREL is sent: PUBREL comes again, over reconnect and restart, and never PUBLISH', async (t) => {
+  for (const version of [4, 5] as const) {
+    const harness = new Harness();
+    const change = version === 5 ? { clean: false, properties: { sessionExpiryInterval: 1_000 } } : kept;
+    const { client, messageId } = await sentTwo(harness, version, change);
+    let open = () => {};
+    harness.store.gate = new Promise((resolve) => { open = resolve; });
+    client.send({ cmd: 'pubrec', messageId }, { cmd: 'pubrec', messageId });
+    await settle();
+    t.same(client.take(), []);
+    open();
+    harness.store.gate = undefined;
+    await until(() => client.packets.length > 0);
+    t.same(client.takeCommands(), [`pubrel ${messageId}`], 'once for both');
+    t.equal(harness.store.calls.filter((call) => call.startsWith('add ')).length, 2);
+    client.send({ cmd: 'pubrec', messageId });
+    t.same(client.takeCommands(), [`pubrel ${messageId}`], 'PUBREC again is answered at once');
+    client.drop();
+    let again = await harness.connected('c1', version, change);
+    t.same(again.takeCommands(), [`pubrel ${messageId}`]);
+    again.drop();
+    harness.restart();
+    again = await harness.connected('c1', version, change);
+    t.same(again.takeCommands(), [`pubrel ${messageId}`], 'also after a restart');
+    harness.link('c1').connection.deliver(message('a', 'next', 2));
+    await until(() => again.packets.length > 0);
+    t.match(again.take(), [{ cmd: 'publish', messageId: messageId + 1, dup: false }], 'ids go on');
+    again.send({ cmd: 'pubcomp', messageId });
+    await settle();
+    t.same([...harness.store.entries.get('1/c1')!.messages.values()].map(({ payload }) => Buffer.from(payload).toString()), ['next']);
+  }
+});
+
+t.test('PUBREC that the store refuses: PUBREL waits until it is taken, and PUBLISH does not come again', async (t) => {
+  const harness = new Harness();
+  const { client, messageId } = await sentTwo(harness, 4, kept);
+  const { store } = harness;
+  const addMessage = store.addMessage.bind(store);
+  store.addMessage = () => Promise.reject(new Error('disk is full'));
+  client.send({ cmd: 'pubrec', messageId });
+  await settle();
+  t.equal(harness.counts.get('mqtt/session-store'), 1);
+  client.drop();
+  const again = await harness.connected('c1', 4, kept);
+  harness.advance(1);
+  await settle();
+  t.same(again.take(), [], 'neither PUBLISH nor PUBREL');
+  t.notOk(again.isEnded);
+  store.addMessage = addMessage;
+  harness.advance(1);
+  await until(() => again.packets.length > 0);
+  t.same(again.takeCommands(), [`pubrel ${messageId}`]);
+  harness.restart();
+  t.same((await harness.connected('c1', 4, kept)).takeCommands(), [`pubrel ${messageId}`]);
+});
+
+t.test('the removal of an acknowledged message that the store refuses is tried again', async (t) => {
+  const harness = new Harness();
+  const { client, messageId } = await sentTwo(harness, 4, kept);
+  client.send({ cmd: 'pubrec', messageId });
+  await until(() => client.packets.length > 0);
+  client.take();
+  const { store } = harness;
+  const removeMessage = store.removeMessage.bind(store);
+  store.removeMessage = () => Promise.reject(new Error('disk is full'));
+  client.send({ cmd: 'pubcomp', messageId });
+  await settle();
+  client.drop();
+  harness.advance(2);
+  await settle();
+  t.equal(store.entries.get('1/c1')!.messages.size, 1);
+  store.removeMessage = removeMessage;
+  harness.advance(1);
+  await settle();
+  t.equal(store.entries.get('1/c1')!.messages.size, 0, 'also without a connection');
+  harness.restart();
+  t.same((await harness.connected('c1', 4, kept)).take(), []);
+});
+
+t.test('a limit that refuses writes is named to persistent sessions; it is no fault of ours', async (t) => {
+  const expiring = { clean: false, properties: { sessionExpiryInterval: 1_000 } };
+  for (const limit of ['journal/bytes', 'disk/free-bytes']) {
+    const reason = { reasonString: new RegExp(limit) };
+    for (const packet of [subscribe(2, ['b', 1]), { cmd: 'unsubscribe', messageId: 2, unsubscriptions: ['a'] }]) {
+      const harness = new Harness();
+      const { client } = await sentTwo(harness, 5, expiring);
+      harness.store.failure = refusedBy(limit);
+      client.send(packet);
+      await until(() => client.isEnded);
+      t.match(client.take(), [{ cmd: 'disconnect', reasonCode: 0x97, properties: reason }]);
+      client.drop();
+      t.match((await harness.connect('c1', 5, expiring)).take(), [{ cmd: 'connack', reasonCode: 0x97, properties: reason }]);
+      t.match((await harness.connect('c1', 4, kept)).take(), [{ cmd: 'connack', returnCode: 3 }]);
+      t.match((await harness.connect('c2', 5, expiring)).take(), [{ cmd: 'connack', reasonCode: 0x97, properties: reason }]);
+      t.same([harness.counts.get('mqtt/reason-0x97'), harness.counts.get('mqtt/connack-0x97'), harness.counts.get('mqtt/internal-error'), harness.errors],
+        [1, 3, undefined, []]);
+      t.notOk(harness.server.sessions.isInMemory(1, 'c2'), 'what was not opened leaves memory');
+      harness.store.failure = undefined;
+      t.equal((await harness.connect('c1', 5, expiring)).take()[0].sessionPresent, true, 'the session is there when the limit is gone');
+    }
+  }
+});
+
+t.test('a session whose CONNECT was refused expires in its time', async (t) => {
+  const expiring = { clean: false, properties: { sessionExpiryInterval: 700 } };
+  const harness = new Harness();
+  (await harness.connected('c1', 5, expiring)).drop();
+  await settle();
+  harness.advance(600);
+  harness.store.failure = refusedBy('journal/bytes');
+  (await harness.connect('c1', 5, { clean: false, properties: { sessionExpiryInterval: 9_000 } })).drop();
+  harness.store.failure = undefined;
+  harness.advance(98);
+  t.ok(harness.server.sessions.isInMemory(1, 'c1'));
+  harness.advance(3);
+  await settle();
+  t.notOk(harness.server.sessions.isInMemory(1, 'c1'));
+  t.equal(harness.store.entries.size, 0);
 });
 
 t.test('a store that fails loses no connection', async (t) => {

@@ -41,8 +41,8 @@ export class MemorySessionStore implements SessionStore {
 
   addMessage(tenant: number, key: string, message: StoredMessage): Promise<void> {
     return this.#change(`add ${message.id}`, () => {
-      const { id, topic, payload, qos } = message;
-      this.#entry(tenant, key).messages.set(id, { id, topic, payload: Uint8Array.from(payload), qos });
+      const { id, topic, payload, qos, isReleased } = message;
+      this.#entry(tenant, key).messages.set(id, { id, topic, payload: Uint8Array.from(payload), qos, isReleased });
     });
   }
 
