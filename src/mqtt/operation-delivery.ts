@@ -65,8 +65,8 @@ export class OperationDelivery {
   linksOf(source: number): readonly PlatformDeviceLink[] { return this.#links.get(source) ?? NO_LINKS; }
 
   /** Sends what is still PENDING for the device and its children. @param options.again also what this connection got before (500). */
-  deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): void {
-    this.#deliverPending(link, options.again === true).catch((error: Error) => this.#failed(error, String(link.source)));
+  deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): Promise<void> {
+    return this.#deliverPending(link, options.again === true).catch((error: Error) => this.#failed(error, String(link.source)));
   }
 
   async #deliverPending(link: PlatformDeviceLink, again: boolean): Promise<void> {
