@@ -134,8 +134,9 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   // --- to the device ---
 
   /** @param qos the most; less when the device subscribed with less. */
-  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2): void {
-    if (!this.#isClosed) this.connection.deliver({ topic, payload: Buffer.from(row), qos });
+  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2, onAcknowledged?: () => void): void {
+    if (this.#isClosed) return;
+    this.connection.deliver({ topic, payload: Buffer.from(row), qos, ...(onAcknowledged === undefined ? {} : { onAcknowledged }) });
   }
 
   sendError(error: Error, messageId: string): void {
