@@ -8,7 +8,7 @@ import type { ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { isStored } from '../model/processing-mode.ts';
+import { isStoredAs } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { registrationOf } from './device-registration.ts';
 import { newDocument, requireNames } from './entity-changes.ts';
@@ -64,7 +64,7 @@ export async function createManagedObject(
 
 /** The answer to a creation. @param withText whether the object is in it. */
 export async function createdManagedObject(request: ApiRequest, { id, doc }: { id: string; doc: string }, withText: boolean): Promise<Answer> {
-  if (!isStored(request.mode)) return notStored('managedObject', withText ? unstoredText(splitMembers(doc)) : '');
+  if (!isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode)) return notStored('managedObject', withText ? unstoredText(splitMembers(doc)) : '');
   return created('managedObject', withText ? await managedObjectText(request, id, doc) : '', managedObjectUrl(request, id));
 }
 
@@ -72,7 +72,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   // The first device of a user that was registered for a group joins it (document 4 section 4.3).
   const registration = registrationOf(request);
   const { userName } = request.principal;
-  const isDevice = isStored(request.mode) && request.members().has('c8y_IsDevice');
+  const isDevice = isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode) && request.members().has('c8y_IsDevice');
   const group = isDevice ? await registration.groupToJoin(request.tenant, userName) : undefined;
   const made = await createManagedObject(request, group === undefined ? {} : { parent: { id: group, kind: 'childAssets' } });
   if (group !== undefined) await registration.joined(request.tenant, userName);
@@ -96,7 +96,8 @@ async function put(request: ApiRequest): Promise<Answer> {
   const body: ManagedObjectUpdate = { doc: joinMembers(members), mayChangeOwner: request.hasRole(...INVENTORY_ADMIN) };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_UPDATE, Number(id), body);
   if (!request.wantsBody) return found('managedObject', '');
-  return found('managedObject', isStored(request.mode) ? await managedObjectText(request, id, doc) : unstoredText(splitMembers(doc)));
+  const isStored = isStoredAs(COMMAND.MANAGED_OBJECT_UPDATE, request.mode);
+  return found('managedObject', isStored ? await managedObjectText(request, id, doc) : unstoredText(splitMembers(doc)));
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {

@@ -5,6 +5,7 @@
  */
 import type { Command, CommandKind } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { applicableMode } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 
 export const SHARD_COUNT = 64;
@@ -53,7 +54,7 @@ export function encodeCommand(command: Command, pendingId?: string): Buffer {
   record.writeUInt32LE(length, 0);
   record[4] = shardOf(command.tenant, command.key);
   record[5] = command.kind;
-  record[6] = command.mode;
+  record[6] = applicableMode(command.kind, command.mode);
   record[7] = (key ? FLAG_TEXT_KEY : 0) | (pending ? FLAG_PENDING : 0);
   record.writeUInt32LE(command.tenant, 8);
   record.writeDoubleLE(typeof command.key === 'number' ? command.key : 0, 12);

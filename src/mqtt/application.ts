@@ -24,6 +24,8 @@ export interface DownlinkMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
+  /** The client has acknowledged it (PUBACK, PUBCOMP); not told of a message that was read from the store. */
+  readonly onAcknowledged?: () => void;
 }
 
 /** What the application may do with a connection. All calls are cheap and may come at any time; after close they write nothing, but
@@ -35,6 +37,8 @@ export interface DeviceConnection {
   readonly protocolVersion: 3 | 4 | 5;
   /** The session outlives the connection: QoS 2 packet ids have to be stored with their messages. */
   readonly isPersistent: boolean;
+  /** Stands for the session as long as it is in memory, over all its connections. */
+  readonly session?: object | undefined;
   /** Marks one pending PUBLISH as durable: PUBACK (QoS 1), PUBREC (QoS 2), nothing (QoS 0, packetId 0). Nothing is written
    * until `flush`. */
   acknowledge(packetId: number): void;

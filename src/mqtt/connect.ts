@@ -31,6 +31,7 @@ export function receiveConnect(connection: Connection, frame: Buffer): void {
   checkConnect(packet, frame);
   applyConnect(connection, packet);
   connection.connecting();
+  if (connection.will !== undefined && connection.will.payloadBytes > connection.context.limits.payloadBytes) return refuseWill(connection);
   connect(connection, packet).catch((error) => connection.fail(error));
 }
 
@@ -62,12 +63,18 @@ function applyConnect(connection: Connection, packet: IConnectPacket): void {
   connection.clientPacketBytesMax = properties?.maximumPacketSize ?? Infinity;
   connection.inFlightMax = Math.min(limits.inFlightMessages, properties?.receiveMaximum ?? RECEIVE_MAXIMUM_DEFAULT);
   if (will === undefined) return;
-  const payload = Buffer.from(will.payload as Buffer);
-  if (payload.length > limits.payloadBytes) {
-    throw new PacketError(REASON.PACKET_TOO_LARGE, `the payload of the will has more than ${limits.payloadBytes} bytes`,
-      LIMIT.PAYLOAD_BYTES);
-  }
-  connection.will = new Will({ topic: will.topic, payload, qos: will.qos ?? 0, delaySeconds: will.properties?.willDelayInterval ?? 0 });
+  connection.will = new Will({
+    topic: will.topic, payload: will.payload as Buffer, qos: will.qos ?? 0, delaySeconds: will.properties?.willDelayInterval ?? 0,
+  });
+}
+
+function refuseWill(connection: Connection): void {
+  const { limits } = connection.context;
+  const reason = `the payload of the will has ${connection.will!.payloadBytes} bytes, more than ${limits.payloadBytes}`;
+  connection.will = undefined;
+  // No return code of 3.1.1 says it: then there is no CONNACK [MQTT-3.2.2-6].
+  if (connection.protocolVersion === 5) refuse(connection, REASON.PACKET_TOO_LARGE, reason, LIMIT.PAYLOAD_BYTES);
+  else connection.close(REASON.PACKET_TOO_LARGE, reason, LIMIT.PAYLOAD_BYTES);
 }
 
 async function connect(connection: Connection, packet: IConnectPacket): Promise<void> {
@@ -184,7 +191,7 @@ function serverProperties(connection: Connection): NonNullable<ConnackContent['p
   const { limits } = connection.context;
   return {
     receiveMaximum: limits.receiveMaximum, maximumPacketSize: limits.packetBytes,
-    subscriptionIdentifiersAvailable: false, sharedSubscriptionAvailable: false,
+    retainAvailable: false, subscriptionIdentifiersAvailable: false, sharedSubscriptionAvailable: false,
   };
 }
 

@@ -50,6 +50,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   /** Answers of actors that are still to come; replies to the device wait for them. */
   #answersDue = 0;
   #afterAnswers: (() => void)[] | undefined;
+  /** Replies to rows that wait for one that is being looked up. */
+  #replies: (() => Promise<void>)[] | undefined;
   /** Packets with answers that are to come, and how many. */
   #unanswered: Map<number, number> | undefined;
   /** Durable packets, oldest first, that wait for answers or behind one that does. */
@@ -96,7 +98,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     if (receives === 0) return;
     (this.#operationFilters ??= new Map()).set(topicFilter, receives);
     this.#application.pushChanged(this);
-    if (this.source !== 0) this.#application.operations.deliverPending(this);
+    if (this.source !== 0) void this.#application.operations.deliverPending(this);
   }
 
   unsubscribe(topicFilter: string): void {
@@ -132,8 +134,9 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   // --- to the device ---
 
   /** @param qos the most; less when the device subscribed with less. */
-  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2): void {
-    if (!this.#isClosed) this.connection.deliver({ topic, payload: Buffer.from(row), qos });
+  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2, onAcknowledged?: () => void): void {
+    if (this.#isClosed) return;
+    this.connection.deliver({ topic, payload: Buffer.from(row), qos, ...(onAcknowledged === undefined ? {} : { onAcknowledged }) });
   }
 
   sendError(error: Error, messageId: string): void {
@@ -168,6 +171,32 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     else (this.#afterAnswers ??= []).push(action);
   }
 
+  get repliesDue(): number { return this.#replies?.length ?? 0; }
+
+  /** Replies are sent in the order of the rows that ask for them, whatever has to be looked up for one. */
+  replyInOrder(reply: () => Promise<void>): void {
+    if (this.#replies === undefined) void this.#reply(this.#replies = [reply]);
+    else this.#replies.push(reply);
+  }
+
+  /** What was asked for until now has been sent. */
+  replied(): Promise<void> {
+    return new Promise((resolve) => { this.replyInOrder(async () => resolve()); });
+  }
+
+  async #reply(replies: (() => Promise<void>)[]): Promise<void> {
+    for (let next = replies.shift(); next !== undefined; next = replies.shift()) {
+      try {
+        await next();
+      } catch (error) {
+        // The device asks again.
+        this.#application.refusals.count('mqtt/reply-failed');
+        this.#application.log.warn({ err: error, source: this.source }, 'a device could not be answered');
+      }
+    }
+    this.#replies = undefined;
+  }
+
   /** The store is being asked for the managed object: messages wait until it is known whether there is one. */
   openWhenKnown(source: Promise<number | undefined>): void {
     this.#isOpening = true;
@@ -185,7 +214,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     if (this.#isClosed) return;
     this.source = source;
     this.#application.opened(this);
-    if (this.operationTopics !== 0) this.#application.operations.deliverPending(this);
+    if (this.operationTopics !== 0) void this.#application.operations.deliverPending(this);
   }
 
   /** The managed object is gone: the next message finds or creates it again. */

@@ -24,7 +24,7 @@ export interface MqttLimits {
   readonly writeBytes: number;
   /** Seconds for which a client may take nothing of what was written to it. */
   readonly writeStallSeconds: number;
-  /** Bytes received and not yet processed (the platform is busy, or CONNECT is being checked). */
+  /** Bytes received and not yet processed (the platform is busy, or CONNECT is being checked); also of one message of a WebSocket. */
   readonly heldBytes: number;
   /** Subscriptions of one session. */
   readonly subscriptions: number;
@@ -64,6 +64,16 @@ export const DEFAULT_LIMITS: MqttLimits = {
   rateQueueBytes: 262_144,
 };
 
+/** Bytes of a PUBLISH beside its payload: fixed header, topic, properties. */
+const PACKET_OVERHEAD_BYTES = DEFAULT_LIMITS.packetBytes - DEFAULT_LIMITS.payloadBytes;
+
+/** The limits that follow from the longest payload: what waits must have room for one packet, and as much beside it as with the default. */
+export function limitsOfPayload(payloadBytes: number): Pick<MqttLimits, 'payloadBytes' | 'packetBytes' | 'heldBytes' | 'rateQueueBytes'> {
+  const packetBytes = payloadBytes + PACKET_OVERHEAD_BYTES;
+  const more = Math.max(0, packetBytes - DEFAULT_LIMITS.packetBytes);
+  return { payloadBytes, packetBytes, heldBytes: DEFAULT_LIMITS.heldBytes + more, rateQueueBytes: DEFAULT_LIMITS.rateQueueBytes + more };
+}
+
 /** Names of the limits, as counted by `Refusals.count` and named in reasons. */
 export const LIMIT = {
   CONNECTIONS: 'mqtt/connections',
@@ -79,6 +89,7 @@ export const LIMIT = {
   WRITE_STALL: 'mqtt/write-stall',
   CLIENT_PACKET_BYTES: 'mqtt/client-packet-bytes',
   HELD_BYTES: 'mqtt/held-bytes',
+  FRAME_BYTES: 'mqtt/frame-bytes',
   SUBSCRIPTIONS: 'mqtt/subscriptions',
   TOPIC_FILTER_BYTES: 'mqtt/topic-filter-bytes',
   RATE_QUEUE_MESSAGES: 'mqtt/rate-queue-messages',

@@ -7,7 +7,7 @@ import type { ProcessingMode } from '../model/processing-mode.ts';
 import { CsvRows } from '../smartrest/csv.ts';
 import { effectRecord, SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import type { EffectTarget } from '../smartrest/effect-records.ts';
-import type { Effect } from '../smartrest/effects.ts';
+import type { Effect, Reply } from '../smartrest/effects.ts';
 import { SmartRestError } from '../smartrest/error.ts';
 import { CHILD_DEVICE_TYPE, childDocument, DEVICE_TYPE, defaultDeviceName, deviceDocument } from '../smartrest/inventory-templates.ts';
 import { classifyPublish } from '../smartrest/topics.ts';
@@ -17,6 +17,9 @@ import type { DeviceApplication } from './device-application.ts';
 import type { PlatformDeviceLink } from './device-link.ts';
 import { isAtOrBelow } from './device-rights.ts';
 import { planJson } from './json-messages.ts';
+
+/** Replies that a device waits for; its further messages wait until they are sent. */
+const REPLIES_MAX = 100;
 
 export class MessagePlan {
   readonly records: OfferedRecord[] = [];
@@ -53,6 +56,11 @@ export class MessagePlan {
     const now = application.now();
     const rows = readRows(payload, (error) => { this.#afterwards.push(() => link.sendError(error, '')); });
     this.tellFault = (error) => link.sendError(error, rows[0]?.[0] ?? '');
+    // A device that asks faster than its answers can be looked up waits for them.
+    if (link.repliesDue >= REPLIES_MAX) {
+      this.needsOpening = () => link.replied();
+      return;
+    }
     if (link.source === 0) {
       this.needsOpening = openDevice(link, application, child === undefined ? rows[0] : undefined);
       return;
@@ -61,7 +69,7 @@ export class MessagePlan {
     if (child !== undefined && child !== link.serial) {
       const known = application.sourceOf(link.tenantNumber, child);
       if (known === undefined) {
-        this.needsOpening = openChild(link, application, child);
+        this.needsOpening = openChild(link, application, child, rows[0]);
         return;
       }
       source = known;
@@ -104,7 +112,9 @@ export class MessagePlan {
           else link.sendError(existingDeviceError('100'), '100');
         });
         return;
-      case 'reply': this.#afterwards.push(() => link.afterAnswers(() => reply(effect.what, target.source, link, application))); return;
+      case 'reply':
+        this.#afterwards.push(() => link.afterAnswers(() => link.replyInOrder(() => reply(effect.what, target.source, link, application))));
+        return;
       case 'service':
         existing = application.sourceOf(link.tenantNumber, effect.externalId);
         if (existing === undefined) break;
@@ -177,8 +187,8 @@ function readRows(payload: Buffer, onError: (error: SmartRestError) => void): st
 /** The first message of an unknown device creates it, with the name and type of a 100 if that is what it is (section 7.5). */
 function openDevice(link: PlatformDeviceLink, application: DeviceApplication, row: readonly string[] | undefined): () => Promise<void> {
   return async () => {
-    let doc = deviceDocument(defaultDeviceName(link.serial), DEVICE_TYPE);
-    if (row?.[0] === '100') doc = documentOf100(row, link.serial) ?? doc;
+    const sent = documentOf100(row, link.serial, false);
+    const doc = sent ?? deviceDocument(defaultDeviceName(link.serial), DEVICE_TYPE);
     const { tenantNumber, connection } = link;
     const { userName } = connection.principal;
     // Who was registered for a group brings its object there.
@@ -187,15 +197,16 @@ function openDevice(link: PlatformDeviceLink, application: DeviceApplication, ro
       type: SERIAL_TYPE, externalId: link.serial, doc, ...(group === undefined ? {} : { parent: { id: group, kind: 'childAssets' as const } }),
     });
     if (created && group !== undefined) await application.registration?.joined(tenantNumber, userName);
-    link.createdBy100 = created && row?.[0] === '100';
+    link.createdBy100 = created && sent !== undefined;
     link.opened(Number(id));
   };
 }
 
-/** undefined for a row with a fault, of which the device is told when the message is planned. */
-function documentOf100(row: readonly string[], serial: string): string | undefined {
+/** undefined for another row, and for one with a fault, of which the device is told when the message is planned. */
+function documentOf100(row: readonly string[] | undefined, serial: string, isChild: boolean): string | undefined {
+  if (row?.[0] !== '100') return undefined;
   try {
-    const [effect] = interpretRow(row, { serial, isChild: false, now: 0 });
+    const [effect] = interpretRow(row, { serial, isChild, now: 0 });
     return effect.kind === 'ensureDevice' ? effect.doc : undefined;
   } catch (error) {
     if (!(error instanceof SmartRestError)) throw error;
@@ -203,23 +214,22 @@ function documentOf100(row: readonly string[], serial: string): string | undefin
   }
 }
 
-function openChild(link: PlatformDeviceLink, application: DeviceApplication, child: string): () => Promise<void> {
+/** The first message for an unknown child creates it below the connected device, as `openDevice` does. */
+function openChild(link: PlatformDeviceLink, application: DeviceApplication, child: string, row: readonly string[] | undefined): () => Promise<void> {
   return async () => {
-    const doc = childDocument(defaultDeviceName(child), CHILD_DEVICE_TYPE);
-    await application.ensure(link, { type: SERIAL_TYPE, externalId: child, doc, parent: { id: String(link.source), kind: 'childDevices' } });
+    const sent = documentOf100(row, child, true);
+    const doc = sent ?? childDocument(defaultDeviceName(child), CHILD_DEVICE_TYPE);
+    const parent = { id: String(link.source), kind: 'childDevices' } as const;
+    const { created } = await application.ensure(link, { type: SERIAL_TYPE, externalId: child, doc, parent });
+    link.createdBy100 = created && sent !== undefined;
   };
 }
 
-function reply(what: 'children' | 'managedObjectId' | 'pendingOperations', source: number, link: PlatformDeviceLink, application: DeviceApplication): void {
-  if (what === 'managedObjectId') {
-    link.sendRow('s/ds', managedObjectIdRow(String(source)));
-  } else if (what === 'children') {
-    application.childSerials(link.tenantNumber, String(source)).then(
-      (serials) => link.sendRow('s/ds', childrenRow(serials)),
-      (error: Error) => application.log.warn({ err: error, source }, 'the child devices could not be listed for 105'),
-    );
-  } else {
-    application.operations.deliverPending(link, { again: true });
+async function reply(what: Reply['what'], source: number, link: PlatformDeviceLink, application: DeviceApplication): Promise<void> {
+  switch (what) {
+    case 'managedObjectId': link.sendRow('s/ds', managedObjectIdRow(String(source))); break;
+    case 'children': link.sendRow('s/ds', childrenRow(await application.childSerials(link.tenantNumber, String(source)))); break;
+    case 'pendingOperations': await application.operations.deliverPending(link, { again: true }); break;
   }
 }
 

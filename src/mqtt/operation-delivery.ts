@@ -22,6 +22,8 @@ const DEVICE_LINKS = ['childDevices', 'childAdditions'] as const;
 const SERIALS_MAX = 100;
 /** Objects whose connections are looked up at once. */
 const LOOKUPS_AT_ONCE = 100;
+/** Operations that are PENDING and acknowledged by devices, of which is known in which session; the oldest is delivered again. */
+const ACKNOWLEDGED_MAX = 100_000;
 const NO_LINKS: readonly PlatformDeviceLink[] = [];
 
 /** The other nodes of a cluster, where a device may be connected. */
@@ -40,6 +42,11 @@ export class OperationDelivery {
   readonly #tenants = new Set<number>();
   /** On which topics (bits of RECEIVE) a connection has been sent an operation that is PENDING: once on each, unless it asks again. */
   readonly #forwarded = new WeakMap<PlatformDeviceLink, Map<string, number>>();
+  /**
+   * The same of what a device has acknowledged in its session: tenant and operation -> session -> topics. A device that restarts before it says
+   * EXECUTING must not get its restart again.
+   */
+  readonly #acknowledged = new Map<string, WeakMap<object, number>>();
 
   constructor(documents: DocumentReader, bus: LiveBus, log: Log, elsewhere?: ReceiversElsewhere) {
     this.#documents = documents;
@@ -65,8 +72,8 @@ export class OperationDelivery {
   linksOf(source: number): readonly PlatformDeviceLink[] { return this.#links.get(source) ?? NO_LINKS; }
 
   /** Sends what is still PENDING for the device and its children. @param options.again also what this connection got before (500). */
-  deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): void {
-    this.#deliverPending(link, options.again === true).catch((error: Error) => this.#failed(error, String(link.source)));
+  deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): Promise<void> {
+    return this.#deliverPending(link, options.again === true).catch((error: Error) => this.#failed(error, String(link.source)));
   }
 
   async #deliverPending(link: PlatformDeviceLink, again: boolean): Promise<void> {
@@ -78,7 +85,7 @@ export class OperationDelivery {
       for (const { id: entry, value } of await this.#documents.list('openOperation', tenant, `${target}\n`, { limit: PENDING_MAX })) {
         if (value !== 'PENDING') continue;
         const text = await this.#documents.get('operation', tenant, String(Number(entry.slice(target.length + 1))));
-        if (text !== undefined) await this.#deliver(link, target, text, queued);
+        if (text !== undefined) await this.#deliver(link, target, text, { queued, again });
       }
     }
   }
@@ -136,9 +143,16 @@ export class OperationDelivery {
   }
 
   #changed(notification: Notification): void {
-    if (notification.action === 'DELETE' || this.#links.size === 0) return;
+    if (this.#links.size === 0 && this.#acknowledged.size === 0) return;
     const text = notification.text();
-    const isPending = stringMember(splitMembers(text), 'status') === 'PENDING';
+    if (notification.action === 'DELETE') {
+      this.#acknowledged.delete(operationKey(notification.tenant, JSON.parse(text) as string));
+      return;
+    }
+    const members = splitMembers(text);
+    const isPending = stringMember(members, 'status') === 'PENDING';
+    if (!isPending) this.#acknowledged.delete(operationKey(notification.tenant, stringMember(members, 'id') ?? ''));
+    if (this.#links.size === 0) return;
     this.#route(notification.tenant, notification.source, text, isPending).catch((error: Error) => this.#failed(error, notification.source));
   }
 
@@ -173,31 +187,58 @@ export class OperationDelivery {
     return undefined;
   }
 
-  async #deliver(link: PlatformDeviceLink, device: string, text: string, queued?: Map<string, number>): Promise<void> {
+  /** @param about.queued see #queuedFor. @param about.again also what the device has acknowledged. */
+  async #deliver(link: PlatformDeviceLink, device: string, text: string,
+    about: { queued?: Map<string, number> | undefined; again?: boolean } = {}): Promise<void> {
     const members = splitMembers(text);
     const id = stringMember(members, 'id') ?? '';
     const forwarded = this.#forwarded.get(link) ?? new Map<string, number>();
-    const sent = forwarded.get(id) ?? 0;
+    const { session, isPersistent } = link.connection;
+    const key = operationKey(link.tenantNumber, id);
+    const acknowledged = about.again === true || session === undefined ? 0 : this.#acknowledged.get(key)?.get(session) ?? 0;
+    const sent = (forwarded.get(id) ?? 0) | acknowledged;
     const due = link.operationTopics & ~sent;
     if (due === 0) return;
     forwarded.set(id, sent | due);
     this.#forwarded.set(link, forwarded);
+    const sessions = isPersistent ? this.#sessionsOf(key) : undefined;
     const prefix = `${device}\n${SERIAL_TYPE}\n`;
     const [external] = await this.#documents.list('externalIdsOf', link.tenantNumber, prefix, { limit: 1 });
     const managedObject = await this.#documents.get('managedObject', link.tenantNumber, device);
     const serial = external?.id.slice(prefix.length) ?? '';
     const hasSoftwareTypes = managedObject !== undefined && splitMembers(managedObject).has('c8y_SupportedSoftwareTypes');
     const rows = operationRows(members, { serial, hasSoftwareTypes });
-    const send = (topic: string, payload: string): void => {
-      const key = `${topic}\n${payload}`;
-      const count = queued?.get(key) ?? 0;
-      if (count === 0) link.sendRow(topic, payload);
-      else queued?.set(key, count - 1);
+    const send = (bit: number, topic: string, payload: string): void => {
+      const message = `${topic}\n${payload}`;
+      const count = about.queued?.get(message) ?? 0;
+      const onAcknowledged = (): void => {
+        // Not of an operation that has changed meanwhile: set to PENDING again it is a new one.
+        if (session === undefined || sessions === undefined || this.#acknowledged.get(key) !== sessions) return;
+        sessions.set(session, (sessions.get(session) ?? 0) | bit);
+      };
+      if (count === 0) link.sendRow(topic, payload, 2, onAcknowledged);
+      else about.queued?.set(message, count - 1);
     };
-    if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send('s/ds', rows.join('\n'));
-    if ((due & RECEIVE.JSON_OPERATIONS) !== 0) send('devicecontrol/notifications', notificationText(members, String(link.source), serial));
+    if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send(RECEIVE.STATIC, 's/ds', rows.join('\n'));
+    if ((due & RECEIVE.JSON_OPERATIONS) !== 0) {
+      send(RECEIVE.JSON_OPERATIONS, 'devicecontrol/notifications', notificationText(members, String(link.source), serial));
+    }
+  }
+
+  #sessionsOf(key: string): WeakMap<object, number> {
+    const known = this.#acknowledged.get(key);
+    if (known !== undefined) return known;
+    for (const oldest of this.#acknowledged.keys()) {
+      if (this.#acknowledged.size < ACKNOWLEDGED_MAX) break;
+      this.#acknowledged.delete(oldest);
+    }
+    const sessions = new WeakMap<object, number>();
+    this.#acknowledged.set(key, sessions);
+    return sessions;
   }
 }
+
+const operationKey = (tenant: number, id: string): string => `${tenant}\n${id}`;
 
 /** The operation as JSON with what agents need beside it (document 4 section 7.8). */
 function notificationText(members: Members, agent: string, serial: string): string {

@@ -176,7 +176,7 @@ export class Session implements Timed {
       return true;
     }
     if (this.owner === undefined && this.expirySeconds === 0) return false;
-    const outbound = createOutbound({ id: this.#nextId++, topic: message.topic, payload: message.payload, qos },
+    const outbound = createOutbound({ ...message, id: this.#nextId++, qos },
       { isReady: !this.isDurable, isDuplicate: false });
     this.#push(outbound);
     if (this.isDurable) {
@@ -311,6 +311,7 @@ export class Session implements Timed {
   #complete(outbound: Outbound): void {
     this.#inFlight?.delete(outbound.packetId);
     if (this.#inFlight?.size === 0) this.#inFlight = undefined;
+    outbound.onAcknowledged?.();
     this.#forget(outbound);
     this.pump();
   }
@@ -366,6 +367,7 @@ export class Session implements Timed {
 function createOutbound(message: StoredMessage, state: { isReady: boolean; isDuplicate: boolean }): Outbound {
   return {
     id: message.id, topic: message.topic, payload: message.payload, qos: message.qos, packetId: message.id % PACKET_IDS + 1,
+    ...(message.onAcknowledged === undefined ? {} : { onAcknowledged: message.onAcknowledged }),
     isReady: state.isReady, isDuplicate: state.isDuplicate, isReceived: message.isReleased === true, isReleased: message.isReleased === true,
     isGone: false,
   };

@@ -1,6 +1,9 @@
 /** MQTT over WebSocket: packets may be split over frames or joined in one (document 4 section 7.1). */
+import type { Connection } from './connection.ts';
+import { LIMIT } from './limits.ts';
+import { REASON } from './reason-codes.ts';
 import type { MqttServer } from './server.ts';
-import type { Transport, TransportListener } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 /** What is used of an open WebSocket; the HTTP server's channels fit. */
 export interface MqttWebSocket {
@@ -11,13 +14,17 @@ export interface MqttWebSocket {
 
 const CLOSE_NORMAL = 1000;
 const CLOSE_UNSUPPORTED = 1003;
+const CLOSED_WITHOUT_FRAME = 1006;
+/** What uWebSockets.js says when it has closed the socket because a message had more than `maxPayloadBytes`. */
+const TOO_BIG = 'Received too big message';
 
 class WebSocketTransport implements Transport {
   readonly #socket: MqttWebSocket;
-  listener: TransportListener | undefined;
+  listener: Connection | undefined;
   #isPaused = false;
-  /** What arrived while reading was paused: a WebSocket cannot be stopped. The connection's bound on held bytes ends it. */
+  /** What arrived while reading was paused: a WebSocket cannot be stopped. */
   #waiting: Buffer[] = [];
+  #waitingBytes = 0;
 
   constructor(socket: MqttWebSocket) {
     this.#socket = socket;
@@ -32,6 +39,7 @@ class WebSocketTransport implements Transport {
     while (!this.#isPaused) {
       const chunk = this.#waiting.shift();
       if (!chunk) return;
+      this.#waitingBytes -= chunk.length;
       this.listener?.received(chunk);
     }
   }
@@ -45,14 +53,19 @@ class WebSocketTransport implements Transport {
       return;
     }
     this.#waiting.push(chunk);
-    if (this.#waiting.reduce((sum, waiting) => sum + waiting.length, 0) > waitingBytesMax) this.#socket.end(CLOSE_UNSUPPORTED, 'mqtt/held-bytes');
+    this.#waitingBytes += chunk.length;
+    if (this.#waitingBytes <= waitingBytesMax) return;
+    // The connection holds what it is given now, as far as the same limit goes: it tells the client, the log and the counter.
+    this.#waitingBytes = 0;
+    for (const waiting of this.#waiting.splice(0)) this.listener?.received(waiting);
   }
 }
 
 /** Handlers for the WebSocket route `/mqtt`. */
 export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(server: MqttServer): {
   protocols: string[]; idleTimeoutSeconds: number; maxPayloadBytes: number;
-  open(socket: Socket): void; message(socket: Socket, data: Buffer, binary: boolean): void; drain(socket: Socket): void; close(socket: Socket): void } {
+  open(socket: Socket): void; message(socket: Socket, data: Buffer, binary: boolean): void; drain(socket: Socket): void;
+  close(socket: Socket, code: number, reason: string): void } {
   const transports = new Map<Socket, WebSocketTransport>();
   return {
     protocols: ['mqtt', 'mqttv3.1'],
@@ -69,10 +82,14 @@ export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(server: Mqtt
       else socket.end(CLOSE_UNSUPPORTED, 'MQTT packets come in binary frames');
     },
     drain(socket) { transports.get(socket)?.listener?.drained(); },
-    close(socket) {
-      const transport = transports.get(socket);
+    close(socket, code, reason) {
+      const connection = transports.get(socket)?.listener;
       transports.delete(socket);
-      transport?.listener?.transportClosed();
+      // The library has cut it off: the client hears nothing, log and counter do.
+      if (code === CLOSED_WITHOUT_FRAME && reason === TOO_BIG) {
+        connection?.close(REASON.PACKET_TOO_LARGE, `a WebSocket message has more than ${server.limits.heldBytes} bytes`, LIMIT.FRAME_BYTES);
+      }
+      connection?.transportClosed();
     },
   };
 }

@@ -30,6 +30,10 @@ export class Will implements Timed {
     this.delaySeconds = content.delaySeconds;
   }
 
+  get payloadBytes(): number {
+    return this.#bytes.length - this.#topicEnd;
+  }
+
   /**
    * The connection has ended. @param delaySeconds 0 = at once.
    * @param onEnd is called when the link is closed.

@@ -17,6 +17,7 @@ import { AvailabilityMonitor } from '../inventory/availability-monitor.ts';
 import { JsonMeasurementIntake } from '../ingest/measurement-intake.ts';
 import type { BinaryRecord, Command } from '../model/command.ts';
 import { DeviceApplication } from '../mqtt/device-application.ts';
+import { limitsOfPayload } from '../mqtt/limits.ts';
 import { MqttServer } from '../mqtt/server.ts';
 import { SessionDocuments } from '../mqtt/session-documents.ts';
 import { SessionSweeper } from '../mqtt/session-sweeper.ts';
@@ -99,7 +100,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
       messages: (direction, qos, count) => messages.inc({ protocol: `mqtt-qos${qos}`, result: direction === 'in' ? 'received' : 'sent' }, count),
     },
     limits: {
-      connections: config.mqttConnectionsMax, payloadBytes: config.mqttPayloadMaxBytes, packetBytes: config.mqttPayloadMaxBytes + 200,
+      connections: config.mqttConnectionsMax, ...limitsOfPayload(config.mqttPayloadMaxBytes),
       rateMessagesPerSecond: config.mqttRateMax, rateQueueMessages: config.mqttRateQueueMax,
     },
   });

@@ -138,3 +138,33 @@ t.test('processing modes: what is stored and what is notified', async (t) => {
   t.same((await eventsOf(id)).map((event) => event.type).sort(), ['last', 'q_event', 's_event']);
   t.same(await alarmsOf(id), []);
 });
+
+t.test('where a mode does not apply the message is stored and told as without one', async (t) => {
+  const { device, id } = await createDevice(t, 'modes-2');
+  const live = await BayeuxSocket.open(t, server, '/notification/realtime');
+  await live.subscribe(`/managedobjects/${id}`, `/alarms/${id}`);
+  for (const mode of ['c', 'q']) {
+    await device.publish(`${mode}/us`, `110,SN-${mode},Model,1`);
+    t.equal((await rest.deviceOf('modes-2')).c8y_Hardware.serialNumber, `SN-${mode}`);
+    await device.publish(`${mode}/us`, `114,c8y_${mode}`);
+    t.same((await rest.deviceOf('modes-2')).c8y_SupportedOperations, [`c8y_${mode}`]);
+    await device.publish(`${mode}/us`, `301,${mode}_alarm,text`);
+    await device.publish(`${mode}/inventory/managedObjects/update/modes-2`, `{"json_${mode}":{}}`);
+    t.same((await rest.deviceOf('modes-2'))[`json_${mode}`], {});
+  }
+  await device.publish('c/us', '117,10');
+  t.same((await rest.deviceOf('modes-2')).c8y_RequiredAvailability, { responseInterval: 10 });
+  t.same((await alarmsOf(id)).map((alarm) => alarm.type).sort(), ['c_alarm', 'q_alarm']);
+  for (const mode of ['CEP', 'QUIESCENT', 'TRANSIENT']) {
+    const headers = { 'x-cumulocity-processing-mode': mode };
+    const reply = await rest.request('PUT', `/inventory/managedObjects/${id}`, { body: { http: mode }, headers });
+    t.match(reply, { status: 200, json: { id: mode === 'TRANSIENT' ? null : id, http: mode } });
+  }
+  t.equal((await rest.deviceOf('modes-2')).http, 'QUIESCENT', 'TRANSIENT is not stored');
+  await live.message((message) => message.data.data.http === 'TRANSIENT');
+  const seen = (area: string): any[] => live.messages.filter(({ channel }) => channel === `/${area}/${id}`).map(({ data }) => data.data);
+  t.same(seen('alarms').map((alarm) => alarm.type), ['c_alarm', 'q_alarm'], 'alarms have neither mode');
+  const objects = seen('managedobjects');
+  t.ok(objects.some((object) => object.json_c !== undefined), 'managed objects have no CEP');
+  t.notOk(objects.some((object) => object.http === 'QUIESCENT'), 'they have QUIESCENT');
+});

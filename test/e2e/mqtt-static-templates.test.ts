@@ -81,6 +81,31 @@ t.test('s/us/<child> creates a child of the first level and acts on it', async (
   await device.row('s/ds', `124,${child.id}`);
 });
 
+t.test('100 as the first message of a child gives it its name and type', async (t) => {
+  const { device, id } = await createDevice(t, 'gateway-3');
+  await device.publish('s/us/gw3-child', '100,My Child,my_Child\n211,7');
+  const child = await rest.deviceOf('gw3-child');
+  t.match(child, { name: 'My Child', type: 'my_Child', c8y_IsDevice: {} });
+  t.equal(child.com_platform_model_Agent, undefined, 'no agent: its operations go to the connected device');
+  t.match((await rest.read(`/inventory/managedObjects/${child.id}/deviceParents`)).references, [{ managedObject: { id } }]);
+  t.equal((await measurementsOf(child.id)).length, 1);
+  t.same(device.rows('s/e'), []);
+  await device.publish('s/us/gw3-child', '100,Renamed,other_Type');
+  await device.row('s/e', '41,100,Device already existing');
+  t.match(await rest.deviceOf('gw3-child'), { name: 'My Child', type: 'my_Child' });
+  await device.publish('s/us/gw3-bare', '100');
+  t.match(await rest.deviceOf('gw3-bare'), { name: 'MQTT Device gw3-bare', type: 'c8y_MQTTChildDevice' });
+});
+
+t.test('replies come in the order of the rows', async (t) => {
+  const { device, id } = await createDevice(t, 'replies-1');
+  await device.publish('s/us', '101,replies-1-child');
+  await device.publish('s/us', '105\n123\n105');
+  await device.publish('s/us', '123');
+  await eventually('the replies', () => device.rows('s/ds').length === 4);
+  t.same(device.rows('s/ds'), ['106,replies-1-child', `124,${id}`, '106,replies-1-child', `124,${id}`]);
+});
+
 t.test('102 makes a service as a child addition, again changes it', async (t) => {
   const { device, id } = await createDevice(t, 'services-1');
   await device.publish('s/us', '102,sv1-db,systemd,database,up');

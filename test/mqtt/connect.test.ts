@@ -59,8 +59,8 @@ t.test('what CONNACK of 5.0 announces', async (t) => {
   const harness = new Harness({ sessionExpirySeconds: 100 });
   const client = await harness.connect('c1', 5, { properties: { sessionExpiryInterval: 500 } });
   t.match(client.take()[0], { sessionPresent: false, properties: {
-    receiveMaximum: 1024, maximumPacketSize: 16384, sessionExpiryInterval: 100, subscriptionIdentifiersAvailable: false,
-    sharedSubscriptionAvailable: false,
+    receiveMaximum: 1024, maximumPacketSize: 16384, sessionExpiryInterval: 100, retainAvailable: false,
+    subscriptionIdentifiersAvailable: false, sharedSubscriptionAvailable: false,
   } });
   const method = await harness.connect('c2', 5, { properties: { authenticationMethod: 'x' } });
   t.equal(method.take()[0].reasonCode, 0x8c);

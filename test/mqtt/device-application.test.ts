@@ -7,7 +7,7 @@ import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
 import type { DeviceConnection, DownlinkMessage, PublishResult } from '../../src/mqtt/application.ts';
 import { DeviceApplication } from '../../src/mqtt/device-application.ts';
 import type { PlatformDeviceLink } from '../../src/mqtt/device-link.ts';
-import { settle } from './helpers/harness.ts';
+import { settle, until } from './helpers/harness.ts';
 
 /** The application over a document store in memory, with a journal that takes everything at once. */
 class Platform {
@@ -158,8 +158,8 @@ t.test('a store that fails while something is sent to a device is in the log', a
   publish(link, 's/us', '500');
   await settle();
   const [first, second, third] = platform.warnings.sort();
-  t.match([first, second], [/an operation could not be brought/, /an operation could not be brought/]);
-  t.match(third, /the child devices could not be listed/);
+  t.match(first, /a device could not be answered/);
+  t.match([second, third], [/an operation could not be brought/, /an operation could not be brought/]);
   t.same(platform.sent, []);
 });
 
@@ -222,4 +222,25 @@ t.test('a store that does not answer holds the device back', async (t) => {
   closed.closed();
   await settle();
   t.same([...platform.application.operations.linksOf(7)], [], 'who has gone meanwhile is not registered');
+});
+
+t.test('a device that asks faster than its answers are looked up waits; a reply that fails does not stop the others', async (t) => {
+  const platform = new Platform();
+  platform.bind('s1', '7');
+  const link = platform.open('s1');
+  platform.isLater = true;
+  const children = Array.from({ length: 200 }, () => '105').join('\n');
+  t.equal(publish(link, 's/us', `${children}\n123`), PUBLISH_RESULT.PENDING);
+  t.equal(publish(link, 's/us', '123', 2), PUBLISH_RESULT.BUSY);
+  t.same(platform.sent, []);
+  await until(() => platform.resumed === 1);
+  t.equal(publish(link, 's/us', '123', 2), PUBLISH_RESULT.PENDING);
+  await until(() => platform.sent.length === 202);
+  t.same(platform.sent.map(({ payload }) => Buffer.from(payload).toString().slice(0, 3)), [...Array.from({ length: 200 }, () => '106'), '124', '124']);
+  platform.sent.length = 0;
+  platform.listFailure = new Error('the store does not answer');
+  t.equal(publish(link, 's/us', '105\n123', 3), PUBLISH_RESULT.PENDING);
+  await until(() => platform.sent.length === 1);
+  t.same(platform.sent.map(({ payload }) => Buffer.from(payload).toString()), ['124,7']);
+  t.same(platform.warnings, ['a device could not be answered']);
 });

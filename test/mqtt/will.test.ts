@@ -82,6 +82,18 @@ t.test('wills that are not well-formed', async (t) => {
     const client = await harness.connect('c1', 4, { will: { topic, payload: Buffer.from('x'), qos: 0, retain: false } });
     t.ok(client.isEnded);
   }
-  t.ok((await harness.connect('c1', 4, { will: { topic: 'a', payload: Buffer.alloc(11), qos: 0, retain: false } })).isEnded);
+});
+
+t.test('a will with too large a payload is refused with the limit; 3.1.1 has no return code for it', async (t) => {
+  const harness = new Harness({ payloadBytes: 10 });
+  const large = { will: { topic: 'a', payload: Buffer.alloc(11), qos: 0, retain: false } };
+  const client = await harness.connect('c1', 5, large);
+  t.match(client.take(), [{ cmd: 'connack', reasonCode: 0x95, properties: { reasonString: /11 bytes, more than 10 \(mqtt\/payload-bytes\)/ } }]);
+  t.ok(client.isEnded);
   t.equal(harness.counts.get('mqtt/payload-bytes'), 1);
+  const old = await harness.connect('c1', 4, large);
+  t.ok(old.isEnded);
+  t.same(old.take(), []);
+  t.equal(harness.counts.get('mqtt/payload-bytes'), 2);
+  t.same(harness.events, [], 'no will is executed');
 });
