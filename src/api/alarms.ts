@@ -6,7 +6,7 @@ import { PlatformError, refusedBy } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { isAlarmStored } from '../model/processing-mode.ts';
-import { ALARM_FILTERS, ALARM_FILTER_NAMES, alarmFilter, alarmSelection } from './alarm-selection.ts';
+import { ALARM_FILTERS, alarmFilter, alarmSelection } from './alarm-selection.ts';
 import type { ApiRequest } from './api-request.ts';
 import { APPLICATION_HEADERS, applicationOf } from './application-key.ts';
 import { alarmHistoryText } from './audits.ts';
@@ -29,6 +29,7 @@ import { created, found, notStored } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
+import { selectingFilters } from './selecting-filters.ts';
 
 const READ = ['ROLE_ALARM_READ'];
 const ADMIN = ['ROLE_ALARM_ADMIN'];
@@ -155,7 +156,7 @@ async function put(request: ApiRequest): Promise<Answer> {
 async function putAll(request: ApiRequest): Promise<Answer> {
   const { platform, tenant } = request;
   if (!request.isPrivileged && accessOf(request).grants.length === 0) throw new PlatformError('security/forbidden');
-  if (!ALARM_FILTER_NAMES.some((name) => request.query.has(name))) {
+  if (selectingFilters(request.query, ALARM_FILTERS).length === 0) {
     throw new PlatformError('general/invalid-parameter', { name: 'query', value: '', limit: 'at least one filter' });
   }
   const changes = await platform.documents.list('job', tenant, BULK_CHANGE_PREFIX, { limit: BULK_CHANGES_MAX });
@@ -239,7 +240,7 @@ export function alarmRoutes(): Route[] {
       summary: 'Delete alarms by filters',
       query: ALARM_FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'alarms', ALARM_FILTER_NAMES, 'ROLE_ALARM_ADMIN'),
+      handle: (request) => deleteData(request, 'alarms', ALARM_FILTERS, 'ROLE_ALARM_ADMIN'),
     },
     {
       method: 'GET',

@@ -1,5 +1,4 @@
 /** Lists of measurements: JSON pages, JSON lines and CSV (document 4 section 1.3). */
-import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import { EXPORT_PARAMETERS, EXPORT_TYPES, exportBatch, exportFormat, exportRows } from './export.ts';
@@ -8,10 +7,10 @@ import { exportRowOf, measurementPlan } from './measurement-export.ts';
 import type { ExportSelection } from './measurement-export.ts';
 import { MEASUREMENT_COLUMNS, measurementTexts } from './measurement-text.ts';
 import type { MeasurementRow } from './measurement-text.ts';
-import { MEASUREMENT_READ, UNIT_HEADERS, unitsOf } from './measurements.ts';
+import { MEASUREMENT_FILTERS, MEASUREMENT_READ, UNIT_HEADERS, requireFragmentOfSeries, unitsOf } from './measurements.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import type { Page } from './paging.ts';
-import { RANGE, REVERT, SOURCE, text } from './query-parameters.ts';
+import { REVERT } from './query-parameters.ts';
 import { found } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
@@ -127,9 +126,7 @@ async function totalOf(request: ApiRequest, selection: Selection, page: Page): P
 
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const { query } = request;
-  if (query.has('valueFragmentSeries') && !query.has('valueFragmentType')) {
-    throw new PlatformError('validation/mandatory-fields', { names: 'valueFragmentType' });
-  }
+  requireFragmentOfSeries(request);
   const page = pageOf(request);
   const selection = selectionOf(request);
   const format = exportFormat(request);
@@ -167,12 +164,7 @@ export function measurementListRoutes(): Route[] {
       headers: UNIT_HEADERS,
       produces: ['vendor', 'json', 'json-stream', 'csv', 'ndjson', 'parquet'],
       query: {
-        ...SOURCE,
-        type: text('Exact type'),
-        valueFragmentType: text('Has values in this fragment'),
-        valueFragmentSeries: text('With valueFragmentType: has this series'),
-        fragmentType: text('Has this top-level property'),
-        ...RANGE,
+        ...MEASUREMENT_FILTERS,
         ...REVERT,
         ...PAGE_PARAMETERS,
         ...EXPORT_PARAMETERS,

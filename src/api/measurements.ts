@@ -23,7 +23,14 @@ export const MEASUREMENT_READ = ['ROLE_MEASUREMENT_READ'];
 const ADMIN = ['ROLE_MEASUREMENT_ADMIN'];
 /** Headers with the wanted system of units, in both spellings. */
 export const UNIT_HEADERS = ['x-platform-system-of-units', 'x-cumulocity-system-of-units'];
-const DELETE_FILTERS = { ...SOURCE, type: text('Exact type'), fragmentType: text('Has this fragment'), ...RANGE };
+export const MEASUREMENT_FILTERS = {
+  ...SOURCE,
+  type: text('Exact type'),
+  fragmentType: text('Has this top-level property'),
+  valueFragmentType: text('Has values in this fragment'),
+  valueFragmentSeries: text('With valueFragmentType: has this series'),
+  ...RANGE,
+};
 
 export const unitsOf = (request: ApiRequest): ReturnType<typeof unitSystemOf> =>
   unitSystemOf(UNIT_HEADERS.map((name) => request.headers[name] ?? '').find((value) => value !== '') ?? '');
@@ -86,6 +93,17 @@ async function remove(request: ApiRequest): Promise<Answer> {
   return NO_CONTENT;
 }
 
+/** @throws PlatformError `validation/mandatory-fields`: a series is one of a fragment. */
+export function requireFragmentOfSeries({ query }: ApiRequest): void {
+  if (!query.has('valueFragmentSeries') || query.has('valueFragmentType')) return;
+  throw new PlatformError('validation/mandatory-fields', { names: 'valueFragmentType' });
+}
+
+function removeAll(request: ApiRequest): Promise<Answer> {
+  requireFragmentOfSeries(request);
+  return deleteData(request, 'measurements', MEASUREMENT_FILTERS, 'ROLE_MEASUREMENT_ADMIN');
+}
+
 export function measurementRoutes(): Route[] {
   const area = 'measurement';
   const path = '/measurement/measurements';
@@ -114,9 +132,9 @@ export function measurementRoutes(): Route[] {
       access: 'roles',
       roles: ADMIN,
       summary: 'Delete measurements by filters',
-      query: DELETE_FILTERS,
+      query: MEASUREMENT_FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'measurements', Object.keys(DELETE_FILTERS), 'ROLE_MEASUREMENT_ADMIN'),
+      handle: removeAll,
     },
     {
       method: 'GET',

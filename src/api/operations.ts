@@ -40,7 +40,6 @@ const FILTERS = {
   bulkOperationId: text('Created by this bulk operation'),
   ...RANGE,
 };
-const DELETE_FILTERS = ['agentId', 'deviceId', 'status', 'dateFrom', 'dateTo'];
 
 const operationUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
 const deviceOf = (members: Members): string => idText(members.get('deviceId'));
@@ -186,7 +185,7 @@ export function operationRoutes(): Route[] {
       summary: 'Delete operations by filters',
       query: FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'operations', DELETE_FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN'),
+      handle: (request) => deleteData(request, 'operations', FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN'),
     },
     {
       method: 'GET',

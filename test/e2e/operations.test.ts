@@ -140,6 +140,11 @@ t.test('DELETE by filters', async (t) => {
   await eventually('two is deleted', async () => (await rest.get(`${PATH}/${two.id}`)).status === 404);
   t.equal((await rest.delete(`${PATH}?agentId=x`)).status, 204, 'what is no id deletes nothing');
   t.same(await ids(`deviceId=${agent}`), [three.id]);
+  const four = await create(agent, { c8y_Four: {} });
+  for (const query of ['fragmentType=c8y_NoSuch', 'bulkOperationId=999999999']) t.equal((await rest.delete(`${PATH}?${query}`)).status, 204, query);
+  t.equal((await rest.delete(`${PATH}?fragmentType=c8y_Four`)).status, 204);
+  await eventually('four is deleted', async () => (await rest.get(`${PATH}/${four.id}`)).status === 404);
+  t.same(await ids(`deviceId=${agent}`), [three.id], 'filters that nothing fulfils delete nothing');
 });
 
 t.test('audit records', async (t) => {
