@@ -33,7 +33,8 @@ import { selectingFilters } from './selecting-filters.ts';
 
 const READ = ['ROLE_ALARM_READ'];
 const ADMIN = ['ROLE_ALARM_ADMIN'];
-const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated', 'history'];
+const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated'];
+const DERIVED = ['history'];
 /** What a count tells those who see only a part of the inventory. */
 const COUNT_OF_PART_MAX = 100;
 /** A change of many alarms is waited for this long; then it goes on behind the answer (document 4 section 5.3). */
@@ -136,7 +137,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const stored = await load(request);
   const source = sourceIdOf(stored);
   await requireOwner(request, source, stored);
-  const changes = changedMembers(request.members(), stored, 'alarm', FIXED);
+  const changes = changedMembers(request.members(), stored, 'alarm', FIXED, DERIVED);
   const body: AlarmUpdate = {
     id: request.params['id'],
     doc: joinMembers(changes),

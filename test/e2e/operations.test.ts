@@ -234,7 +234,9 @@ t.test('@c8y/client: OperationService and IdentityService', async (t) => {
   const { data } = await client.operation.create({ deviceId: device, c8y_Restart: {} });
   t.match(data, { status: 'PENDING', deviceId: device });
   t.match((await client.operation.update({ id: data.id, status: 'EXECUTING' })).data, { status: 'EXECUTING' });
-  t.match((await client.operation.detail(data.id)).data, { status: 'EXECUTING' });
+  const { data: detail } = await client.operation.detail(data.id);
+  t.match(detail, { status: 'EXECUTING', deviceName: 'Client' });
+  t.match((await client.operation.update({ ...detail, status: 'SUCCESSFUL' })).data, { status: 'SUCCESSFUL' }, 'as it was read');
   t.same((await client.operation.list({ deviceId: device })).data.map(({ id }: any) => id), [data.id]);
   const identity = { type: 'my_Type', externalId: 'op-client', managedObject: { id: device } };
   t.equal((await client.identity.create(identity)).res.status, 201);
