@@ -2,6 +2,7 @@
 import { COMMAND } from '../model/command.ts';
 import type { EntityDelete, EntityUpdate, EventBinaryChange, EventCreate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { EVENT_BINARY_MARKS } from '../model/event-binary.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -11,7 +12,7 @@ import { requireSource } from './managed-object.ts';
 import { deletedRow, entityRow } from './rows.ts';
 
 /** Members that no client writes. */
-const SERVER_KEPT = ['id', 'self', 'source', 'creationTime', 'lastUpdated'];
+const SERVER_KEPT = ['id', 'self', 'source', 'creationTime', 'lastUpdated', ...EVENT_BINARY_MARKS];
 
 export function createEvent(context: ActorContext, body: EventCreate): { doc: string } {
   const { command } = context;

@@ -19,7 +19,6 @@ export const ALARM_FILTERS = {
   ...CREATED,
   ...LAST_UPDATED,
 };
-export const ALARM_FILTER_NAMES = Object.keys(ALARM_FILTERS);
 
 type Range = readonly [from: number | null, to: number | null];
 

@@ -6,7 +6,7 @@ import { PlatformError, refusedBy } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { isAlarmStored } from '../model/processing-mode.ts';
-import { ALARM_FILTERS, ALARM_FILTER_NAMES, alarmFilter, alarmSelection } from './alarm-selection.ts';
+import { ALARM_FILTERS, alarmFilter, alarmSelection } from './alarm-selection.ts';
 import type { ApiRequest } from './api-request.ts';
 import { APPLICATION_HEADERS, applicationOf } from './application-key.ts';
 import { alarmHistoryText } from './audits.ts';
@@ -29,10 +29,12 @@ import { created, found, notStored } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
+import { selectingFilters } from './selecting-filters.ts';
 
 const READ = ['ROLE_ALARM_READ'];
 const ADMIN = ['ROLE_ALARM_ADMIN'];
-const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated', 'history'];
+const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated'];
+const DERIVED = ['history'];
 /** What a count tells those who see only a part of the inventory. */
 const COUNT_OF_PART_MAX = 100;
 /** A change of many alarms is waited for this long; then it goes on behind the answer (document 4 section 5.3). */
@@ -135,7 +137,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const stored = await load(request);
   const source = sourceIdOf(stored);
   await requireOwner(request, source, stored);
-  const changes = changedMembers(request.members(), stored, 'alarm', FIXED);
+  const changes = changedMembers(request.members(), stored, 'alarm', FIXED, DERIVED);
   const body: AlarmUpdate = {
     id: request.params['id'],
     doc: joinMembers(changes),
@@ -155,7 +157,7 @@ async function put(request: ApiRequest): Promise<Answer> {
 async function putAll(request: ApiRequest): Promise<Answer> {
   const { platform, tenant } = request;
   if (!request.isPrivileged && accessOf(request).grants.length === 0) throw new PlatformError('security/forbidden');
-  if (!ALARM_FILTER_NAMES.some((name) => request.query.has(name))) {
+  if (selectingFilters(request.query, ALARM_FILTERS).length === 0) {
     throw new PlatformError('general/invalid-parameter', { name: 'query', value: '', limit: 'at least one filter' });
   }
   const changes = await platform.documents.list('job', tenant, BULK_CHANGE_PREFIX, { limit: BULK_CHANGES_MAX });
@@ -239,7 +241,7 @@ export function alarmRoutes(): Route[] {
       summary: 'Delete alarms by filters',
       query: ALARM_FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'alarms', ALARM_FILTER_NAMES, 'ROLE_ALARM_ADMIN'),
+      handle: (request) => deleteData(request, 'alarms', ALARM_FILTERS, 'ROLE_ALARM_ADMIN'),
     },
     {
       method: 'GET',

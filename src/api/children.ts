@@ -13,7 +13,7 @@ import { HistoryFilter } from './history-filter.ts';
 import { addChildrenOf, addInventoryQuery } from './inventory-query.ts';
 import { CHILD_KINDS, CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, referenceText } from './managed-object-text.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, createdManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
-import { requireOwner } from './owner.ts';
+import { mayReach, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
@@ -64,7 +64,10 @@ async function post(request: ApiRequest, kind: ChildKind): Promise<Answer> {
   return created('managedObjectReferenceCollection', `{"self":${quote(collection)},"references":[${references.join(',')}]}`, collection);
 }
 
-/** Objects linked in one direction, as references with whole objects. */
+/**
+ * Objects linked in one direction, as references with whole objects. Of who may not read all of them, pages may be short and there are no totals
+ * (document 4 section 0.4).
+ */
 async function list(request: ApiRequest, direction: 'children' | 'parents', kind: ChildKind): Promise<Answer> {
   const { id } = request.params;
   await requireReadable(request, await loadManagedObject(request, id));
@@ -77,22 +80,24 @@ async function list(request: ApiRequest, direction: 'children' | 'parents', kind
   const collection = `${managedObjectUrl(request, id)}/${direction === 'children' ? kind : PARENTS_OF_KIND[kind]}`;
   const items: string[] = [];
   for (const [index, linked] of shown.entries()) {
-    const object = await managedObjectText(request, linked, documents[index] ?? '{}');
+    const doc = documents[index] ?? '{}';
+    if (!(await mayReach(request, linked, doc))) continue;
+    const object = await managedObjectText(request, linked, doc);
     items.push(`{"managedObject":${object},"self":${quote(`${collection}/${segment(linked)}`)}}`);
   }
-  const total = page.wantsTotal ? ids.length : undefined;
+  const total = page.wantsTotal && request.isPrivileged ? ids.length : undefined;
   const isFull = ids.length > page.offset + page.size;
   return found('managedObjectReferenceCollection', collectionText(request, page, { name: 'references', items, total, isFull }));
 }
 
-/** Children that fulfil a query, in its order. */
+/** Children that fulfil a query and may be read, in its order. */
 async function queryChildren(request: ApiRequest, kind: ChildKind, query: string): Promise<Answer> {
   const { id } = request.params;
   const page = pageOf(request);
   const filter = new HistoryFilter(request.tenant);
   await addChildrenOf(request, filter, id, kind);
   const order = await addInventoryQuery(request, filter, query);
-  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
+  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter.accessibleObjects(request), order, page);
   const collection = `${managedObjectUrl(request, id)}/${kind}`;
   const items: string[] = [];
   for (const { entityId, doc } of rows) {
@@ -104,7 +109,9 @@ async function queryChildren(request: ApiRequest, kind: ChildKind, query: string
 
 async function linkOf(request: ApiRequest, kind: ChildKind): Promise<ChildLink> {
   const { id, childId } = request.params;
+  // Who may not reach the parent is not told what is linked to it.
   await loadManagedObject(request, id);
+  await requireOwner(request, id);
   const isLinked =
     isEntityId(childId) && (await request.platform.documents.get('children', request.tenant, `${id}\n${kind}\n${childId}`)) !== undefined;
   if (!isLinked) throw new PlatformError('inventory/not-a-child', { child: childId, parent: id });
@@ -113,15 +120,15 @@ async function linkOf(request: ApiRequest, kind: ChildKind): Promise<ChildLink> 
 
 async function get(request: ApiRequest, kind: ChildKind): Promise<Answer> {
   const { child, parent } = await linkOf(request, kind);
-  await requireReadable(request, await loadManagedObject(request, parent));
-  const text = await managedObjectText(request, child, await loadManagedObject(request, child));
+  const doc = await loadManagedObject(request, child);
+  await requireReadable(request, doc);
+  const text = await managedObjectText(request, child, doc);
   const self = `${managedObjectUrl(request, parent)}/${kind}/${segment(child)}`;
   return found('managedObjectReference', `{"managedObject":${text},"self":${quote(self)}}`);
 }
 
 async function remove(request: ApiRequest, kind: ChildKind): Promise<Answer> {
   const link = await linkOf(request, kind);
-  await requireOwner(request, link.parent);
   await request.command(COMMAND.CHILD_REMOVE, Number(link.parent), link);
   return NO_CONTENT;
 }

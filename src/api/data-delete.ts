@@ -6,32 +6,33 @@ import { formatTime } from '../model/iso-time.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import { sourcesOf } from './hierarchy.ts';
+import type { QueryParameters } from './query-values.ts';
 import { NO_CONTENT } from './reply.ts';
 import type { Answer } from './route.ts';
+import { selectingFilters } from './selecting-filters.ts';
 
 /** Key of the tenant's own actor. */
 export const TENANT_KEY = 't';
 
-/** Filters that are times: the command carries them in the one form of the server. */
-const TIMES: ReadonlySet<string> = new Set(['dateFrom', 'dateTo', 'createdFrom', 'createdTo', 'lastUpdatedFrom', 'lastUpdatedTo']);
 /** Filters that are ids: what is no id matches nothing. */
-const IDS: ReadonlySet<string> = new Set(['source', 'deviceId', 'agentId']);
-const LISTS: ReadonlySet<string> = new Set(['status', 'severity']);
-/** Only say what `source` stands for. */
-const HIERARCHY: ReadonlySet<string> = new Set(['withSourceAssets', 'withSourceDevices']);
+const IDS = ['source', 'deviceId', 'agentId', 'bulkOperationId'];
 
-/** @param names filters that are taken over when they are in the query. @param adminRole who may delete without any filter. */
+/**
+ * @param filters those of the GET: the command has all that are in the query, as they are meant there.
+ * @param adminRole who may delete without any filter.
+ * @throws PlatformError `general/invalid-parameter` for filters without effect, `general/hierarchy-too-large`.
+ */
 export async function deleteData(
   request: ApiRequest,
   table: DataDelete['table'],
-  names: readonly string[],
+  filters: QueryParameters,
   adminRole: string,
 ): Promise<Answer> {
-  const filter = filterOf(request, names);
+  const filter = filterOf(request, filters);
   // Without filters everything of this kind goes: only who administrates all of it may ask for that.
   if (Object.keys(filter).length === 0 && !request.hasRole(adminRole)) throw new PlatformError('security/forbidden');
-  if ([...IDS].some((name) => filter[name] !== undefined && !isEntityId(filter[name]))) return NO_CONTENT;
-  const sources = names.includes('source') ? await sourcesOf(request) : undefined;
+  if (IDS.some((name) => filter[name] !== undefined && !isEntityId(filter[name]))) return NO_CONTENT;
+  const sources = filter['source'] === undefined ? undefined : await sourcesOf(request);
   for (const source of sources ?? [undefined]) {
     const body: DataDelete = { table, filter: source === undefined ? filter : { ...filter, source } };
     await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);
@@ -39,17 +40,18 @@ export async function deleteData(
   return NO_CONTENT;
 }
 
-function filterOf(request: ApiRequest, names: readonly string[]): Record<string, string> {
+/** The filters as the command carries them: times in the one form of the server, lists comma separated. */
+function filterOf(request: ApiRequest, filters: QueryParameters): Record<string, string> {
   const { query } = request;
   const filter: Record<string, string> = {};
-  for (const name of names) {
-    const value = query.text(name);
-    if (value === undefined || HIERARCHY.has(name)) continue;
+  for (const name of selectingFilters(query, filters)) {
     // `resolved` wins over `status` (document 4 section 5.3).
     if (name === 'status' && query.has('resolved')) continue;
-    if (TIMES.has(name)) filter[name] = formatTime(query.time(name) as number);
-    else if (LISTS.has(name)) filter[name] = query.list(name).join(',');
-    else filter[name] = name === 'resolved' ? value.toLowerCase() : value;
+    const { schema, isList } = filters[name];
+    const value = query.text(name) as string;
+    if (schema.format === 'date-time') filter[name] = formatTime(query.time(name) as number);
+    else if (isList === true) filter[name] = query.list(name).join(',');
+    else filter[name] = schema.type === 'boolean' ? value.toLowerCase() : value;
   }
   return filter;
 }

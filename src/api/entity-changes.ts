@@ -52,12 +52,19 @@ export function requireNames(members: Members, area: string): void {
 /**
  * Members of a PUT without those that may not change: equal ones are left out, different ones refused.
  * @param fixed names; times are compared as times, references by their id.
+ * @param derived names of what is made anew for each answer: a client that sends back what it has read has them too, and changes nothing by it.
  * @throws PlatformError `validation/invalid-field`.
  */
-export function changedMembers(sent: Members, stored: Members, area: string, fixed: readonly string[]): Members {
+export function changedMembers(
+  sent: Members,
+  stored: Members,
+  area: string,
+  fixed: readonly string[],
+  derived: readonly string[] = [],
+): Members {
   requireNames(sent, area);
   const changes: Members = new Map(sent);
-  changes.delete('self');
+  for (const name of ['self', ...derived]) changes.delete(name);
   for (const name of fixed) {
     const value = changes.get(name);
     if (value === undefined) continue;

@@ -3,7 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { EventBinaryChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import {
-  EVENT_BINARY_BYTES_MAX, EVENT_CHUNKS_MAX, EVENT_CHUNK_BYTES_MAX, eventBinaryKeys, isLastChunk, parseChunkRange,
+  EVENT_BINARY_BYTES_MAX, EVENT_BINARY_MARKS, EVENT_CHUNKS_MAX, EVENT_CHUNK_BYTES_MAX, eventBinaryKeys, isLastChunk, parseChunkRange,
 } from '../model/event-binary.ts';
 import type { ChunkRange, EventBinary } from '../model/event-binary.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
@@ -87,7 +87,8 @@ function fileNameOf(header: string): string | undefined {
 /** Fragments that mark the event. */
 function marksOf(id: string, binary: EventBinary | undefined, range: string | undefined): string {
   const complete = binary?.isComplete ? JSON.stringify({ name: binary.name ?? id, type: binary.type, length: binary.bytes }) : 'null';
-  return joinMembers([['c8y_IsBinary', complete], ['c8y_IsIncompleteBinary', range === undefined ? 'null' : JSON.stringify({ range })]]);
+  const [whole, part] = EVENT_BINARY_MARKS;
+  return joinMembers([[whole, complete], [part, range === undefined ? 'null' : JSON.stringify({ range })]]);
 }
 
 /** Sets the binary when nobody was faster; contents that nobody names any more go. */

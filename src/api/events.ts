@@ -37,7 +37,6 @@ const FILTERS = {
   ...CREATED,
   ...LAST_UPDATED,
 };
-const FILTER_NAMES = Object.keys(FILTERS);
 
 const eventUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/event/events/${segment(id)}`;
 
@@ -171,7 +170,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
 
 function removeAll(request: ApiRequest): Promise<Answer> {
   requireFragmentOfValue(request);
-  return deleteData(request, 'events', FILTER_NAMES, 'ROLE_EVENT_ADMIN');
+  return deleteData(request, 'events', FILTERS, 'ROLE_EVENT_ADMIN');
 }
 
 export function eventRoutes(): Route[] {

@@ -24,7 +24,7 @@ export async function parentsOfChild(request: ApiRequest, name: string): Promise
   return isEntityId(child) ? linkedIds(request, 'parents', child, CHILD_FILTERS[name], PARENTS_MAX) : [];
 }
 
-/** Everything that some property of an object holds as text, with its name's colon or without one. */
+/** Everything that some property of an object holds as text, as it is spelled there, with its name's colon or without one. */
 const TEXTS_OF_DOCUMENT = `extractAllGroupsVertical(doc, '"((?:[^"\\\\\\\\]|\\\\\\\\.)*)"(:?)')`;
 
 /**
@@ -46,12 +46,21 @@ export async function addChildrenOf(request: ApiRequest, filter: HistoryFilter, 
   filter.add(await childrenCondition([Number(parent)], [kind], { tenant, documents: platform.documents, history }, filter));
 }
 
+/** One of them as it is meant: documents are as they were sent, and JSON has several spellings of most characters. */
+const MEANT_TEXT = `if(position(t[1], '\\\\') = 0, t[1], JSONExtractString(concat('"', t[1], '"')))`;
+
+/** Parts of a document, one of which is there when it has the text in any spelling. */
+function spellings(wanted: string): string[] {
+  const parts = [wanted, JSON.stringify(wanted).slice(1, -1), '\\u'];
+  return [...new Set(wanted.includes('/') ? [...parts, '\\/'] : parts)];
+}
+
 /** Adds that some property is equal to `wanted` or, when it is a text, starts with it. */
 export function addTextSearch(filter: HistoryFilter, wanted: string): void {
-  const escaped = JSON.stringify(wanted).slice(1, -1);
-  const start = filter.bind('String', escaped);
-  // Looking for the text alone comes first: few documents have it at all.
-  const conditions = [`(position(doc, ${start}) > 0 AND arrayExists(t -> t[2] = '' AND startsWith(t[1], ${start}), ${TEXTS_OF_DOCUMENT}))`];
+  const start = filter.bind('String', wanted);
+  // Looking for its spellings alone comes first: few documents have one at all.
+  const isThere = `multiSearchAny(doc, ${filter.bind('Array(String)', spellings(wanted))})`;
+  const conditions = [`(${isThere} AND arrayExists(t -> t[2] = '' AND startsWith(${MEANT_TEXT}, ${start}), ${TEXTS_OF_DOCUMENT}))`];
   if (/^-?\d+(\.\d+)?$|^true$|^false$/.test(wanted)) {
     const places = [':', '[', ','].flatMap((before) => [',', '}', ']'].map((after) => `${before}${wanted}${after}`));
     conditions.push(`multiSearchAny(doc, ${filter.bind('Array(String)', places)})`);

@@ -107,7 +107,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
 
 function removeAll(request: ApiRequest): Promise<Answer> {
   requireFragmentOfSeries(request);
-  return deleteData(request, 'measurements', Object.keys(MEASUREMENT_FILTERS), 'ROLE_MEASUREMENT_ADMIN');
+  return deleteData(request, 'measurements', MEASUREMENT_FILTERS, 'ROLE_MEASUREMENT_ADMIN');
 }
 
 export function measurementRoutes(): Route[] {

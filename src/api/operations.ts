@@ -29,9 +29,11 @@ import * as schemas from './schemas.ts';
 const READ = ['ROLE_DEVICE_CONTROL_READ'];
 const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
 const AREA = 'devicecontrol';
-const FIXED = [...OPERATION_SERVER_KEPT, 'bulkOperationId'];
+const DERIVED = ['deviceName', 'deviceExternalIDs'];
+/** Not changed by a PUT. */
+const FIXED = [...OPERATION_SERVER_KEPT.filter((name) => !DERIVED.includes(name)), 'bulkOperationId'];
 /** Not taken from a POST. */
-const NOT_SENT = [...FIXED, ...OPERATION_BEGINS_WITHOUT];
+const NOT_SENT = [...OPERATION_SERVER_KEPT, 'bulkOperationId', ...OPERATION_BEGINS_WITHOUT];
 const FILTERS = {
   agentId: text('Operations of the agent and its child devices'),
   deviceId: text('Exact device'),
@@ -40,7 +42,6 @@ const FILTERS = {
   bulkOperationId: text('Created by this bulk operation'),
   ...RANGE,
 };
-const DELETE_FILTERS = ['agentId', 'deviceId', 'status', 'dateFrom', 'dateTo'];
 
 const operationUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
 const deviceOf = (members: Members): string => idText(members.get('deviceId'));
@@ -143,7 +144,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const stored = await load(request);
   const device = deviceOf(stored);
   await requireOwner(request, device, stored);
-  const changes = changedMembers(request.members(), stored, AREA, FIXED);
+  const changes = changedMembers(request.members(), stored, AREA, FIXED, DERIVED);
   const body: OperationUpdate = { id: request.params['id'], doc: joinMembers(changes), user: request.principal.userName, ...applicationOf(request) };
   const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_UPDATE, Number(device), body);
   const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc }]);
@@ -186,7 +187,7 @@ export function operationRoutes(): Route[] {
       summary: 'Delete operations by filters',
       query: FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'operations', DELETE_FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN'),
+      handle: (request) => deleteData(request, 'operations', FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN'),
     },
     {
       method: 'GET',

@@ -51,6 +51,11 @@ export async function requireOwner(request: ApiRequest, managedObject: string, e
   if ((await isOwner(request, managedObject, entity)) === false) throw new PlatformError('security/forbidden');
 }
 
+/** Whether the route's roles, the owner rule or a permission let the principal do with a managed object what he asks for. */
+export async function mayReach(request: ApiRequest, id: string, doc: string): Promise<boolean> {
+  return request.isPrivileged || mayAccess(request.platform.documents, request.principal, { id, doc }, wantedBy(request));
+}
+
 /** How a permission for one type is written for a table; by default a type or a fragment. */
 const TYPED: Readonly<Record<string, (place: string) => string>> = {
   MEASUREMENT: (place) => `(type = ${place} OR fragment = ${place})`,

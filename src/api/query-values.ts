@@ -62,6 +62,11 @@ export class QueryValues {
   has(name: string): boolean {
     return this.text(name) !== undefined;
   }
+
+  /** As `has`, also when it is empty. */
+  isGiven(name: string): boolean {
+    return this.values.has(name);
+  }
 }
 
 const NO_VALUES = new QueryValues(new Map());

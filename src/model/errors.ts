@@ -33,6 +33,8 @@ export const ERRORS = {
   'general/changed-meanwhile': entry(409, 'general/Conflict', 'The {collection} {id} was changed by somebody else meanwhile: try again', 0x80),
   'general/history-unavailable': entry(503, 'general/Service Unavailable', 'The history store does not answer: {reason}', 0x97),
   'general/documents-unavailable': entry(503, 'general/Service Unavailable', 'The document store does not answer: {reason}', 0x97),
+  'general/hierarchy-too-large': entry(422, 'general/Invalid Data',
+    'The hierarchy of {id} has more than {maximum} objects ({limit}): ask for parts of it'),
   'general/invalid-parameter': entry(422, 'general/Invalid Data', 'The parameter {name} has the value {value}; it takes {limit}'),
   'commands/answer-timeout': entry(503, 'general/Service Unavailable',
     'The command is stored and was not answered within {limit} ms: it may have been carried out', 0x97),

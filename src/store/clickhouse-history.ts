@@ -149,6 +149,7 @@ function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDe
     switch (name) {
       case 'source': case 'deviceId': add(`source = {${name}:UInt64}`, name, filter[name]); break;
       case 'agentId': add('has(agents, {agentId:UInt64})', name, filter[name]); break;
+      case 'bulkOperationId': add('bulk = {bulkOperationId:UInt64}', name, filter[name]); break;
       case 'id': add('id = {id:UInt64}', name, filter[name]); break;
       // Only alarms take lists of types (document 4 section 5.3).
       case 'type': add('has({type:Array(String)}, type)', name, table === 'alarms' ? filter[name].split(',') : [filter[name]]); break;

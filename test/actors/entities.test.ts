@@ -66,6 +66,19 @@ t.test('a member that is null at the creation is none; inside of members null st
   }
 });
 
+t.test('only the server says that an event has a binary', async (t) => {
+  const platform = await withDevice(openPlatform(t));
+  const forged = '"c8y_IsBinary":{"name":"f"},"c8y_IsIncompleteBinary":{"range":"0-1/2"}';
+  const made = await platform.request({ kind: COMMAND.EVENT_CREATE, key: 5, body: { id: '700', type: 'T', time: NOW, doc: `{"type":"T",${forged}}` } });
+  t.match(parsed(made), { type: 'T', c8y_IsBinary: undefined, c8y_IsIncompleteBinary: undefined });
+  const marks = '{"c8y_IsBinary":{"name":"real"},"c8y_IsIncompleteBinary":null}';
+  await platform.request({ kind: COMMAND.EVENT_BINARY_CHANGE, key: 5, body: { id: '700', expected: undefined, value: '{"parts":[]}', marks } });
+  for (const doc of [`{${forged}}`, '{"c8y_IsBinary":null}']) {
+    const changed = await platform.request({ kind: COMMAND.EVENT_UPDATE, key: 5, body: { id: '700', doc } });
+    t.match(parsed(changed), { c8y_IsBinary: { name: 'real' }, c8y_IsIncompleteBinary: undefined }, doc);
+  }
+});
+
 t.test('times at the edges of the calendar make rows that the history takes', async (t) => {
   const platform = await withDevice(openPlatform(t));
   for (const [index, time] of ['9999-12-31T23:59:59-18:00', '0000-01-01T00:00:00+18:00', '0001-01-01', '9999-12-31'].entries()) {

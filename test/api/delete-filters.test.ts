@@ -28,6 +28,8 @@ t.test('every filter of every DELETE', async (t) => {
     // A filter that is passed over would delete more than was asked for.
     const conditions = (where.at(-1) ?? '').split('seq <=')[0].split(' AND ').length;
     const names = Object.keys(filter);
+    const asked = [...new URLSearchParams(path.split('?')[1]).keys()].filter((name) => !name.startsWith('withSource'));
+    t.strictSame(asked.filter((name) => !names.includes(name)), [], `${path}: all of its filters are in the command`);
     t.ok(conditions > names.length, `${path}: each of ${names.join()} is a condition in ${where.at(-1)}`);
   };
   await check(`/measurement/measurements?source=1&type=a&fragmentType=b&valueFragmentType=c&valueFragmentSeries=d&${RANGE}`);
@@ -36,5 +38,63 @@ t.test('every filter of every DELETE', async (t) => {
   await check(`/event/events?source=1&type=a&fragmentType=b&fragmentValue=c&${RANGE}&${CREATED}&${UPDATED}`);
   await check(`/alarm/alarms?source=1&type=a&severity=MAJOR,MINOR&status=ACTIVE&${RANGE}&${CREATED}&${UPDATED}`);
   await check('/alarm/alarms?resolved=true&withSourceDevices=true&source=1');
-  await check(`/devicecontrol/operations?agentId=1&deviceId=2&status=PENDING&${RANGE}`);
+  await check(`/devicecontrol/operations?agentId=1&deviceId=2&status=PENDING&fragmentType=c8y_Restart&bulkOperationId=3&${RANGE}`);
+});
+
+const COLLECTIONS = ['/measurement/measurements', '/event/events', '/alarm/alarms', '/devicecontrol/operations'];
+
+t.test('DELETE takes every filter that GET takes', async (t) => {
+  const api = await startApi(t);
+  const { paths } = (await api.call('GET', '/openapi.json')).json;
+  const names = (path: string, method: string): string[] =>
+    (paths[path][method].parameters ?? []).filter(({ in: place }: { in: string }) => place === 'query').map(({ name }: { name: string }) => name);
+  const ofLists = ['revert', 'pageSize', 'currentPage', 'withTotalPages', 'withTotalElements', 'format'];
+  for (const path of COLLECTIONS) {
+    t.strictSame(names(path, 'get').filter((name) => !ofLists.includes(name)).sort(), names(path, 'delete').sort(), path);
+  }
+});
+
+t.test('what means several in a list means them in a DELETE', async (t) => {
+  const api = await startApi(t);
+  const filterOf = async (path: string): Promise<unknown> => {
+    t.equal((await api.call('DELETE', path)).status, 204, path);
+    return (api.fake.sent.at(-1)?.body as DataDelete).filter;
+  };
+  t.strictSame(await filterOf('/alarm/alarms?type=r1&type=r2,%20r3'), { type: 'r1,r2,r3' });
+  t.strictSame(await filterOf('/alarm/alarms?severity=MAJOR&severity=MINOR&status=ACTIVE,CLEARED'), { severity: 'MAJOR,MINOR', status: 'ACTIVE,CLEARED' });
+  t.strictSame(await filterOf('/event/events?type=a,b&type=c'), { type: 'a,b' }, 'the first one, as in the list');
+  t.strictSame(await filterOf('/devicecontrol/operations?status=PENDING&status=FAILED'), { status: 'PENDING' }, 'the first one, as in the list');
+});
+
+t.test('filters without effect select nothing rather than everything', async (t) => {
+  const api = await startApi(t);
+  const isRefused = async (method: string, path: string, message: RegExp): Promise<void> => {
+    const reply = await api.call(method, path, method === 'PUT' ? { body: { status: 'CLEARED' } } : {});
+    t.equal(reply.status, 422, `${method} ${path}`);
+    t.match(reply.json.message, message, `${method} ${path}`);
+  };
+  for (const path of COLLECTIONS) await isRefused('DELETE', `${path}?dateFrom=2024-05-02&dateTo=`, /parameter dateTo .* an empty filter would select everything/);
+  for (const path of COLLECTIONS.slice(0, 3)) await isRefused('DELETE', `${path}?source=`, /parameter source /);
+  for (const name of ['deviceId', 'agentId', 'bulkOperationId', 'fragmentType']) await isRefused('DELETE', `/devicecontrol/operations?${name}`, new RegExp(`parameter ${name} `));
+  await isRefused('DELETE', '/alarm/alarms?source=&source=1', /parameter source /);
+  await isRefused('DELETE', '/measurement/measurements?valueFragmentSeries=T', /valueFragmentType/);
+  for (const method of ['DELETE', 'PUT']) {
+    await isRefused(method, '/alarm/alarms?withSourceDevices=true', /parameter withSourceDevices has the value true; it takes effect only together with source/);
+    await isRefused(method, '/alarm/alarms?severity=,&status=ACTIVE', /parameter severity /);
+    await isRefused(method, '/alarm/alarms?source=&status=ACTIVE', /parameter source /);
+  }
+  t.strictSame(api.fake.sent, []);
+  t.equal((await api.call('DELETE', '/event/events')).status, 204, 'nothing that was passed over: everything is meant');
+});
+
+t.test('a hierarchy that is too large for one request is refused as a whole', async (t) => {
+  const api = await startApi(t);
+  for (let child = 2; child <= 10_001; child += 1) api.fake.put('children', `1\nchildDevices\n${child}`, '1');
+  const query = 'source=1&withSourceDevices=true';
+  for (const [method, path] of [['GET', '/event/events'], ['GET', '/alarm/alarms/count'], ['DELETE', '/event/events'], ['PUT', '/alarm/alarms']]) {
+    const reply = await api.call(method, `${path}?${query}`, method === 'PUT' ? { body: { status: 'CLEARED' } } : {});
+    t.match(reply, { status: 422, json: { error: 'general/Invalid Data', message: /hierarchy of 1 has more than 10000 objects \(http\/hierarchy-objects\)/ } }, `${method} ${path}`);
+  }
+  t.strictSame(api.fake.sent, [], 'nothing was deleted or changed');
+  t.strictSame(api.fake.counted, Array.from({ length: 4 }, () => 'http/hierarchy-objects'));
 });

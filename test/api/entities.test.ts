@@ -106,6 +106,9 @@ t.test('alarms', async (t) => {
     (await api.call('PUT', `/alarm/alarms/${id}`, { body: { status: 'CLEARED', severity: 'MINOR', count: 1 } })).json.status,
     'CLEARED',
   );
+  const detail = (await api.call('GET', `/alarm/alarms/${id}`)).json;
+  t.equal((await api.call('PUT', `/alarm/alarms/${id}`, { body: { ...detail, status: 'ACTIVE' } })).json.status, 'ACTIVE', 'what was read goes back');
+  t.strictSame(JSON.parse((api.fake.sent.at(-1)?.body as { doc: string }).doc), { severity: 'MINOR', status: 'ACTIVE', text: 'b' }, 'without what is not changed by it');
   t.equal((await api.call('PUT', `/alarm/alarms/${id}`, { body: { count: 5 } })).status, 422);
   t.equal((await api.call('PUT', `/alarm/alarms/${id}`, { body: { status: 'X' } })).status, 422);
   const filter = async (query: string): Promise<unknown[]> => {
@@ -147,6 +150,10 @@ t.test('operations', async (t) => {
   t.equal((await put({ status: 'EXECUTING', deviceId: '2' })).status, 422);
   t.equal((await put({ status: 'EXECUTING', deviceId: '1', failureReason: 'x' })).json.failureReason, undefined);
   t.equal((await put({ status: 'FAILED', failureReason: 'x' })).json.failureReason, 'x');
+  const detail = (await api.call('GET', `/devicecontrol/operations/${id}`)).json;
+  t.equal(detail.deviceName, 'Pump');
+  t.equal((await put({ ...detail, deviceExternalIDs: { externalIds: [] }, status: 'EXECUTING' })).json.status, 'EXECUTING', 'what was read goes back');
+  t.notMatch((api.fake.sent.at(-1)?.body as { doc: string }).doc, /deviceName|deviceExternalIDs/);
   t.match(await api.call('GET', '/devicecontrol/operations/9'), { status: 404, json: { error: 'devicecontrol/Not Found' } });
   api.fake.rows = [[{ entityId: id, doc: api.fake.get('operation', id) }]];
   const list = await api.call('GET', '/devicecontrol/operations?agentId=1&status=PENDING&bulkOperationId=4');

@@ -81,6 +81,35 @@ t.test('children of three kinds', async (t) => {
   t.equal((await api.call('GET', `${PATH}/1/childAssets`)).json.references.length, 0);
 });
 
+t.test('links do not show objects that one may not read', async (t) => {
+  const api = await startApi(t);
+  const mine = { authorization: DEVICE };
+  api.fake.addManagedObject('1', { name: 'mine' }, 'device_1');
+  api.fake.addManagedObject('2', { name: 'foreign child', secret: 'a' });
+  api.fake.addManagedObject('3', { name: 'own child' }, 'device_1');
+  api.fake.addManagedObject('4', { name: 'foreign group', secret: 'b' });
+  api.fake.addManagedObject('5', { name: 'foreign' });
+  for (const [parent, kind, child] of [['1', 'childDevices', '2'], ['1', 'childDevices', '3'], ['4', 'childAssets', '1'], ['5', 'childAssets', '1'], ['4', 'childAssets', '3']]) {
+    api.fake.put('children', `${parent}\n${kind}\n${child}`, '1');
+    api.fake.put('parents', `${child}\n${kind}\n${parent}`, '1');
+  }
+  const idsOf = async (path: string, headers?: Record<string, string>): Promise<string[]> =>
+    (await api.call('GET', `${PATH}/${path}`, { headers: headers ?? {} })).json.references.map(({ managedObject }: { managedObject: { id: string } }) => managedObject.id);
+  t.strictSame(await idsOf('1/childDevices'), ['2', '3']);
+  t.strictSame(await idsOf('1/childDevices', mine), ['3']);
+  t.strictSame(await idsOf('1/assetParents'), ['4', '5']);
+  t.strictSame(await idsOf('1/assetParents', mine), []);
+  const first = await api.call('GET', `${PATH}/1/childDevices?pageSize=1&withTotalElements=true`, { headers: mine });
+  t.match(first.json, { references: [], next: /currentPage=2/ }, 'a short page with a next one');
+  t.notOk('totalElements' in first.json.statistics);
+  t.strictSame(await idsOf('1/childDevices?pageSize=1&currentPage=2', mine), ['3']);
+  t.equal((await api.call('GET', `${PATH}/1/childDevices/2`, { headers: mine })).status, 403);
+  t.equal((await api.call('GET', `${PATH}/1/childDevices/3`, { headers: mine })).status, 200);
+  for (const child of ['1', '2']) t.equal((await api.call('GET', `${PATH}/4/childAssets/${child}`, { headers: mine })).status, 403, 'nor whether they are linked');
+  await api.call('GET', `${PATH}/1/childDevices?query=has(secret)`, { headers: mine });
+  t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).includes('device_1'), 'nor those of a query');
+});
+
 t.test('lists and counts', async (t) => {
   const api = await startApi(t);
   api.fake.addManagedObject('5');
@@ -101,7 +130,7 @@ t.test('lists and counts', async (t) => {
   t.match((await ask('ids=x')).sql, 'AND 0 ');
   t.strictSame((await ask('childAssetId=5')).values[1], 8);
   t.match((await ask('childDeviceId=5')).sql, 'AND 0 ');
-  t.ok((await ask('text=a%22b')).values.includes('a\\"b'), 'as it stands in the document');
+  t.match((await ask('text=a%22/b')).values, [2, 'a"/b', ['a"/b', 'a\\"/b', '\\u', '\\/']], 'as it is meant, and parts of its spellings');
   t.match(await ask('query=type%20eq%20a&type=b'), { values: [2, 'a', 5, 0] }, 'instead of the type');
   t.match((await ask('q=type%20eq%20a')).values, [2, 'a', 'c8y_IsDevice']);
   t.match(await api.call('GET', `${PATH}?query=type%20eq`), { status: 422, json: { error: 'inventory/Invalid Data' } });

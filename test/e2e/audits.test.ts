@@ -170,7 +170,9 @@ t.test('@c8y/client: alarms, events, audits', async (t) => {
   const source = { id: await rest.createDevice('Client') };
   const { data: alarm } = await client.alarm.create({ source, type: 'c', text: 't', time: TIME, severity: 'MAJOR' });
   t.match((await client.alarm.update({ id: alarm.id, status: 'ACKNOWLEDGED' })).data, { id: alarm.id, status: 'ACKNOWLEDGED' });
-  t.equal((await client.alarm.detail(alarm.id)).data.history.auditRecords.length, 2);
+  const { data: detail } = await client.alarm.detail(alarm.id);
+  t.equal(detail.history.auditRecords.length, 2);
+  t.match((await client.alarm.update({ ...detail, severity: 'MINOR' })).data, { status: 'ACKNOWLEDGED', severity: 'MINOR' }, 'as it was read');
   t.equal((await client.alarm.list({ source: source.id, withTotalPages: true })).data.length, 1);
   t.equal((await client.alarm.count({ source: source.id })).data, 1);
   t.match((await client.alarm.updateBulk({ status: 'CLEARED' }, { source: source.id, resolved: false })).status, 200);

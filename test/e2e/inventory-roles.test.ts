@@ -181,6 +181,21 @@ t.test('changes take effect at once', async (t) => {
   t.equal((await of.get(path)).status, 403, 'ended');
 });
 
+t.test('links of an own object do not show those of others', async (t) => {
+  const { of } = await newUser('owner-of-one');
+  const path = `/inventory/managedObjects/${await rest.createDevice('Owned', { owner: 'owner-of-one' })}`;
+  const theirs = (await rest.create(`${path}/childDevices`, { name: 'Theirs', secret: 1 })).id as string;
+  const own = (await of.create(`${path}/childDevices`, { name: 'Own', c8y_IsDevice: {} })).id as string;
+  await rest.create(`/inventory/managedObjects/${building}/childAssets`, { managedObject: { id: path.split('/').at(-1) } });
+  const linked = async (rights: Rest, kind: string): Promise<string[]> => (await rights.read(`${path}/${kind}`)).references.map(({ managedObject }: any) => managedObject.id);
+  for (const [kind, all, readable] of [['childDevices', [theirs, own], [own]], ['assetParents', [building], []], ['childDevices?query=has(owner)', [theirs, own], [own]]] as const) {
+    t.same((await linked(rest, kind)).sort(), [...all].sort(), kind);
+    t.same(await linked(of, kind), readable, kind);
+  }
+  t.equal((await of.get(`${path}/childDevices/${own}`)).status, 200);
+  t.equal((await of.get(`${path}/childDevices/${theirs}`)).status, 403);
+});
+
 t.test('device permissions of users and groups', async (t) => {
   const { of } = await newUser('by-permission');
   const { of: member } = await newUser('by-group');
@@ -196,6 +211,12 @@ t.test('device permissions of users and groups', async (t) => {
     t.equal((await user.get(`/inventory/managedObjects/${inside.id}`)).status, 200);
     t.equal((await user.get(`/inventory/managedObjects/${child.id}`)).status, 200, 'below');
     t.equal((await user.get(`/inventory/managedObjects/${floor}`)).status, 403);
+    const linked = async (kind: string): Promise<string[]> =>
+      (await user.read(`/inventory/managedObjects/${inside.id}/${kind}`)).references.map(({ managedObject }: any) => managedObject.id);
+    t.same(await linked('assetParents'), [], 'nothing above');
+    t.same(await linked('childDevices'), [child.id]);
+    t.same(await linked('childDevices?query=has(c8y_IsDevice)'), [child.id]);
+    t.equal((await user.get(`/inventory/managedObjects/${floor}/childAssets/${inside.id}`)).status, 403);
     t.equal((await user.put(`/inventory/managedObjects/${inside.id}`, { note: 'y' })).status, 403);
     t.equal((await user.post('/event/events', { source: { id: inside.id }, type: 'e', text: 't', time: TIME })).status, 201);
     t.same(await listed(user, 'MANAGED_OBJECT'), [inside.id, child.id].sort());

@@ -37,6 +37,14 @@ t.test('parameters of the list', async (t) => {
   await check(`text=name&fragmentType=l_X`, '');
   await check('text=4242&fragmentType=l_X', 'LC');
   await check('text=42&fragmentType=l_X', '');
+  // As clients write JSON that send ASCII only, and those that escape what need not be.
+  for (const [name, body] of [['LE', String.raw`"t":"M\u00fcller \ud83d\ude00"`], ['LF', '"t":"Müller 😀"'], ['LG', String.raw`"t":["M\u00FCller's \"\/path\""]`]]) {
+    t.equal((await rest.request('POST', MO, { body: `{"name":"${name}","l_Spelled":{},${body}}` })).status, 201);
+  }
+  await check(`text=${encoded('Müll')}&fragmentType=l_Spelled`, 'LE LF LG');
+  await check(`text=${encoded('Müller 😀')}&fragmentType=l_Spelled`, 'LE LF');
+  await check(`text=${encoded('Müller\'s "/p')}&fragmentType=l_Spelled`, 'LG');
+  await check(`text=${encoded('u00fc')}&fragmentType=l_Spelled`, '');
   await check(`childAssetId=${b}`, 'LA');
   await check(`childDeviceId=${c}`, 'LA');
   await check(`childAdditionId=${d}`, 'LB');

@@ -140,6 +140,11 @@ t.test('DELETE by filters', async (t) => {
   await eventually('two is deleted', async () => (await rest.get(`${PATH}/${two.id}`)).status === 404);
   t.equal((await rest.delete(`${PATH}?agentId=x`)).status, 204, 'what is no id deletes nothing');
   t.same(await ids(`deviceId=${agent}`), [three.id]);
+  const four = await create(agent, { c8y_Four: {} });
+  for (const query of ['fragmentType=c8y_NoSuch', 'bulkOperationId=999999999']) t.equal((await rest.delete(`${PATH}?${query}`)).status, 204, query);
+  t.equal((await rest.delete(`${PATH}?fragmentType=c8y_Four`)).status, 204);
+  await eventually('four is deleted', async () => (await rest.get(`${PATH}/${four.id}`)).status === 404);
+  t.same(await ids(`deviceId=${agent}`), [three.id], 'filters that nothing fulfils delete nothing');
 });
 
 t.test('audit records', async (t) => {
@@ -229,7 +234,9 @@ t.test('@c8y/client: OperationService and IdentityService', async (t) => {
   const { data } = await client.operation.create({ deviceId: device, c8y_Restart: {} });
   t.match(data, { status: 'PENDING', deviceId: device });
   t.match((await client.operation.update({ id: data.id, status: 'EXECUTING' })).data, { status: 'EXECUTING' });
-  t.match((await client.operation.detail(data.id)).data, { status: 'EXECUTING' });
+  const { data: detail } = await client.operation.detail(data.id);
+  t.match(detail, { status: 'EXECUTING', deviceName: 'Client' });
+  t.match((await client.operation.update({ ...detail, status: 'SUCCESSFUL' })).data, { status: 'SUCCESSFUL' }, 'as it was read');
   t.same((await client.operation.list({ deviceId: device })).data.map(({ id }: any) => id), [data.id]);
   const identity = { type: 'my_Type', externalId: 'op-client', managedObject: { id: device } };
   t.equal((await client.identity.create(identity)).res.status, 201);
