@@ -26,8 +26,7 @@ export function followRequiredInterval(context: ActorContext, id: string, member
   fitAvailability(members, state);
 }
 
-/** The alarms of the object have changed. */
+/** The alarms of the object have changed. Of a device without a state nothing is known but that a message has come. */
 export function followAlarms(context: ActorContext, id: string, members: Members): void {
-  const state = availabilityOf(context, id);
-  if (state !== undefined) fitAvailability(members, state);
+  fitAvailability(members, availabilityOf(context, id) ?? { lastMessage: context.command.receivedAt, isSilent: false });
 }

@@ -55,14 +55,15 @@ export function requiredInterval(members: Members): number | undefined {
   return clamped;
 }
 
-/** An open alarm with severity CRITICAL makes its source unavailable (document 1, Alarms rule 5). */
+/** An open alarm with severity CRITICAL makes its source device unavailable, whether it is monitored or not (document 1, Alarms rule 5). */
 export function hasCriticalAlarm(members: Members): boolean {
   const status = members.get(ALARMS_FRAGMENT);
-  return status?.startsWith('{') === true && Number(splitMembers(status).get('critical') ?? 0) > 0;
+  const isDevice = members.has('c8y_IsDevice') || members.has(AVAILABILITY_FRAGMENTS.REQUIRED);
+  return isDevice && status?.startsWith('{') === true && Number(splitMembers(status).get('critical') ?? 0) > 0;
 }
 
 export function statusOf(state: AvailabilityState, hasCritical: boolean): AvailabilityStatus {
-  if (state.interval === undefined) return 'NOT_MONITORED';
+  if (state.interval === undefined) return hasCritical ? 'UNAVAILABLE' : 'NOT_MONITORED';
   if (state.interval <= 0) return 'MAINTENANCE';
   return state.isSilent || hasCritical ? 'UNAVAILABLE' : 'AVAILABLE';
 }
@@ -74,8 +75,9 @@ export const isSilentSince = (interval: number | undefined, lastMessage: number,
 /** Writes the fragments of the state into a document. @returns whether anything changed. */
 export function fitAvailability(members: Members, state: AvailabilityState): boolean {
   const before = [members.get(AVAILABILITY_FRAGMENTS.STATUS), members.get(AVAILABILITY_FRAGMENTS.CONNECTION)];
-  if (state.interval !== undefined || members.has(AVAILABILITY_FRAGMENTS.STATUS)) {
-    const status = statusOf(state, hasCriticalAlarm(members));
+  const hasCritical = hasCriticalAlarm(members);
+  if (state.interval !== undefined || hasCritical || members.has(AVAILABILITY_FRAGMENTS.STATUS)) {
+    const status = statusOf(state, hasCritical);
     members.set(AVAILABILITY_FRAGMENTS.STATUS, JSON.stringify({ lastMessage: formatTime(state.lastMessage), status }));
   }
   if (state.connection !== undefined) {

@@ -295,13 +295,16 @@ const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.ok((await world.rest.read(path)).history.auditRecords.some(({ user }: any) => user === 'only-role_alarm_admin'));
   } },
   { row: 'Alarms 5: CRITICAL makes the source unavailable while it is active', check: async (_t, world) => {
-    const id = await world.ownedDevice({ c8y_RequiredAvailability: { responseInterval: 30 } });
-    await world.event({ source: { id }, time: new Date().toISOString() });
-    const alarm = await world.alarm({ source: { id }, severity: 'CRITICAL' });
-    const is = (status: string): Promise<unknown> => eventually(status, async () => (await world.rest.read(`${OBJECTS}/${id}`)).c8y_Availability.status === status);
-    await is('UNAVAILABLE');
-    await world.rest.put(`/alarm/alarms/${alarm.id}`, { status: 'CLEARED' });
-    await is('AVAILABLE');
+    for (const [monitored, status] of [[{ c8y_RequiredAvailability: { responseInterval: 30 } }, 'AVAILABLE'], [{}, 'NOT_MONITORED']] as const) {
+      const id = await world.ownedDevice(monitored);
+      await world.event({ source: { id }, time: new Date().toISOString() });
+      const alarm = await world.alarm({ source: { id }, severity: 'CRITICAL' });
+      const is = (wanted: string): Promise<unknown> =>
+        eventually(wanted, async () => (await world.rest.read(`${OBJECTS}/${id}`)).c8y_Availability?.status === wanted);
+      await is('UNAVAILABLE');
+      await world.rest.put(`/alarm/alarms/${alarm.id}`, { status: 'CLEARED' });
+      await is(status);
+    }
   } },
   { row: 'Events 1: latest first, revert=true: oldest first', check: async (t, world) => {
     const id = await world.ownedDevice();

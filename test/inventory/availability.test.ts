@@ -46,7 +46,7 @@ t.test('the interval and the states', async (t) => {
   interval('{"responseInterval":"-99999"}', -32_768, '{"responseInterval":-32768}');
   for (const none of ['{}', '5', 'null', '[]', '{"responseInterval":"x"}', '{"responseInterval":true}']) interval(none, undefined);
   const state = (more: object): Parameters<typeof statusOf>[0] => ({ lastMessage: 0, isSilent: false, ...more });
-  t.equal(statusOf(state({}), true), 'NOT_MONITORED');
+  t.equal(statusOf(state({}), true), 'UNAVAILABLE');
   t.equal(statusOf(state({ interval: 0, isSilent: true }), true), 'MAINTENANCE');
   t.equal(statusOf(state({ interval: -5 }), false), 'MAINTENANCE');
   t.equal(statusOf(state({ interval: 5 }), false), 'AVAILABLE');
