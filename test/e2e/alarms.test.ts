@@ -53,7 +53,7 @@ t.test('what is refused', async (t) => {
   ];
   for (const [what, body, status, message] of cases) t.match(await rest.post('/alarm/alarms', body), { status, text: message }, what);
   const fixed: object[] = [{ type: 'y' }, { time: at(1) }, { source: { id: '1' } }, { creationTime: at(1) }, { count: 5 }, { firstOccurenceTime: at(1) },
-    { firstOccurrenceTime: at(1) }, { history: {} }, { id: '5' }, { status: 'OPEN' }, { severity: 'x' }, { text: 5 }];
+    { firstOccurrenceTime: at(1) }, { id: '5' }, { status: 'OPEN' }, { severity: 'x' }, { text: 5 }];
   for (const body of fixed) t.equal((await change(id, body)).status, 422, JSON.stringify(body));
   t.equal((await change(id, { type: 'fixed', time: '2024-05-02T12:00:00+02:00', source: { id: Number(device) }, severity: 'MINOR' })).status, 200);
   t.match(await change('999999', { status: 'CLEARED' }), { status: 404, json: { error: 'alarm/Not Found', message: /^Finding alarm from database failed/ } });
