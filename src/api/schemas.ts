@@ -83,6 +83,8 @@ export const AuditRecord = Type.Object(
   },
   OPEN,
 );
+/** Those of the server about what is no resource with an id have no source. */
+const ShownAuditRecord = Type.Object({ ...AuditRecord.properties, source: Type.Optional(Source) }, OPEN);
 
 export const Operation = Type.Object({ deviceId: Id, description: Type.Optional(Type.String()) }, OPEN);
 export const OperationUpdate = Type.Object(
@@ -184,8 +186,8 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   event: entity(Event),
   eventCollection: collectionOf('events', entity(Event)),
   alarm: entity(Alarm),
-  auditRecord: entity(AuditRecord),
-  auditRecordCollection: collectionOf('auditRecords', entity(AuditRecord)),
+  auditRecord: entity(ShownAuditRecord),
+  auditRecordCollection: collectionOf('auditRecords', entity(ShownAuditRecord)),
   alarmCollection: collectionOf('alarms', entity(Alarm)),
   operation: entity(Operation),
   operationCollection: collectionOf('operations', entity(Operation)),
