@@ -128,13 +128,14 @@ export class QueryCompiler {
     return `${text} LIKE ${this.#binder.bind('String', pieces.map((piece) => piece.replace(/[\\%_]/g, '\\$&')).join('%'))}`;
   }
 
-  /** Absent is an empty text there: comparisons that an empty text would fulfil look into the document. */
+  /** Absent is an empty text there: comparisons that an empty text would fulfil, and those of times, look into the document. */
   #columnComparison(column: string, operator: Operator, pieces: readonly string[]): string | undefined {
+    if (timeOf({ kind: 'text', pieces }) !== undefined) return undefined;
     const text = pieces.join('*');
     if (operator === 'eq' || operator === 'ne') {
       return pieces.some((piece) => piece !== '') ? this.#textEquality(column, pieces) : undefined;
     }
-    return (operator === 'gt' || operator === 'ge') && text !== '' && timeOf({ kind: 'text', pieces }) === undefined
+    return (operator === 'gt' || operator === 'ge') && text !== ''
       ? `${column} ${SIGNS[operator]} ${this.#binder.bind('String', text)}` : undefined;
   }
 

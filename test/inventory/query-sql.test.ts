@@ -202,6 +202,13 @@ t.test('functions of the hierarchy', async (t) => {
   await check('isinhierarchyof(5) or isinhierarchyof(7)', '5 6 7');
 });
 
+t.test('times in what has a column of its own are compared as times', async (t) => {
+  const { ask } = await inventory([{ id: '1', type: '2024-01-01T01:00:00.000+01:00' }, { id: '2', type: '2024-01-01' }, { id: '3', type: '2024-01-02' }]);
+  for (const [query, want] of [["type eq '2024-01-01'", '1 2'], ["type ne '2024-01-01'", '3'], ["type gt '2024-01-01'", '3']]) {
+    t.equal((await ask(query)).join(' '), want, query);
+  }
+});
+
 t.test('random documents and queries', async (t) => {
   const random = new Random();
   const { seed } = random;
