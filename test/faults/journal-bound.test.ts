@@ -119,12 +119,13 @@ t.test('sessions that are kept, and QoS 2 both ways, at the bound and over kill 
 /** A client with a session that is kept, which answers no PUBLISH by itself. */
 async function connectKept(server: ServerProcess, clientId: string, version: 4 | 5 = 5): Promise<RawMqtt & { answers: string[] }> {
   const answers: string[] = [];
-  const client = Object.assign(await RawMqtt.connect(server.mqttPort, { clientId, clean: false, version }), { answers });
-  client.onPublish = () => false;
-  client.onPubrec = (id) => { answers.push(`pubrec ${id}`); };
-  client.onPubrel = (id) => { answers.push(`pubrel ${id}`); };
-  client.onPubcomp = (id) => { answers.push(`pubcomp ${id}`); };
-  return client;
+  const prepare = (client: RawMqtt): void => {
+    client.onPublish = () => false;
+    client.onPubrec = (id) => { answers.push(`pubrec ${id}`); };
+    client.onPubrel = (id) => { answers.push(`pubrel ${id}`); };
+    client.onPubcomp = (id) => { answers.push(`pubcomp ${id}`); };
+  };
+  return Object.assign(await RawMqtt.connect(server.mqttPort, { clientId, clean: false, version, prepare }), { answers });
 }
 
 t.test('the journal is trimmed under measurements alone', async (t) => {

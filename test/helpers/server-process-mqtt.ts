@@ -5,7 +5,9 @@ import mqttPacket from 'mqtt-packet';
 import type { IPublishPacket, Packet } from 'mqtt-packet';
 import { PASSWORD, USER } from './server-process.ts';
 
-export interface RawOptions { readonly clientId: string; readonly clean?: boolean; readonly version?: 4 | 5; readonly keepalive?: number; readonly timeoutMs?: number }
+export interface RawOptions { readonly clientId: string; readonly clean?: boolean; readonly version?: 4 | 5; readonly keepalive?: number; readonly timeoutMs?: number;
+  /** Called before CONNECT is sent: what follows CONNACK at once is not missed. */
+  readonly prepare?: (client: RawMqtt) => void }
 
 /** Rejects with an error when the connection ends before CONNACK, or CONNACK refuses. */
 export class RawMqtt {
@@ -48,6 +50,7 @@ export class RawMqtt {
     const version = options.version ?? 4;
     const socket = connectSocket({ host: '127.0.0.1', port, noDelay: true });
     const client = new RawMqtt(socket, version);
+    options.prepare?.(client);
     const timer = setTimeout(() => socket.destroy(), options.timeoutMs ?? 30_000);
     const clean = options.clean ?? true;
     socket.write(mqttPacket.generate({
