@@ -8,7 +8,6 @@ import { columnsOf, findMeasurements } from '../ingest/measurement-range.ts';
 import type { FoundMeasurement } from '../ingest/measurement-range.ts';
 import { GivenUp } from '../ingest/history-insert.ts';
 import type { HistoryInsert, InsertScope } from '../ingest/history-insert.ts';
-import type { HistoryWriter } from '../ingest/history-writer.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { Log } from '../model/log.ts';
 import type { BlockStore, StoredBlock } from './shard-documents.ts';
@@ -17,7 +16,6 @@ import type { ShardJournal } from './shard-journal.ts';
 export interface BlockMeasurementsOptions {
   readonly blocks: BlockStore;
   readonly journal: ShardJournal;
-  readonly history: HistoryWriter;
   readonly insert: HistoryInsert;
   readonly rowsMax: number;
   readonly log: Log;
@@ -31,7 +29,7 @@ export interface BlockMeasurementsOptions {
  */
 export async function insertMeasurementsOf(stored: StoredBlock, filled: MeasurementColumns | undefined, options: BlockMeasurementsOptions, scope: InsertScope):
   Promise<number> {
-  const { blocks, journal, history, insert, rowsMax, log } = options;
+  const { blocks, journal, insert, rowsMax, log } = options;
   const { token } = stored;
   let damaged: DamagedMeasurement[] = [];
   let found: Promise<readonly FoundMeasurement[]> | undefined;
@@ -49,13 +47,12 @@ export async function insertMeasurementsOf(stored: StoredBlock, filled: Measurem
   // Whoever has filled the block has set them aside.
   await insert.damaged(damaged, scope);
   if (columns.rowCount === 0) return 0;
-  let isFresh = filled !== undefined;
   let isInParts = false;
-  const refusal = await insert.attempt(async () => {
-    isInParts = !isFresh && await partsNow() !== undefined;
-    isFresh = false;
-    if (!isInParts) await history.insertMeasurements(columns, token);
-  }, scope);
+  const mayInsert = async (): Promise<boolean> => {
+    isInParts = await partsNow() !== undefined;
+    return !isInParts;
+  };
+  const refusal = await insert.measurements({ columns, token, isFresh: filled !== undefined, mayInsert }, scope);
   if (refusal === undefined && !isInParts) return columns.rowCount;
   const first = Math.min(...stored.ranges.map(({ firstSeq }) => firstSeq));
   if (refusal !== undefined) {

@@ -40,16 +40,17 @@ export class BlockInsert {
 
   /**
    * Inserts the measurements of a block exactly once. `intent.parts` says that it was begun in parts.
+   * @param isFresh no earlier process has begun it.
    * @returns the rows that were not set aside.
    */
-  async measurements(columns: MeasurementColumns, intent: InsertIntent, position: number): Promise<number> {
-    const { history, progress, log } = this.#options;
+  async measurements(columns: MeasurementColumns, intent: InsertIntent, position: number, isFresh: boolean): Promise<number> {
+    const { progress, log } = this.#options;
     const { firstSeq, lastSeq } = intent;
     let { parts } = intent;
     const token = `${firstSeq}-${lastSeq}`;
     if (parts === undefined) {
       await this.untilDone(() => progress.saveIntent(intent));
-      const refusal = await this.#insert.attempt(() => history.insertMeasurements(columns, token), this.#scope(position));
+      const refusal = await this.#insert.measurements({ columns, token, isFresh }, this.#scope(position));
       if (refusal === undefined) return columns.rowCount;
       log.warn({ error: refusal.message, firstSeq, lastSeq }, 'projector: a block of measurements is refused; it is inserted in parts');
       parts = { after: firstSeq - 1, ends: [lastSeq] };

@@ -11,6 +11,7 @@ import { entryOfDamaged } from './damaged-measurement.ts';
 import type { DamagedMeasurement } from './damaged-measurement.ts';
 import { HistoryRefusal } from './history-writer.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
+import type { MeasurementColumns } from './measurement-columns.ts';
 import { decodeMeasurement } from './measurement-record.ts';
 import { columnsOf } from './measurement-range.ts';
 import type { FoundMeasurement } from './measurement-range.ts';
@@ -48,6 +49,16 @@ export interface RefusedBlock {
   readonly read: (from: number, through: number) => readonly FoundMeasurement[] | Promise<readonly FoundMeasurement[]>;
 }
 
+/** Measurements that go into the history store together. */
+export interface MeasurementsInsert {
+  readonly columns: MeasurementColumns;
+  readonly token: string;
+  /** Nobody has tried to insert them before. */
+  readonly isFresh: boolean;
+  /** Asked before each try but the first of what is fresh; false: they are left to somebody else. */
+  readonly mayInsert?: () => Promise<boolean>;
+}
+
 export interface HistoryInsertOptions {
   readonly history: HistoryWriter;
   readonly quarantine: Quarantine;
@@ -70,9 +81,41 @@ export class HistoryInsert {
     this.#uncertainTries = options.uncertainTries ?? UNCERTAIN_TRIES;
   }
 
+  /**
+   * Inserts measurements exactly once, whenever the store ends. A store that was killed may know the token of rows that it does not hold, and
+   * drops them when they come again: what was tried more than once is looked for, and what is missing is inserted with the next token,
+   * `<token>/again-<n>`. Whoever does that takes the same tokens for the same rows, so that several may.
+   * @returns the refusal.
+   */
+  async measurements({ columns, token, isFresh, mayInsert }: MeasurementsInsert, scope: InsertScope, knownCode?: number): Promise<HistoryRefusal | undefined> {
+    const { history, log } = this.#options;
+    let rest = columns;
+    let tries = isFresh ? 0 : 1;
+    let isLeft = false;
+    for (let again = 0; ; again += 1) {
+      const name = again === 0 ? token : `${token}/again-${again}`;
+      const refusal = await this.attempt(async () => {
+        isLeft = tries > 0 && mayInsert !== undefined && !await mayInsert();
+        if (isLeft) return;
+        tries += 1;
+        await history.insertMeasurements(rest, name);
+      }, scope, knownCode);
+      if (refusal !== undefined || isLeft || tries === 1) return refusal;
+      rest = await this.#missing(rest, scope);
+      if (rest.rowCount === 0) return undefined;
+      log.warn({ token: name, rows: rest.rowCount }, 'projector: the history store has ended within an insert and drops its repetition; inserting with another token');
+    }
+  }
+
+  /** Rows of measurements that the store does not hold. */
+  async #missing(columns: MeasurementColumns, scope: InsertScope): Promise<MeasurementColumns> {
+    const stored = await this.untilDone(() => this.#options.history.storedMeasurements(columns), scope);
+    return columns.without(stored);
+  }
+
   /** Inserts a refused block in parts, each with a token of its own. @returns the rows that were set aside. */
   async parts(block: RefusedBlock, scope: InsertScope): Promise<number> {
-    const { history, quarantine } = this.#options;
+    const { quarantine } = this.#options;
     let { after } = block;
     let rowsAside = 0;
     let code: number | undefined;
@@ -89,7 +132,9 @@ export class HistoryInsert {
         let isAside = isAlone && quarantine.has(entry);
         if (!isAside) {
           const token = `${block.token}/${after + 1}-${through}`;
-          const refusal = await this.attempt(() => history.insertMeasurements(columns, token), scope, code);
+          // Some of them may be there: a block is stored by months, one after the other.
+          const rest = await this.#missing(columns, scope);
+          const refusal = rest.rowCount === 0 ? undefined : await this.measurements({ columns: rest, token, isFresh: false }, scope, code);
           code = refusal?.code ?? code;
           if (refusal !== undefined && !isAlone) {
             const [from, middle] = [after, Math.floor((first.seq + last.seq) / 2)];

@@ -29,8 +29,13 @@ export class HistoryRefusal extends Error {
 
 /** Calls reject with HistoryRefusal when the data are at fault. */
 export interface HistoryWriter {
-  /** Inserts all rows, or none; a second insert with the same token does nothing. The columns are the writer's until it settles. */
+  /**
+   * Inserts all rows of each month, or none; a second insert with the same token does nothing, whether the first one's rows are there or were
+   * lost when the store was killed. The columns are the writer's until it settles.
+   */
   insertMeasurements(columns: MeasurementColumns, token: string): Promise<void>;
+  /** Ids of those measurements of the columns that are stored. */
+  storedMeasurements(columns: MeasurementColumns): Promise<ReadonlySet<number>>;
   insertRows(table: string, texts: readonly string[]): Promise<void>;
   /** Deletes measurements of the tenant by the filters of document 4 section 1.2, up to and including `seq`. */
   deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void>;

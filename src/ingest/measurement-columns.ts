@@ -11,6 +11,9 @@ const DICTIONARY_SIZE_MAX = 65_535 - MEASUREMENT_VALUES_MAX;
 /** Bytes of documents in one insert. */
 const DOCUMENT_BYTES_MAX = 16 * 1_048_576;
 
+const NUMBER_COLUMNS = ['tenant', 'source', 'time', 'id', 'part', 'value', 'documentLength', 'form', 'shard', 'seq'] as const;
+const DICTIONARY_COLUMNS = [['type', 'types'], ['fragment', 'fragments'], ['series', 'seriesNames'], ['unit', 'units']] as const;
+
 export class MeasurementColumns {
   readonly rowsMax: number;
   rowCount = 0;
@@ -68,6 +71,28 @@ export class MeasurementColumns {
     const index = this.source.indexOf(source);
     // Rows behind the count are of an earlier block.
     return index >= 0 && index < this.rowCount;
+  }
+
+  /** The rows of measurements whose id is not one of these, as a block of its own. */
+  without(ids: ReadonlySet<number>): MeasurementColumns {
+    const rest = new MeasurementColumns(Math.max(1, this.rowCount));
+    rest.documents = Buffer.alloc(this.documentBytes);
+    rest.hasForms = this.hasForms;
+    let documentStart = 0;
+    for (let row = 0; row < this.rowCount; row += 1) {
+      const documentEnd = documentStart + this.documentLength[row];
+      if (!ids.has(this.id[row])) {
+        for (const column of NUMBER_COLUMNS) rest[column][rest.rowCount] = this[column][row];
+        for (const [indices, texts] of DICTIONARY_COLUMNS) {
+          const text = Buffer.from(this[texts].values[this[indices][row]]);
+          rest[indices][rest.rowCount] = rest[texts].intern(text, 0, text.length);
+        }
+        rest.documentBytes += this.documents.copy(rest.documents, rest.documentBytes, documentStart, documentEnd);
+        rest.rowCount += 1;
+      }
+      documentStart = documentEnd;
+    }
+    return rest;
   }
 
   clear(): void {

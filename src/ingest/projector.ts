@@ -17,7 +17,7 @@ import type { HistoryRow, HistoryWriter } from './history-writer.ts';
 import type { Journal } from './journal.ts';
 import { MeasurementColumns } from './measurement-columns.ts';
 import { OFFSET_COUNT, isWholeMeasurement } from './measurement-record.ts';
-import type { InsertIntent, InsertParts, ProjectorProgress } from './projector-progress.ts';
+import type { InsertIntent, ProjectorProgress } from './projector-progress.ts';
 import type { Quarantine } from './quarantine.ts';
 
 /** Rows of mutable tables in one block; more make the block full. */
@@ -269,7 +269,7 @@ export class Projector {
     // Part of the block would be another block, with rows that may be there already: the next start repeats it.
     if (this.#consumedSeq < intent.lastSeq) return;
     this.#filling.rows.push(...await this.#options.progress.outbox(this.position, intent.lastSeq));
-    await this.#insertBlock(intent.parts);
+    await this.#insertBlock(intent);
     this.#spare = new Block(this.#options.rowsMax);
   }
 
@@ -308,15 +308,15 @@ export class Projector {
     }
   }
 
-  /** @param parts in which the block was begun, when it was refused as a whole. */
-  async #insertBlock(parts?: InsertParts): Promise<void> {
+  /** @param begun what an earlier process has written down of it. */
+  async #insertBlock(begun?: InsertIntent): Promise<void> {
     const block = this.#filling;
     this.#filling = this.#spare;
     this.#underWay = block;
     this.#isDue = false;
     this.#startInterval();
     try {
-      await this.#insertAll(block, parts);
+      await this.#insertAll(block, begun);
       await this.#insert.untilDone(() => this.#options.progress.savePosition(block.lastSeq));
       this.#moved(block.lastSeq);
     } catch (error) {
@@ -328,12 +328,12 @@ export class Projector {
     this.#underWay = undefined;
   }
 
-  async #insertAll(block: Block, parts: InsertParts | undefined): Promise<void> {
+  async #insertAll(block: Block, begun: InsertIntent | undefined): Promise<void> {
     const { columns, damaged, firstSeq, lastSeq } = block;
     await this.#insert.damaged(damaged.list, this.position);
     if (columns.rowCount > 0) {
-      const intent = { firstSeq, lastSeq, ...(parts === undefined ? {} : { parts }) };
-      this.#inserted(block, 'measurements', await this.#insert.measurements(columns, intent, this.position));
+      const intent = begun ?? { firstSeq, lastSeq };
+      this.#inserted(block, 'measurements', await this.#insert.measurements(columns, intent, this.position, begun === undefined));
     }
     for (const [table, rows] of groupByTable(block.rows)) this.#inserted(block, table, await this.#insert.rows(table, rows, this.position));
     if (block.deletion) await this.#insert.deletion(block.deletion, this.position);

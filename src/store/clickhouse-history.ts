@@ -55,6 +55,17 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
       { insert_deduplication_token: token, max_partitions_per_insert_block: 0 }));
   }
 
+  async storedMeasurements({ id, seq, rowCount }: MeasurementColumns): Promise<ReadonlySet<number>> {
+    await this.createTables();
+    const [firstId, lastId] = boundsOf(id, rowCount);
+    const [firstSeq, lastSeq] = boundsOf(seq, rowCount);
+    const pages = this.#clickHouse.streamRows<{ id: number }>(`SELECT DISTINCT id FROM measurements
+      WHERE id BETWEEN {firstId:UInt64} AND {lastId:UInt64} AND seq BETWEEN {firstSeq:UInt64} AND {lastSeq:UInt64}`, { firstId, lastId, firstSeq, lastSeq });
+    const stored = new Set<number>();
+    for await (const rows of pages) for (const row of rows) stored.add(row.id);
+    return stored;
+  }
+
   async insertRows(table: string, texts: readonly string[]): Promise<void> {
     await this.createTables();
     await refusing(this.#clickHouse.insertText(table, 'JSONEachRow', texts.join('\n'), { date_time_input_format: 'best_effort' }));
@@ -109,6 +120,15 @@ function encoded(columns: readonly NativeColumn[], rows: number): Buffer {
   } catch (error) {
     throw new HistoryRefusal(`not to be encoded: ${(error as Error).message}`, 0, true);
   }
+}
+
+function boundsOf(values: Float64Array, count: number): [first: number, last: number] {
+  let [first, last] = [values[0], values[0]];
+  for (let row = 1; row < count; row += 1) {
+    first = Math.min(first, values[row]);
+    last = Math.max(last, values[row]);
+  }
+  return [first, last];
 }
 
 const dictionary = (name: string, values: readonly string[], indices: Uint16Array): NativeColumn =>

@@ -104,6 +104,7 @@ export interface Sent {
 }
 
 export class Platform {
+  #measurementId = 0;
   readonly environment: LmdbEnvironment;
   readonly journal: LmdbJournal;
   readonly stored: LmdbDocuments;
@@ -203,7 +204,7 @@ export class Platform {
 
   measure(source: number, values: readonly number[], options: { id?: number; mode?: ProcessingMode } = {}): Promise<void> {
     const record = encodeMeasurement({
-      tenant: TENANT, source, id: options.id ?? 1, time: NOW, mode: options.mode ?? 0, type: 'T', document: '', receivedAt: NOW,
+      tenant: TENANT, source, id: options.id ?? (this.#measurementId += 1), time: NOW, mode: options.mode ?? 0, type: 'T', document: '', receivedAt: NOW,
       values: values.map((value, index) => ({ fragment: 'f', series: `s${index}`, value, unit: '' })),
     });
     return this.append(record);

@@ -70,6 +70,8 @@ t.test('nodes are killed and join under load: every acknowledged measurement onc
   t.comment(`SEED=${SEED}`);
   const random = new Random(SEED);
   const cluster = await TestCluster.of(t, 3, { rowsMax: 60, intervalMs: 3 });
+  cluster.history.partitionOf = ({ seq }) => seq % 3;
+  cluster.history.loses = () => random.below(20) === 0;
   const account = new Account();
   for (let source = 1; source <= 24; source += 1) account.device(cluster, source, random);
   for (let round = 0; round < 6; round += 1) {

@@ -65,6 +65,7 @@ export class TestNode {
     };
     const writer: HistoryWriter = {
       insertMeasurements: (columns, token) => alive(() => history.insertMeasurements(columns, token)),
+      storedMeasurements: (columns) => alive(() => history.storedMeasurements(columns)),
       insertRows: (table, texts) => alive(() => history.insertRows(table, texts)),
       deleteMeasurements: (tenant, filter, seq) => alive(() => history.deleteMeasurements(tenant, filter, seq)),
       selectMeasurements: (...filter) => alive(() => history.selectMeasurements(...filter)),

@@ -173,6 +173,8 @@ t.test('random poison, nodes killed', { timeout: 120_000 }, async (t) => {
   t.comment(`seed ${random.seed}`);
   const cluster = await TestCluster.of(t, 3, { intervalMs: 3, rowsMax: 40 });
   const isPoison = (value: number): boolean => value % 13 === 0;
+  cluster.history.partitionOf = ({ seq }) => seq % 2;
+  cluster.history.loses = () => random.below(40) === 0;
   cluster.history.refuses = ({ value }) => (value !== undefined && isPoison(value) ? refusal() : undefined);
   const acknowledged: number[] = [];
   for (let value = 0; value < 600; value += 1) {

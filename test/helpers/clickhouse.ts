@@ -10,8 +10,17 @@ import { ROOT, scratchDirectory } from './setup-command.ts';
 
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => silent };
 
+export interface OpenClickHouse {
+  readonly client: ClickHouse;
+  readonly writer: ClickHouseHistoryWriter;
+  readonly url: string;
+  readonly embedded: EmbeddedClickHouse;
+  /** Where the engine keeps its tables. */
+  readonly data: string;
+}
+
 /** Ended with the test. */
-export async function openClickHouse(t: Test): Promise<{ client: ClickHouse; writer: ClickHouseHistoryWriter; url: string }> {
+export async function openClickHouse(t: Test): Promise<OpenClickHouse> {
   const directory = scratchDirectory(t);
   const compiled = join(directory, 'compiled');
   // Node runs JavaScript: the child's files alone are compiled, so that the test needs no build and meets no half-built tree.
@@ -22,8 +31,9 @@ export async function openClickHouse(t: Test): Promise<{ client: ClickHouse; wri
   ], { cwd: ROOT });
   execFileSync('ln', ['-s', join(ROOT, 'node_modules'), join(compiled, 'node_modules')]);
   execFileSync('sh', ['-c', `echo '{"type":"module"}' > ${join(compiled, 'package.json')}`]);
+  const data = join(directory, 'data');
   const embedded = new EmbeddedClickHouse({
-    directory: join(directory, 'data'), log: silent, readSessions: 2, waitingMax: 8, childPath: join(compiled, 'src/store/embedded-clickhouse/child.js'),
+    directory: data, log: silent, readSessions: 2, waitingMax: 8, childPath: join(compiled, 'src/store/embedded-clickhouse/child.js'),
   });
   const url = await embedded.start();
   const client = new ClickHouse({ url, log: silent });
@@ -33,5 +43,5 @@ export async function openClickHouse(t: Test): Promise<{ client: ClickHouse; wri
   });
   const writer = new ClickHouseHistoryWriter(client);
   await writer.createTables();
-  return { client, writer, url };
+  return { client, writer, url, embedded, data };
 }

@@ -3,7 +3,7 @@ import type { Before, HistoryWriter } from '../../src/ingest/history-writer.ts';
 import type { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
 import type { DataDelete } from '../../src/model/command.ts';
 
-export interface Value { seq: number; part: number; source: number; value: number }
+export interface Value { id: number; seq: number; part: number; source: number; value: number }
 
 export class FakeHistory implements HistoryWriter {
   values: Value[] = [];
@@ -13,6 +13,10 @@ export class FakeHistory implements HistoryWriter {
   readonly log: string[] = [];
   /** The error with which the store refuses a value of a measurement, the id of a row, or the source of a DELETE. */
   refuses: (what: { value?: number; id?: number; deleted?: string }) => Error | undefined = () => undefined;
+  /** Rows of each are there or not, and tokens are remembered for each. */
+  partitionOf: (value: Value) => number = () => 0;
+  /** Whether the store ends between writing down the token of a partition and keeping its rows, as ClickHouse may. */
+  loses: (token: string) => boolean = () => false;
   /** Called first by each call; may delay or throw. */
   before: (call: string) => Promise<void> | void = () => undefined;
   /** Called when a call has taken effect, before its caller knows. */
@@ -20,20 +24,29 @@ export class FakeHistory implements HistoryWriter {
 
   async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {
     const rows = Array.from({ length: columns.rowCount }, (_, row) => (
-      { seq: columns.seq[row], part: columns.part[row], source: columns.source[row], value: columns.value[row] }));
+      { id: columns.id[row], seq: columns.seq[row], part: columns.part[row], source: columns.source[row], value: columns.value[row] }));
     await this.before(`measurements ${token}`);
     for (const { value } of rows) this.#check({ value });
+    for (const partition of new Set(rows.map(this.partitionOf))) this.#keep(rows.filter((row) => this.partitionOf(row) === partition), `${token} ${partition}`);
+    this.log.push(`measurements ${token}`);
+    await this.after(`measurements ${token}`);
+  }
+
+  #keep(rows: readonly Value[], token: string): void {
     // The order of rows is nothing that the deduplication looks at.
     const text = JSON.stringify(rows.toSorted((a, b) => a.seq - b.seq || a.part - b.part));
     const known = this.tokens.get(token);
-    if (known === undefined) {
-      this.values.push(...rows);
-      this.tokens.set(token, text);
-    } else if (known !== text) {
-      throw new Error(`the block ${token} is another one now`);
-    }
-    this.log.push(`measurements ${token}`);
-    await this.after(`measurements ${token}`);
+    if (known !== undefined && known !== text) throw new Error(`the block ${token} is another one now`);
+    if (known !== undefined) return;
+    this.tokens.set(token, text);
+    if (this.loses(token)) throw new Error('the store was killed');
+    this.values.push(...rows);
+  }
+
+  async storedMeasurements(columns: MeasurementColumns): Promise<ReadonlySet<number>> {
+    const asked = new Set(Array.from({ length: columns.rowCount }, (_, row) => `${columns.id[row]} ${columns.seq[row]}`));
+    await this.before('stored');
+    return new Set(this.values.filter(({ id, seq }) => asked.has(`${id} ${seq}`)).map(({ id }) => id));
   }
 
   async insertRows(table: string, texts: readonly string[]): Promise<void> {

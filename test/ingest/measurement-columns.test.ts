@@ -7,8 +7,8 @@ import type { MeasurementValue } from '../../src/ingest/measurement-record.ts';
 import { Random } from '../smartrest/random.ts';
 
 const record = (values: readonly MeasurementValue[],
-  extra: { type?: string; document?: string; source?: number; form?: number } = {}): Buffer => encodeMeasurement({
-  tenant: 7, source: extra.source ?? 2 ** 40, id: 2 ** 50, time: -5, mode: 0, type: extra.type ?? 'T', document: extra.document ?? '',
+  extra: { type?: string; document?: string; source?: number; form?: number; id?: number } = {}): Buffer => encodeMeasurement({
+  tenant: 7, source: extra.source ?? 2 ** 40, id: extra.id ?? 2 ** 50, time: -5, mode: 0, type: extra.type ?? 'T', document: extra.document ?? '',
     values, receivedAt: 0, form: extra.form ?? 0 });
 const viewOf = (buffer: Buffer): DataView => new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
 
@@ -34,6 +34,12 @@ t.test('interner: equal bytes have one number, others another, over growth and c
   }
   t.end();
 });
+
+const rowsOf = (columns: MeasurementColumns) => Array.from({ length: columns.rowCount }, (_, row) => ({
+  tenant: columns.tenant[row], source: columns.source[row], time: columns.time[row], id: columns.id[row], part: columns.part[row],
+  type: columns.types.values[columns.type[row]], fragment: columns.fragments.values[columns.fragment[row]],
+  series: columns.seriesNames.values[columns.series[row]], unit: columns.units.values[columns.unit[row]], value: columns.value[row],
+  shard: columns.shard[row], seq: columns.seq[row], documentLength: columns.documentLength[row], form: columns.form[row] }));
 
 t.test('random records become the rows that they decode to', (t) => {
   const random = new Random();
@@ -62,11 +68,7 @@ t.test('random records become the rows that they decode to', (t) => {
           documentLength: part === 0 ? Buffer.byteLength(document) : 0, form: decoded.form });
       });
     }
-    const rows = Array.from({ length: columns.rowCount }, (_, row) => ({
-      tenant: columns.tenant[row], source: columns.source[row], time: columns.time[row], id: columns.id[row], part: columns.part[row],
-      type: columns.types.values[columns.type[row]], fragment: columns.fragments.values[columns.fragment[row]],
-      series: columns.seriesNames.values[columns.series[row]], unit: columns.units.values[columns.unit[row]], value: columns.value[row],
-      shard: columns.shard[row], seq: columns.seq[row], documentLength: columns.documentLength[row], form: columns.form[row] }));
+    const rows = rowsOf(columns);
     t.strictSame(rows.length, want.length);
     const wrong = rows.findIndex((row, index) => Object.entries(row).some(([name,
       value]) => value !== (want[index] as Record<string, unknown>)[name]));
@@ -77,6 +79,28 @@ t.test('random records become the rows that they decode to', (t) => {
     t.equal(columns.hasForms, false);
     t.same([columns.rowCount, columns.documentBytes, columns.types.size], [0, 0, 0]);
   }
+  t.end();
+});
+
+t.test('without some measurements', (t) => {
+  const random = new Random();
+  const columns = new MeasurementColumns(500);
+  const documents = new Map<number, string>();
+  for (let id = 1; id <= 200; id += 1) {
+    const document = random.pick(['', `{"ä":${id}}`]);
+    documents.set(id, document);
+    const bytes = record(Array.from({ length: random.below(4) }, () => ({ fragment: random.pick(['f', 'ä温']), series: `s${random.below(99)}`, unit: '', value: id })),
+      { type: `t${random.below(9)}`, document, source: id, id, form: random.pick([0, 7]) });
+    columns.add(bytes, viewOf(bytes), 0, id);
+  }
+  const all = rowsOf(columns);
+  for (const gone of [new Set<number>(), new Set(documents.keys()), new Set([...documents.keys()].filter(() => random.below(2) === 0))]) {
+    const rest = columns.without(gone);
+    t.same(rowsOf(rest), all.filter(({ id }) => !gone.has(id)), `seed ${random.seed}`);
+    t.equal(rest.documents.toString('utf8', 0, rest.documentBytes), [...documents].filter(([id]) => !gone.has(id)).map(([, text]) => text).join(''));
+    t.ok(rest.hasForms || rowsOf(rest).every(({ form }) => form === 0));
+  }
+  t.same(rowsOf(columns), all, 'which stay as they are');
   t.end();
 });
 

@@ -30,6 +30,7 @@ export async function start(t: Test, platform: Platform, history: FakeHistory,
     log: options.log ?? silentLog, uncertainTries: 3, quarantine: options.quarantine ?? await newQuarantine(t),
     history: {
       insertMeasurements: (columns, token) => dead(() => history.insertMeasurements(columns, token)),
+      storedMeasurements: (columns) => dead(() => history.storedMeasurements(columns)),
       insertRows: (table, texts) => dead(() => history.insertRows(table, texts)),
       deleteMeasurements: (tenant, filter, seq) => dead(() => history.deleteMeasurements(tenant, filter, seq)),
       selectMeasurements: (...filter) => history.selectMeasurements(...filter),

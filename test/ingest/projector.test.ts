@@ -157,6 +157,47 @@ t.test('a crash between any two steps of a block: built again, same token, same 
   }
 });
 
+t.test('a store that was killed knows the token of rows that it lost: they are inserted with the next one', async (t) => {
+  for (const partitions of [1, 2, 3]) {
+    for (let losses = 1; losses <= 4; losses += 1) {
+      const history = new FakeHistory();
+      history.partitionOf = ({ value }) => value % partitions;
+      let left = losses;
+      history.loses = () => { left -= 1; return left >= 0; };
+      const running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 100 });
+      await measure(running.platform, 0, 10);
+      await visible(running);
+      t.same(numbers(history), range(0, 10), `${losses} losses, ${partitions} months`);
+      t.ok(left <= 0);
+      await measure(running.platform, 10, 10);
+      await visible(running);
+      t.same(numbers(history), range(0, 20));
+      t.equal(history.log.at(-1), 'measurements 11-20', 'nothing is looked for that was answered at once');
+      await running.projector.stop();
+    }
+  }
+});
+
+t.test('so does the start after server and store were killed together', async (t) => {
+  const history = new FakeHistory();
+  history.partitionOf = ({ value }) => value % 2;
+  let running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 100 });
+  for (const lost of ['1-4 1', '1-4/again-1 1', '1-4/again-2 1', undefined]) {
+    const { documents } = running.platform;
+    history.loses = (token) => { documents.isCrashed ||= token === lost; return documents.isCrashed; };
+    if (lost === '1-4 1') await measure(running.platform, 0, 4);
+    if (lost === undefined) break;
+    void running.projector.visible(running.platform.group.lastAppendedSeq, 1_000).catch(() => undefined);
+    await until(() => documents.isCrashed, lost);
+    t.same(numbers(history), [0, 2], lost);
+    running = await start(t, await running.platform.crash(), history);
+  }
+  await visible(running);
+  t.same(numbers(history), [0, 1, 2, 3]);
+  t.same([...history.tokens.keys()], ['1-4 0', '1-4 1', '1-4/again-1 1', '1-4/again-2 1', '1-4/again-3 1']);
+  await running.projector.stop();
+});
+
 t.test('stopping while a begun block is repeated leaves it for the next start', async (t) => {
   const history = new FakeHistory();
   let running = await start(t, new Platform(openEnvironment(t)), history, { rowsMax: 100 });
@@ -262,13 +303,18 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
   };
   history.before = misbehave;
   history.after = misbehave;
+  history.partitionOf = ({ seq }) => seq % 3;
+  history.loses = () => random.below(30) === 0;
   const acknowledgedEvents = new Set<number>();
+  const acknowledgedMeasurements = new Set<number>();
   for (let step = 0; step < 400; step += 1) {
     const { platform } = running;
     const kind = random.below(10);
     if (kind < 6) {
-      for (let count = random.below(15); count > 0; count -= 1) void platform.measure(5,
-        Array.from({ length: random.below(4) }, () => random.below(100)));
+      for (let count = random.below(15); count > 0; count -= 1) {
+        const id = nextId++;
+        void platform.measure(5, Array.from({ length: random.below(4) }, () => random.below(100)), { id }).then(() => { acknowledgedMeasurements.add(id); });
+      }
     } else if (kind < 9) {
       const id = nextId++;
       platform.request(event(id)).then(() => { acknowledgedEvents.add(id); }, () => undefined);
@@ -289,6 +335,8 @@ t.test('random load, delays, failures and crashes: each row is there exactly onc
   t.ok(crashes > 3, `${crashes} crashes, seed ${random.seed}`);
   const keys = history.values.map(({ seq, part }) => `${seq}/${part}`);
   t.equal(new Set(keys).size, keys.length, `none twice, seed ${random.seed}`);
+  const ids = new Set(history.values.map(({ id }) => id));
+  t.same([...acknowledgedMeasurements].filter((id) => !ids.has(id)), [], `no measurement is missing, seed ${random.seed}`);
   t.same([...acknowledgedEvents].filter((id) => !history.ids('events').includes(id)), [], `no event is missing, seed ${random.seed}`);
   t.same(history.ids('events').map(String), running.platform.ids('event'), `events of documents and history, seed ${random.seed}`);
   await running.projector.stop();
