@@ -103,7 +103,8 @@ export class HistoryInsert {
       if (refusal !== undefined || isLeft || tries === 1) return refusal;
       rest = await this.#missing(rest, scope);
       if (rest.rowCount === 0) return undefined;
-      log.warn({ token: name, rows: rest.rowCount }, 'projector: the history store has ended within an insert and drops its repetition; inserting with another token');
+      const details = { token: name, rows: rest.rowCount };
+      log.warn(details, 'projector: the history store ended within an insert and drops its repetition; inserting with the next token');
     }
   }
 
