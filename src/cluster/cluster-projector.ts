@@ -368,8 +368,8 @@ export class ClusterProjector {
   }
 
   #insertMeasurements(stored: StoredBlock, filled: MeasurementColumns | undefined, scope: InsertScope): Promise<number> {
-    const { blocks, journal, rowsMax, log } = this.#options;
-    return insertMeasurementsOf(stored, filled, { blocks, journal, insert: this.#insert, rowsMax, log }, scope);
+    const { blocks, journal, blockOf, rowsMax, log } = this.#options;
+    return insertMeasurementsOf(stored, filled, { blocks, journal, insert: this.#insert, blockOf, rowsMax, log }, scope);
   }
 
   #scopeOf(track?: Track): InsertScope {

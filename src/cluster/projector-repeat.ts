@@ -17,6 +17,8 @@ export interface BlockMeasurementsOptions {
   readonly blocks: BlockStore;
   readonly journal: ShardJournal;
   readonly insert: HistoryInsert;
+  /** Token of the block that a shard's projector is at. */
+  readonly blockOf: (shard: number) => Promise<string | undefined>;
   readonly rowsMax: number;
   readonly log: Log;
 }
@@ -29,7 +31,7 @@ export interface BlockMeasurementsOptions {
  */
 export async function insertMeasurementsOf(stored: StoredBlock, filled: MeasurementColumns | undefined, options: BlockMeasurementsOptions, scope: InsertScope):
   Promise<number> {
-  const { blocks, journal, insert, rowsMax, log } = options;
+  const { blocks, journal, insert, blockOf, rowsMax, log } = options;
   const { token } = stored;
   let damaged: DamagedMeasurement[] = [];
   let found: Promise<readonly FoundMeasurement[]> | undefined;
@@ -47,15 +49,12 @@ export async function insertMeasurementsOf(stored: StoredBlock, filled: Measurem
   // Whoever has filled the block has set them aside.
   await insert.damaged(damaged, scope);
   if (columns.rowCount === 0) return 0;
-  let isInParts = false;
-  const mayInsert = async (): Promise<boolean> => {
-    isInParts = await partsNow() !== undefined;
-    return !isInParts;
-  };
-  const refusal = await insert.measurements({ columns, token, isFresh: filled !== undefined, mayInsert }, scope);
-  if (refusal === undefined && !isInParts) return columns.rowCount;
+  const mayInsert = async (): Promise<boolean> => await partsNow() === undefined;
+  const mayRestore = async (shard: number): Promise<boolean> => await blockOf(shard) === token;
+  const refusal = await insert.measurements({ columns, token, isFresh: filled !== undefined, mayInsert, mayRestore }, scope);
+  if (refusal === undefined) return columns.rowCount;
   const first = Math.min(...stored.ranges.map(({ firstSeq }) => firstSeq));
-  if (refusal !== undefined) {
+  if (refusal !== 'left') {
     log.warn({ error: refusal.message, token }, 'projector: a block of measurements is refused; it is inserted in parts');
     // From here on nobody inserts the whole block under its own token: parts of it will be there.
     const last = Math.max(...stored.ranges.map(({ lastSeq }) => lastSeq));
@@ -65,6 +64,7 @@ export async function insertMeasurementsOf(stored: StoredBlock, filled: Measurem
     token, after: first - 1,
     endOf: (after) => insert.untilDone(async () => (await partsNow())?.find((end) => end > after), scope),
     split: (_after, through) => split(blocks, token, through),
+    mayRestore,
     read: async (from, through) => (await insert.untilDone(read, scope)).filter(({ seq }) => seq >= from && seq <= through),
   }, scope);
   return columns.rowCount - rowsAside;

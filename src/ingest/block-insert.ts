@@ -51,7 +51,7 @@ export class BlockInsert {
     if (parts === undefined) {
       await this.untilDone(() => progress.saveIntent(intent));
       const refusal = await this.#insert.measurements({ columns, token, isFresh }, this.#scope(position));
-      if (refusal === undefined) return columns.rowCount;
+      if (refusal === undefined || refusal === 'left') return columns.rowCount;
       log.warn({ error: refusal.message, firstSeq, lastSeq }, 'projector: a block of measurements is refused; it is inserted in parts');
       parts = { after: firstSeq - 1, ends: [lastSeq] };
       // From here on the whole block must never be inserted under its own token: parts of it will be there.

@@ -23,6 +23,8 @@ const RETRY_FIRST_MS = 50;
 const RETRY_LAST_MS = 2_000;
 /** An uncertain refusal is taken for the data's when it was given so many times in a row: about half a minute. */
 const UNCERTAIN_TRIES = 20;
+/** Rows that are not there after so many inserts that were answered: the store does not show what it stores. Each stands for a kill -9 of it. */
+const AGAIN_MAX = 20;
 
 /** Whoever inserts must not go on: what is left is somebody else's, or of the next start. */
 export class GivenUp extends Error {}
@@ -45,6 +47,7 @@ export interface RefusedBlock {
   readonly endOf: (after: number) => number | undefined | Promise<number | undefined>;
   /** Writes down that the part behind `after` ends at `through` already. */
   readonly split: (after: number, through: number) => Promise<unknown>;
+  readonly mayRestore?: MayRestore;
   /** Its measurements from `from` to `through`, by sequence. */
   readonly read: (from: number, through: number) => readonly FoundMeasurement[] | Promise<readonly FoundMeasurement[]>;
 }
@@ -57,7 +60,14 @@ export interface MeasurementsInsert {
   readonly isFresh: boolean;
   /** Asked before each try but the first of what is fresh; false: they are left to somebody else. */
   readonly mayInsert?: () => Promise<boolean>;
+  readonly mayRestore?: MayRestore;
 }
+
+/**
+ * Of a cluster: whether no owner of the shard has passed the measurements yet. Behind it a DELETE may have taken rows, which must not come back.
+ * Absent in one process.
+ */
+export type MayRestore = (shard: number) => Promise<boolean>;
 
 export interface HistoryInsertOptions {
   readonly history: HistoryWriter;
@@ -83,40 +93,78 @@ export class HistoryInsert {
 
   /**
    * Inserts measurements exactly once, whenever the store ends. A store that was killed may know the token of rows that it does not hold, and
-   * drops them when they come again: what was tried more than once is looked for, and what is missing is inserted with the next token,
-   * `<token>/again-<n>`. Whoever does that takes the same tokens for the same rows, so that several may.
-   * @returns the refusal.
+   * drops them when they come again: what was tried more than once is looked for, and what is missing is inserted with another token.
+   * @returns `left` to somebody else, or the refusal.
    */
-  async measurements({ columns, token, isFresh, mayInsert }: MeasurementsInsert, scope: InsertScope, knownCode?: number): Promise<HistoryRefusal | undefined> {
-    const { history, log } = this.#options;
-    let rest = columns;
+  async measurements(insert: MeasurementsInsert, scope: InsertScope, knownCode?: number): Promise<HistoryRefusal | 'left' | undefined> {
+    const { columns, token, isFresh, mayInsert, mayRestore } = insert;
     let tries = isFresh ? 0 : 1;
     let isLeft = false;
-    for (let again = 0; ; again += 1) {
-      const name = again === 0 ? token : `${token}/again-${again}`;
-      const refusal = await this.attempt(async () => {
-        isLeft = tries > 0 && mayInsert !== undefined && !await mayInsert();
-        if (isLeft) return;
-        tries += 1;
-        await history.insertMeasurements(rest, name);
-      }, scope, knownCode);
-      if (refusal !== undefined || isLeft || tries === 1) return refusal;
-      rest = await this.#missing(rest, scope);
-      if (rest.rowCount === 0) return undefined;
-      const details = { token: name, rows: rest.rowCount };
-      log.warn(details, 'projector: the history store ended within an insert and drops its repetition; inserting with the next token');
+    const refusal = await this.attempt(async () => {
+      isLeft = tries > 0 && mayInsert !== undefined && !await mayInsert();
+      if (isLeft) return;
+      tries += 1;
+      await this.#options.history.insertMeasurements(columns, token);
+    }, scope, knownCode);
+    if (refusal !== undefined) return refusal;
+    if (isLeft) return 'left';
+    if (tries === 1) return undefined;
+    const missing = await this.#missing(columns, mayRestore, scope);
+    if (mayRestore === undefined) return this.#restore(missing, token, undefined, scope);
+    // Each shard has tokens of its own: nodes that have different ones of a block must not drop each other's rows.
+    for (const shard of new Set(missing.shard.subarray(0, missing.rowCount))) {
+      const mine = missing.where((row) => missing.shard[row] === shard);
+      const refused = await this.#restore(mine, `${token}/${shard}`, () => mayRestore(shard), scope);
+      if (refused !== undefined) return refused;
     }
+    return undefined;
   }
 
-  /** Rows of measurements that the store does not hold. */
-  async #missing(columns: MeasurementColumns, scope: InsertScope): Promise<MeasurementColumns> {
+  /**
+   * Inserts rows that the store has lost with the token `<name>/again-<n>`, the first that it does not know. Whoever does that takes the same
+   * tokens for the same rows, so that several may. @returns the refusal.
+   */
+  async #restore(missing: MeasurementColumns, name: string, mayRestore: (() => Promise<boolean>) | undefined, scope: InsertScope):
+    Promise<HistoryRefusal | undefined> {
+    const { history, log } = this.#options;
+    for (let [rest, again] = [missing, 1]; rest.rowCount > 0; again += 1) {
+      if (scope.isOver()) throw new GivenUp();
+      const details = { token: `${name}/again-${again}`, rows: rest.rowCount };
+      if (again > AGAIN_MAX) {
+        // To go on would be to insert them for ever.
+        this.insertErrorsCount += 1;
+        this.lastError = `the history store acknowledges ${rest.rowCount} rows of ${name} and does not show them`;
+        log.error(details, `projector: ${this.lastError}`);
+        await new Promise((resolve) => { setTimeout(resolve, RETRY_LAST_MS); });
+      } else {
+        log.warn(details, 'projector: the history store ended within an insert and drops its repetition; inserting with the next token');
+        const columns = rest;
+        const refusal = await this.attempt(async () => {
+          if (mayRestore === undefined || await mayRestore()) await history.insertMeasurements(columns, details.token);
+        }, scope);
+        if (refusal !== undefined) return refusal;
+      }
+      rest = await this.#missing(rest, mayRestore, scope);
+    }
+    this.lastError = undefined;
+    return undefined;
+  }
+
+  /** Rows of measurements that the store does not hold, of the shards that may be restored. These are asked for behind the look. */
+  async #missing(columns: MeasurementColumns, mayRestore: MayRestore | undefined, scope: InsertScope): Promise<MeasurementColumns> {
     const stored = await this.untilDone(() => this.#options.history.storedMeasurements(columns), scope);
-    return columns.without(stored);
+    const missing = columns.where((row) => !stored.has(columns.id[row]));
+    if (mayRestore === undefined || missing.rowCount === 0) return missing;
+    const shards = [...new Set(missing.shard.subarray(0, missing.rowCount))];
+    const answers = await this.untilDone(() => Promise.all(shards.map((shard) => mayRestore(shard))), scope);
+    const mine = new Set(shards.filter((_shard, index) => answers[index]));
+    return missing.where((row) => mine.has(missing.shard[row]));
   }
 
   /** Inserts a refused block in parts, each with a token of its own. @returns the rows that were set aside. */
   async parts(block: RefusedBlock, scope: InsertScope): Promise<number> {
     const { quarantine } = this.#options;
+    const { mayRestore } = block;
     let { after } = block;
     let rowsAside = 0;
     let code: number | undefined;
@@ -134,11 +182,16 @@ export class HistoryInsert {
         if (!isAside) {
           const token = `${block.token}/${after + 1}-${through}`;
           // Some of them may be there: a block is stored by months, one after the other.
-          const rest = await this.#missing(columns, scope);
-          const refusal = rest.rowCount === 0 ? undefined : await this.measurements({ columns: rest, token, isFresh: false }, scope, code);
+          const rest = await this.#missing(columns, mayRestore, scope);
+          const from = after;
+          const mayInsert = async (): Promise<boolean> => await block.endOf(from) === through;
+          const refusal = rest.rowCount === 0 ? undefined
+            : await this.measurements({ columns: rest, token, isFresh: false, mayInsert, mayRestore }, scope, code);
+          // Somebody has divided it meanwhile.
+          if (refusal === 'left') continue;
           code = refusal?.code ?? code;
           if (refusal !== undefined && !isAlone) {
-            const [from, middle] = [after, Math.floor((first.seq + last.seq) / 2)];
+            const middle = Math.floor((first.seq + last.seq) / 2);
             await this.untilDone(() => block.split(from, middle), scope);
             continue;
           }

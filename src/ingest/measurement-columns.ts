@@ -73,15 +73,15 @@ export class MeasurementColumns {
     return index >= 0 && index < this.rowCount;
   }
 
-  /** The rows of measurements whose id is not one of these, as a block of its own. */
-  without(ids: ReadonlySet<number>): MeasurementColumns {
+  /** Rows, as a block of their own. */
+  where(isWanted: (row: number) => boolean): MeasurementColumns {
     const rest = new MeasurementColumns(Math.max(1, this.rowCount));
     rest.documents = Buffer.alloc(this.documentBytes);
     rest.hasForms = this.hasForms;
     let documentStart = 0;
     for (let row = 0; row < this.rowCount; row += 1) {
       const documentEnd = documentStart + this.documentLength[row];
-      if (!ids.has(this.id[row])) {
+      if (isWanted(row)) {
         for (const column of NUMBER_COLUMNS) rest[column][rest.rowCount] = this[column][row];
         for (const [indices, texts] of DICTIONARY_COLUMNS) {
           const text = Buffer.from(this[texts].values[this[indices][row]]);

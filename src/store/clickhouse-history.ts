@@ -55,15 +55,18 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
       { insert_deduplication_token: token, max_partitions_per_insert_block: 0 }));
   }
 
-  async storedMeasurements({ id, seq, rowCount }: MeasurementColumns): Promise<ReadonlySet<number>> {
+  async storedMeasurements({ id, seq, shard, rowCount }: MeasurementColumns): Promise<ReadonlySet<number>> {
     await this.createTables();
-    const [firstId, lastId] = boundsOf(id, rowCount);
-    const [firstSeq, lastSeq] = boundsOf(seq, rowCount);
-    const pages = this.#clickHouse.streamRows<{ id: number }>(`SELECT DISTINCT id FROM measurements
-      WHERE id BETWEEN {firstId:UInt64} AND {lastId:UInt64} AND seq BETWEEN {firstSeq:UInt64} AND {lastSeq:UInt64}`, { firstId, lastId, firstSeq, lastSeq });
-    const stored = new Set<number>();
-    for await (const rows of pages) for (const row of rows) stored.add(row.id);
-    return stored;
+    const ranges = new Map<number, Bounds>();
+    for (let row = 0; row < rowCount; row += 1) widen(ranges, shard[row], seq[row]);
+    const ids = new Map<number, Bounds>();
+    for (let row = 0; row < rowCount; row += 1) widen(ids, 0, id[row]);
+    // A shard's range has no rows of another block: the result is no larger than this one.
+    const where = Array.from(ranges, ([number, [first, last]]) => `(shard = ${number} AND seq BETWEEN ${first} AND ${last})`).join(' OR ');
+    const [firstId, lastId] = ids.get(0) ?? [0, 0];
+    const rows = await this.#clickHouse.queryForWrite<{ id: number }>(
+      `SELECT DISTINCT id FROM measurements WHERE id BETWEEN {firstId:UInt64} AND {lastId:UInt64} AND (${where})`, { firstId, lastId });
+    return new Set(rows.map((row) => row.id));
   }
 
   async insertRows(table: string, texts: readonly string[]): Promise<void> {
@@ -122,13 +125,16 @@ function encoded(columns: readonly NativeColumn[], rows: number): Buffer {
   }
 }
 
-function boundsOf(values: Float64Array, count: number): [first: number, last: number] {
-  let [first, last] = [values[0], values[0]];
-  for (let row = 1; row < count; row += 1) {
-    first = Math.min(first, values[row]);
-    last = Math.max(last, values[row]);
+type Bounds = [first: number, last: number];
+
+function widen(bounds: Map<number, Bounds>, key: number, value: number): void {
+  const known = bounds.get(key);
+  if (known === undefined) {
+    bounds.set(key, [value, value]);
+    return;
   }
-  return [first, last];
+  known[0] = Math.min(known[0], value);
+  known[1] = Math.max(known[1], value);
 }
 
 const dictionary = (name: string, values: readonly string[], indices: Uint16Array): NativeColumn =>

@@ -74,8 +74,18 @@ export class ClickHouse {
 
   /** All rows of a SELECT, without a FORMAT clause. For results that are bounded by their LIMIT. */
   async query<Row>(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}): Promise<Row[]> {
+    return this.#query<Row>(sql, params, settings);
+  }
+
+  /** A query on which a write depends: `abortWrites` ends it. */
+  async queryForWrite<Row>(sql: string, params: QueryParams = {}): Promise<Row[]> {
+    return this.#query<Row>(sql, params, {}, this.#writes.signal);
+  }
+
+  async #query<Row>(sql: string, params: QueryParams, settings: ClickHouseSettings, signal?: AbortSignal): Promise<Row[]> {
     const result = await this.#client.query({
       query: sql, query_params: params, clickhouse_settings: { ...settings, ...WHOLE_RESULT }, format: 'JSONEachRow',
+      ...(signal === undefined ? {} : { abort_signal: signal }),
     });
     return JSON.parse(await result.text()) as Row[];
   }
