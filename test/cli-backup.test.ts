@@ -1,11 +1,13 @@
 /** Backup and restore: offline copies, the manifest, the refusals, and the request to a running server. */
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync, existsSync, appendFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync, existsSync, appendFileSync, renameSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import t from 'tap';
 import { copyDirectory, verifyManifest, writeManifest } from '../src/cli/backup-files.ts';
 import { lockHolder } from '../src/cli/control.ts';
+import { RESTORE_NAMES, finishRestore, stageRestore } from '../src/cli/restore-files.ts';
+import { freePort } from './helpers/nats-server.ts';
 import { COMMAND, millrace, scratchDirectory, start, until } from './helpers/setup-command.ts';
 
 /** A data directory as the server leaves it, with one document. */
@@ -159,7 +161,6 @@ t.test('a running server is asked', async (t) => {
   t.match(failed.stderr, /the disk is full/);
   answer = 'what?';
   t.match((await millrace(['backup', '--data', data, to])).stderr, /did not answer/);
-  t.match((await millrace(['restore', '--data', data, to])).stderr, /a server runs on/);
 });
 
 t.test('the manifest finds what is missing, changed or added', async (t) => {
@@ -199,8 +200,8 @@ t.test('a link that leads out of the directory is refused', async (t) => {
 });
 
 /** A server on a data directory, with the first tenant's administrator. */
-async function serve(data: string): Promise<{ url: string; stop(): Promise<number | null> }> {
-  const running = start(COMMAND, ['serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0', '--data', data],
+async function serve(data: string, port = 0): Promise<{ url: string; stop(): Promise<number | null> }> {
+  const running = start(COMMAND, ['serve', '--host', '127.0.0.1', '--http-port', String(port), '--mqtt-port', '0', '--data', data],
     { MILLRACE_ADMIN_PASSWORD: 'secret-1' });
   await until('the screen', () => running.output().stdout.includes('curl') || running.child.exitCode !== null);
   const url = /http:\/\/[\d.:]+/.exec(running.output().stdout)?.[0];
@@ -242,6 +243,69 @@ t.test('a server on a restored backup has what the first one stored', async (t) 
     const { measurements } = await call(`${second.url}/measurement/measurements?source=${id}`);
     t.match(measurements, [{ type: 'kept', a: { b: { value: 7 } } }], 'history');
     t.equal(await second.stop(), 0);
+  }
+});
+
+t.test('a running server takes a backup over', async (t) => {
+  const directory = scratchDirectory(t);
+  const [data, copy] = ['data', 'copy'].map((name) => join(directory, name));
+  const server = await serve(data, await freePort());
+  const measure = (id: string, value: number) => call(`${server.url}/measurement/measurements`,
+    { source: { id }, type: 'kept', time: '2026-01-01T00:00:00.000Z', a: { b: { value } } });
+  const valuesOf = async (id: string): Promise<number[]> => (await call(`${server.url}/measurement/measurements?source=${id}`)).measurements
+    .map((measurement: { a: { b: { value: number } } }) => measurement.a.b.value);
+  const { id } = await call(`${server.url}/inventory/managedObjects`, { name: 'kept', c8y_IsDevice: {} });
+  await measure(id, 7);
+  t.equal((await millrace(['backup', '--data', data, copy])).code, 0);
+  await measure(id, 8);
+  const { id: later } = await call(`${server.url}/inventory/managedObjects`, { name: 'later' });
+  const unforced = await millrace(['restore', '--data', data, copy]);
+  t.equal(unforced.code, 1);
+  t.match(unforced.stderr, /is the data of a running server; --force/);
+  t.same(await valuesOf(id), [7, 8]);
+  for (const round of [1, 2]) {
+    const restored = await millrace(['restore', '--force', '--data', data, copy]);
+    t.equal(restored.code, 0, restored.stderr);
+    t.match(restored.stderr, /the server runs on the backup of 2/);
+    t.same(await valuesOf(id), [7], 'history');
+    t.notOk((await fetch(`${server.url}/inventory/managedObjects/${later}`, { headers: HEADERS })).ok, 'documents');
+    t.same(readdirSync(data).filter((name) => name.startsWith('.restor')), []);
+    await measure(id, 10 + round);
+    t.same(await valuesOf(id), [7, 10 + round]);
+  }
+  writeFileSync(join(copy, 'secrets.json'), '{"a":2}');
+  const broken = await millrace(['restore', '--force', '--data', data, copy]);
+  t.equal(broken.code, 1);
+  t.match(broken.stderr, /secrets.json has/);
+  t.same(await valuesOf(id), [7, 12], 'nothing is touched');
+  t.equal(await server.stop(), 0);
+});
+
+t.test('kill -9 at each step of a restore: the old data or the backup, never something between', async (t) => {
+  const directory = scratchDirectory(t);
+  const [made, from] = ['made', 'from'].map((name) => join(directory, name));
+  await dataDirectory(made);
+  t.equal((await millrace(['backup', '--data', made, from])).code, 0);
+  const contents = (data: string): string[] => readdirSync(data, { recursive: true, encoding: 'utf8' }).sort();
+  for (const step of ['copying', 'whole', 'removed', 'moving', 'moved']) {
+    const data = join(directory, step);
+    mkdirSync(join(data, 'old'), { recursive: true });
+    writeFileSync(join(data, 'secrets.json'), 'old');
+    writeFileSync(join(data, 'lock'), String(process.pid));
+    if (step === 'copying') {
+      mkdirSync(join(data, RESTORE_NAMES.copying));
+      t.equal(await finishRestore(data), false, step);
+      t.same(contents(data), ['lock', 'old', 'secrets.json'], step);
+      continue;
+    }
+    await stageRestore(data, from);
+    if (step !== 'whole') for (const name of ['old', 'secrets.json']) rmSync(join(data, name), { recursive: true });
+    if (step.startsWith('mov')) renameSync(join(data, RESTORE_NAMES.whole), join(data, RESTORE_NAMES.moving));
+    if (step === 'moved') renameSync(join(data, RESTORE_NAMES.moving, 'secrets.json'), join(data, 'secrets.json'));
+    t.equal(await finishRestore(data), true, step);
+    t.same(contents(data), [...contents(from).filter((name) => name !== 'backup.json'), 'lock'].sort(), step);
+    t.equal(readFileSync(join(data, 'secrets.json'), 'utf8'), '{"a":1}', step);
+    t.equal(await finishRestore(data), false, 'once');
   }
 });
 

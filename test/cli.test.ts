@@ -146,7 +146,7 @@ t.test('the screen and the log', async (t) => {
 
 t.test('the screen', async (t) => {
   const { config } = loadConfig({ flags: { host: '192.0.2.7', tenant: 'acme' }, environment: {} });
-  const server = { httpPort: 81, mqttPort: 82, firstStart: false, stop: async () => undefined };
+  const server = { httpPort: 81, mqttPort: 82, firstStart: false, staged: new Promise<void>(() => undefined), stop: async () => undefined };
   const later = screen(config, server);
   t.notMatch(later, /password {7}/, 'no password after the first start');
   t.match(later, 'mosquitto_pub -h 192.0.2.7 -p 82 -i my-device -u acme/admin -P \'<password>\' -t s/us -m \'211,21.5\' -q 1');

@@ -40,7 +40,9 @@ export interface Manifest {
 }
 
 /** Names directly under the data directory that belong to a running server, not to its data. */
-export const VOLATILE_NAMES: readonly string[] = ['control.sock', 'lock', 'clickhouse.pid', MANIFEST_NAME, '.restoring'];
+export const VOLATILE_NAMES: readonly string[] = [
+  'control.sock', 'lock', 'clickhouse.pid', MANIFEST_NAME, '.restoring', '.restored', '.restored-moving',
+];
 
 /**
  * Copies a directory with everything below it; every file and directory is on disk when it resolves. Symbolic links stay

@@ -45,7 +45,7 @@ const COMMANDS: readonly CommandEntry[] = [
     run: async (parsed) => (await import('./backup.ts')).backup(ofData(BACKUP_SETTINGS, parsed), parsed.words[0], packageVersion()),
   },
   {
-    name: 'restore', description: 'put a backup back into the data directory of a stopped server', settings: RESTORE_SETTINGS,
+    name: 'restore', description: 'put a backup back into the data directory, of a stopped or a running server', settings: RESTORE_SETTINGS,
     words: ['from'],
     run: async (parsed) => (await import('./restore.ts')).restore(ofData(RESTORE_SETTINGS, parsed), parsed.words[0]),
   },

@@ -1,46 +1,65 @@
-/** `millrace restore <from>`: puts a whole backup into the data directory of a stopped server. */
-import { readdir, rename, rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { copyDirectory, isEmptyOrAbsent, MANIFEST_NAME, synchronise, verifyManifest } from './backup-files.ts';
+/** `millrace restore <from>`: puts a whole backup into the data directory; a running server takes it over itself. */
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isEmptyOrAbsent } from './backup-files.ts';
 import type { RestoreOptions } from './backup-settings.ts';
-import { isServerRunning, lockHolder } from './control.ts';
+import { askServer } from './control.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
+import { DataLock } from '../operate/data-lock.ts';
 import { CommandError, EXIT_OK } from './exit-codes.ts';
+import { checkBackup, finishRestore, stageRestore } from './restore-files.ts';
 
-/** The copy is made here, inside the data directory (which may be a mount point), and moved up when it is whole. */
-const STAGING_NAME = '.restoring';
-
-const PROBLEMS_SHOWN_MAX = 10;
+/** A server that has a backup stops and starts on it within this time, or says in its log why not. */
+const TAKEN_OVER_MS = 120_000;
+const ASKED_EVERY_MS = 200;
 
 /**
  * Restores a backup; nothing of the old data is touched before the new is on disk.
- * @throws CommandError when a server runs, the backup is not whole, or the directory holds data and `--force` is absent.
+ * @throws CommandError when the backup is not whole, or the directory holds data and `--force` is absent.
  */
 export async function restore(options: RestoreOptions, source: string): Promise<number> {
   const data = resolve(options.data);
   const from = resolve(source);
-  if (await isServerRunning(data)) throw new CommandError(`a server runs on ${data}; stop it first`);
-  const holder = lockHolder(data);
-  if (holder !== undefined) throw new CommandError(`process ${holder} holds ${data}; stop it first`);
-  const { manifest, problems } = await verifyManifest(from);
-  if (!manifest || problems.length > 0) {
-    const more = problems.length > PROBLEMS_SHOWN_MAX ? [`… and ${problems.length - PROBLEMS_SHOWN_MAX} more`] : [];
-    throw new CommandError(`the backup ${from} is not whole:\n${
-      [...problems.slice(0, PROBLEMS_SHOWN_MAX), ...more].map((problem) => `  - ${problem}`).join('\n')}`);
+  await checkBackup(from).catch(asCommandError);
+  const state = await askServer(data, { command: 'state' });
+  if (!options.force && (state !== undefined || !await isEmptyOrAbsent(data))) {
+    const what = state === undefined ? 'is not empty' : 'is the data of a running server';
+    throw new CommandError(`${data} ${what}; --force replaces what is in it, or take another --data`);
   }
-  const staging = join(data, STAGING_NAME);
-  await rm(staging, { recursive: true, force: true });
-  if (!options.force && !await isEmptyOrAbsent(data)) {
-    throw new CommandError(`${data} is not empty; --force replaces what is in it, or take another --data`);
-  }
-  await makeDataDirectory(data).catch((error: Error) => { throw new CommandError(error.message); });
-  const bytes = await copyDirectory(from, staging, [MANIFEST_NAME]);
-  for (const name of await readdir(data)) {
-    if (name !== STAGING_NAME && name !== 'lost+found') await rm(join(data, name), { recursive: true, force: true });
-  }
-  for (const name of await readdir(staging)) await rename(join(staging, name), join(data, name));
-  await rm(staging, { recursive: true });
-  await synchronise(data);
-  process.stderr.write(`${manifest.files.length} files with ${bytes} bytes restored to ${data}, as of ${manifest.time}\n`);
+  if (state === undefined) await restoreOffline(data, from);
+  else await restoreRunning(data, from, state.run);
   return EXIT_OK;
+}
+
+async function restoreOffline(data: string, from: string): Promise<void> {
+  await makeDataDirectory(data).catch(asCommandError);
+  const lock = await DataLock.take(data).catch(asCommandError);
+  try {
+    const { manifest, bytes } = await stageRestore(data, from).catch(asCommandError);
+    await finishRestore(data);
+    process.stderr.write(`${manifest.files.length} files with ${bytes} bytes restored to ${data}, as of ${manifest.time}\n`);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** @param run of the server that was asked: another one is there when it has started on the backup. */
+async function restoreRunning(data: string, from: string, run: unknown): Promise<void> {
+  const answer = await askServer(data, { command: 'restore', from });
+  if (!answer?.ok) throw new CommandError(`the running server could not restore the backup: ${answer?.error ?? 'it has ended'}`);
+  process.stderr.write(`${Number(answer.files)} files with ${Number(answer.bytes)} bytes copied; the server starts again on them\n`);
+  for (const endMs = Date.now() + TAKEN_OVER_MS; Date.now() < endMs;) {
+    await delay(ASKED_EVERY_MS);
+    // While it stops and starts nobody answers.
+    const state = await askServer(data, { command: 'state' }).catch(() => undefined);
+    if (state?.ok && state.run !== run) {
+      process.stderr.write(`the server runs on the backup of ${String(answer.time)}\n`);
+      return;
+    }
+  }
+  throw new CommandError(`the backup is in place, and the server did not start on it within ${TAKEN_OVER_MS} ms: its log says why`);
+}
+
+function asCommandError(error: Error): never {
+  throw error instanceof CommandError ? error : new CommandError(error.message);
 }

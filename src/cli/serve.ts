@@ -24,21 +24,27 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
   const stopSignal = waitForSignal(processLog);
   for (const warning of warnings) log.warn({}, warning);
   log.info({ config: maskedConfig(config), node: process.version, pid: process.pid }, 'configuration');
-  let server: RunningServer;
   try {
     const start = startServer ?? (await import('../server.ts')).startServer;
-    server = await start(config, log);
+    return await runUntilStopped(start, config, log, stopSignal);
   } catch (error) {
     log.error({ err: error }, `the server could not start: ${(error as Error).message}`);
-    processLog.flush();
     return EXIT_FAILED;
+  } finally {
+    processLog.flush();
   }
-  process.stdout.write(screen(config, server));
-  const signal = await stopSignal;
-  log.info({ signal }, 'stopping');
-  const code = await stopWithin(server, config.shutdownTimeoutMs, log);
-  processLog.flush();
-  return code;
+}
+
+/** Starts again when a backup was restored. @throws what a start says. */
+async function runUntilStopped(start: StartServer, config: Config, log: Log, stopSignal: Promise<string>): Promise<number> {
+  for (;;) {
+    const server = await start(config, log);
+    process.stdout.write(screen(config, server));
+    const signal = await Promise.race([stopSignal, server.staged]);
+    log.info(signal === undefined ? {} : { signal }, signal === undefined ? 'stopping, to start again on a restored backup' : 'stopping');
+    const code = await stopWithin(server, config.shutdownTimeoutMs, log);
+    if (signal !== undefined || code !== EXIT_OK) return code;
+  }
 }
 
 async function stopWithin(server: RunningServer, timeoutMs: number, log: Log): Promise<number> {

@@ -1,8 +1,12 @@
-/** Backup of a running server: a consistent copy of documents, journal and history, while devices go on publishing. */
+/**
+ * Backup of a running server: a consistent copy of documents, journal and history, while devices go on publishing. And the copy of a backup beside
+ * the data, which the server starts on when it has stopped.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copyDirectory, copyMissing, copySynchronised, makeBackup, sealDirectory, VOLATILE_NAMES } from '../cli/backup-files.ts';
+import { stageRestore } from '../cli/restore-files.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { LmdbEnvironment } from '../store/lmdb-environment.ts';
 import { PRIVATE_DIRECTORY_MODE } from './data-directory.ts';
@@ -30,7 +34,7 @@ export interface RunningBackupsOptions {
 
 export class RunningBackups {
   readonly #options: RunningBackupsOptions;
-  /** Where the one goes that is being made. */
+  /** What is being made. */
   #underWay: string | undefined;
 
   constructor(options: RunningBackupsOptions) {
@@ -38,14 +42,26 @@ export class RunningBackups {
   }
 
   /** @param to a directory that is empty or absent. @throws Error when a backup is under way, or it cannot be made; then nothing is left of it. */
-  async make(to: string): Promise<{ bytes: number; files: number }> {
+  make(to: string): Promise<{ bytes: number; files: number }> {
+    return this.#oneAtATime(`a backup to ${to}`, () => makeBackup(to, this.#options.version, () => this.#copy(to)));
+  }
+
+  /** @param from a backup, absolute. @throws Error when another is under way, or the backup is not whole; then nothing is left of the copy. */
+  stage(from: string): Promise<{ bytes: number; files: number; time: string }> {
+    return this.#oneAtATime(`a restore of ${from}`, async () => {
+      const { manifest, bytes } = await stageRestore(this.#options.data, from);
+      return { bytes, files: manifest.files.length, time: manifest.time };
+    });
+  }
+
+  async #oneAtATime<Value>(what: string, run: () => Promise<Value>): Promise<Value> {
     if (this.#underWay !== undefined) {
       this.#options.refusals.count(UNDER_WAY_LIMIT);
-      throw new Error(`a backup to ${this.#underWay} is under way, and one is made at a time: try again when it is done`);
+      throw new Error(`${this.#underWay} is under way, and one is made at a time: try again when it is done`);
     }
-    this.#underWay = to;
+    this.#underWay = what;
     try {
-      return await makeBackup(to, this.#options.version, () => this.#copy(to));
+      return await run();
     } finally {
       this.#underWay = undefined;
     }

@@ -121,7 +121,7 @@ export class ClusterCore implements ServerCore {
   readonly sessions: ClusterSessions;
   readonly receivers: OperationReceivers;
   /** Copies of a cluster are made of its servers (docs/cluster.md). */
-  readonly backup = undefined;
+  readonly backups = undefined;
   readonly node: ClusterNode;
   readonly #adapters: Adapters;
   readonly #disk: DiskGuard;

@@ -17,6 +17,7 @@ import type { Blobs } from '../model/blobs.ts';
 import type { ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import type { SessionsElsewhere } from '../mqtt/session-registry.ts';
+import type { RunningBackups } from '../operate/backup-running.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
 import type { Metrics } from '../operate/metrics.ts';
 import type { SecretsFile } from '../operate/secrets-file.ts';
@@ -82,8 +83,8 @@ export interface ServerCore {
   readonly receivers: OperationReceivers | undefined;
   /** What the parts of a cluster's nodes tell each other, and who owns what; undefined on a single node. */
   readonly cluster: { readonly messages: NodeMessages; readonly leases: ShardLeases } | undefined;
-  /** What a running server can be asked for over its control socket. */
-  readonly backup: ((to: string) => Promise<object>) | undefined;
+  /** What a running server can be asked for over its control socket; undefined on a node of a cluster. */
+  readonly backups: Pick<RunningBackups, 'make' | 'stage'> | undefined;
   /** On the data disk; Infinity while it is not known. */
   readonly freeBytes: number;
   /** Whether the actor of `key` is of this process: schedules and sweeps for it run here. */

@@ -17,6 +17,7 @@ import { Sources } from '../ingest/sources.ts';
 import type { Log } from '../model/log.ts';
 import { BLOBS_DIRECTORY, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME, RunningBackups } from '../operate/backup-running.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
+import { finishRestore } from '../cli/restore-files.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
 import { DiskGuard } from '../operate/disk-guard.ts';
@@ -84,7 +85,7 @@ export class SingleNode implements ServerCore {
   handledSeq = 0;
   readonly #writer: ClickHouseHistoryWriter;
   readonly #lock: DataLock;
-  readonly #backups: RunningBackups;
+  readonly backups: RunningBackups;
 
   private constructor(config: Config, log: Log, data: string, engine: EmbeddedClickHouse, clickHouse: ClickHouse, lock: DataLock,
     quarantine: QuarantineFile) {
@@ -98,7 +99,7 @@ export class SingleNode implements ServerCore {
     this.engine = engine;
     this.clickHouse = clickHouse;
     this.environment = openLmdb(join(data, DOCUMENTS_DIRECTORY), { mapSizeBytes: config.documentsMapSizeBytes });
-    this.#backups = new RunningBackups({ data, version: VERSION, environment: this.environment, engine, refusals: this.metrics });
+    this.backups = new RunningBackups({ data, version: VERSION, environment: this.environment, engine, refusals: this.metrics });
     this.journal = new LmdbJournal(this.environment);
     this.documents = new LmdbDocuments(this.environment);
     this.watchedDocuments = new WatchedDocuments(this.documents);
@@ -157,6 +158,12 @@ export class SingleNode implements ServerCore {
     const data = resolve(config.data);
     await makeDataDirectory(data);
     const lock = await DataLock.take(data);
+    try {
+      if (await finishRestore(data)) log.info({ data }, 'a restored backup was put in place');
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
     const engine = new EmbeddedClickHouse({ directory: join(data, CLICKHOUSE_DIRECTORY), log, memoryBytesMax: config.clickhouseMemoryMaxBytes });
     try {
       const url = await engine.start();
@@ -252,10 +259,6 @@ export class SingleNode implements ServerCore {
     const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, commands } = this;
     const handledSeq = (): number => this.handledSeq;
     return { journal, group: intake, actors, projector, quarantine, watchedDocuments, disk, engine, handledSeq, commands };
-  }
-
-  get backup(): (to: string) => Promise<object> {
-    return (to) => this.#backups.make(to);
   }
 
   async close(): Promise<void> {
