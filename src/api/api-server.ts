@@ -10,7 +10,7 @@ import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import { ApiRequest } from './api-request.ts';
 import type { RequestOwner } from './api-request.ts';
 import { HeaderAuthentication, credentialsText, isCookie, isFromOwnPage } from './authentication.ts';
-import { calledAs } from './base-url.ts';
+import { baseUrlOf, calledAs } from './base-url.ts';
 import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
 import type { BodyLimit } from './body-budget.ts';
@@ -223,6 +223,11 @@ export class ApiServer implements RequestOwner {
     } catch (error) {
       return { principal: Promise.reject(error as Error), isOfCookie: false };
     }
+  }
+
+  /** Start of links for whoever opened a WebSocket with these headers. */
+  baseUrlOfUpgrade(headers: ReadonlyMap<string, string>): string {
+    return baseUrlOf(this.platform.config.baseUrl, calledAs((name) => headers.get(name) ?? '', this.trustsProxy));
   }
 
   private overrideMethod(request: ApiRequest): void {

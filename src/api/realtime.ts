@@ -10,10 +10,17 @@ import type { WebSocketChannel } from './web-socket.ts';
 /** What the URLs need of the Bayeux server; `Form` says how a URL delivers. */
 export interface RealtimePort<Form> {
   readonly urls: Readonly<Record<string, Form>>;
-  handle(text: string, principal: Principal | undefined, form: Form, responder: {
-    send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void }, ofCookie?: Principal): void;
+  handle(text: string, requester: RealtimeRequester<Form>, responder: {
+    send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void }): void;
   open(channel: { send(text: string): boolean; readonly bufferedBytes: number; end(reason: string): void },
-    principal: Principal | undefined, form: Form, ofCookie?: Principal): { message(text: string): void; drained(): void; closed(): void };
+    requester: RealtimeRequester<Form>): { message(text: string): void; drained(): void; closed(): void };
+}
+
+interface RealtimeRequester<Form> {
+  principal: Principal | undefined;
+  readonly urlForm: Form;
+  readonly baseUrl: string;
+  readonly ofCookie: Principal | undefined;
 }
 
 const PATH_SUFFIXES = ['', '/handshake', '/connect', '/disconnect', '/subscribe', '/unsubscribe'];
@@ -52,9 +59,9 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       const messages = request.bodyText();
       // The answer may be held back for minutes.
       request.dropBody();
-      realtime.handle(messages, principal, form, {
+      realtime.handle(messages, { principal, urlForm: form, baseUrl: request.baseUrl, ofCookie: request.principalOfCookie }, {
         send: (text) => stream(text, true), sendBlank: () => stream(' ', false), onAborted: (callback) => exchange.onAborted(callback),
-      }, request.principalOfCookie);
+      });
       return ANSWERED;
     },
   }));
@@ -72,7 +79,7 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
       sockets.set(channel, realtime.open({
         send: (text) => channel.send(text, false), get bufferedBytes() { return channel.bufferedBytes; },
         end: (reason) => channel.end(CLOSE_NORMAL, reason),
-      }, principal, form, ofCookie));
+      }, { principal, urlForm: form, baseUrl: api.baseUrlOfUpgrade(channel.head.headers), ofCookie }));
     };
     const waiting = new Map<WebSocketChannel, string[]>();
     api.webSocket(path, {

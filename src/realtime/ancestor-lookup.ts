@@ -65,7 +65,7 @@ export class AncestorLookup {
 
   /** Encodes now: what the notification was made from may be gone when its turn comes. */
   #keep(outgoing: OutgoingNotification, found?: Promise<readonly string[]>): void {
-    const sizeBytes = Buffer.byteLength(outgoing.payload);
+    const sizeBytes = Buffer.byteLength(outgoing.payload(undefined));
     const { maximumMessages, maximumBytes } = this.#options;
     if (this.#waitingCount >= maximumMessages || this.#waitingBytes + sizeBytes > maximumBytes) {
       this.#options.onLost();

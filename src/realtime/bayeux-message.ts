@@ -3,6 +3,7 @@ import type { Notification } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { compact, joinMembers, splitMembers } from '../model/json-document.ts';
 import { deliveredOperation } from '../model/operation.ts';
+import { linkedEntity } from './live-links.ts';
 import { convertMeasurement } from '../model/units.ts';
 import type { UnitSystem } from '../model/units.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
@@ -117,43 +118,47 @@ export interface Delivery {
   readonly sizeBytes: number;
 }
 
-export type Decorate = (area: Notification['area'], text: string, tenant: number) => string;
-
-/** A notification on its way to sessions; its entity is encoded when first needed, and once. */
+/** A notification on its way to sessions; its entity is encoded when first needed, and once for each URL under which sessions see the server. */
 export class OutgoingNotification {
   readonly notification: Notification;
-  readonly #decorate: Decorate | undefined;
   #text: string | undefined = undefined;
-  #payload: string | undefined = undefined;
+  readonly #entities = new Map<string | undefined, string>();
+  readonly #payloads = new Map<string | undefined, string>();
 
-  constructor(notification: Notification, decorate: Decorate | undefined) {
+  constructor(notification: Notification) {
     this.notification = notification;
-    this.#decorate = decorate;
   }
 
-  /** `{"realtimeAction":…,"data":…}`; for DELETE `data` is the id, undecorated. */
-  get payload(): string {
-    return this.#payload ??= this.#payloadOf(this.#entity);
+  /** `{"realtimeAction":…,"data":…}`; for DELETE `data` is the id. @param baseUrl absent: without links. */
+  payload(baseUrl: string | undefined): string {
+    let payload = this.#payloads.get(baseUrl);
+    if (payload === undefined) {
+      payload = this.#payloadOf(this.#entity(baseUrl));
+      this.#payloads.set(baseUrl, payload);
+    }
+    return payload;
   }
 
   /** The operation as its agent gets it. */
-  payloadForAgent(agentId: string): string {
-    return this.#payloadOf(joinMembers(deliveredOperation(splitMembers(compact(this.#entity)), agentId)));
+  payloadForAgent(baseUrl: string | undefined, agentId: string): string {
+    return this.#payloadOf(joinMembers(deliveredOperation(splitMembers(compact(this.#entity(baseUrl))), agentId)));
   }
 
   /** With the units that the subscriber wants: of measurements, and not of what is gone. */
-  payloadIn(units: UnitSystem): string {
+  payloadIn(baseUrl: string | undefined, units: UnitSystem): string {
     const { action, area } = this.notification;
-    return area !== 'measurements' || action === 'DELETE' ? this.payload : this.#payloadOf(convertMeasurement(this.#entity, units));
+    return area !== 'measurements' || action === 'DELETE' ? this.payload(baseUrl) : this.#payloadOf(convertMeasurement(this.#entity(baseUrl), units));
   }
 
-  get #entity(): string {
-    if (this.#text === undefined) {
-      const { action, area, tenant } = this.notification;
-      const text = this.notification.text();
-      this.#text = this.#decorate !== undefined && action !== 'DELETE' ? this.#decorate(area, text, tenant) : text;
+  #entity(baseUrl: string | undefined): string {
+    let entity = this.#entities.get(baseUrl);
+    if (entity === undefined) {
+      const { action, area } = this.notification;
+      const text = (this.#text ??= this.notification.text());
+      entity = baseUrl === undefined || action === 'DELETE' ? text : linkedEntity(area, text, baseUrl);
+      this.#entities.set(baseUrl, entity);
     }
-    return this.#text;
+    return entity;
   }
 
   #payloadOf(text: string): string {
@@ -161,9 +166,11 @@ export class OutgoingNotification {
   }
 }
 
-/** What decides the text of a message beside its channel: how a session's URL delivers, and the units of its handshake. */
+/** What decides the text of a message beside its channel: how a session's URL delivers, where it sees the server, and the units of its handshake. */
 export interface DeliveryForm {
   readonly data: UrlForm['data'];
+  /** For links; absent: without any. */
+  readonly baseUrl: string | undefined;
   readonly units: UnitSystem | undefined;
 }
 
@@ -173,10 +180,10 @@ export class OutgoingMessage {
   readonly #channel: string;
   readonly #id: number;
   readonly #agentId: string | undefined;
-  #asObject: Delivery | undefined = undefined;
-  #asArray: Delivery | undefined = undefined;
-  /** Of sessions with units: few have any. */
-  #converted: Map<string, Delivery> | undefined = undefined;
+  /** Of the form that was last asked for: nearly all sessions have the same. */
+  #last: { readonly form: DeliveryForm; readonly delivery: Delivery } | undefined = undefined;
+  /** By the forms' texts, when there are several. */
+  #others: Map<string, Delivery> | undefined = undefined;
 
   /** @param options.agentId set when the channel is an agent's. */
   constructor(outgoing: OutgoingNotification, options: { channel: string; id: number; agentId: string | undefined }) {
@@ -186,24 +193,22 @@ export class OutgoingMessage {
     this.#agentId = options.agentId;
   }
 
-  delivery({ data, units }: DeliveryForm): Delivery {
-    if (units !== undefined) return this.#deliveryIn(data, units);
-    if (data === 'array') return this.#asArray ??= this.#encode(data, this.#payload);
-    return this.#asObject ??= this.#encode(data, this.#payload);
-  }
-
-  get #payload(): string {
-    return this.#agentId === undefined ? this.#outgoing.payload : this.#outgoing.payloadForAgent(this.#agentId);
-  }
-
-  #deliveryIn(data: UrlForm['data'], units: UnitSystem): Delivery {
-    const key = `${data} ${units}`;
-    let delivery = this.#converted?.get(key);
+  delivery(form: DeliveryForm): Delivery {
+    if (this.#last !== undefined && isSame(this.#last.form, form)) return this.#last.delivery;
+    const key = keyOf(form);
+    let delivery = this.#others?.get(key);
     if (delivery === undefined) {
-      delivery = this.#encode(data, this.#agentId === undefined ? this.#outgoing.payloadIn(units) : this.#payload);
-      (this.#converted ??= new Map()).set(key, delivery);
+      delivery = this.#encode(form.data, this.#payload(form));
+      if (this.#last !== undefined) this.#others ??= new Map([[keyOf(this.#last.form), this.#last.delivery]]);
+      this.#others?.set(key, delivery);
     }
+    this.#last = { form, delivery };
     return delivery;
+  }
+
+  #payload({ baseUrl, units }: DeliveryForm): string {
+    if (this.#agentId !== undefined) return this.#outgoing.payloadForAgent(baseUrl, this.#agentId);
+    return units === undefined ? this.#outgoing.payload(baseUrl) : this.#outgoing.payloadIn(baseUrl, units);
   }
 
   #encode(form: UrlForm['data'], payload: string): Delivery {
@@ -212,3 +217,7 @@ export class OutgoingMessage {
     return { text, sizeBytes: Buffer.byteLength(text) };
   }
 }
+
+const keyOf = ({ data, units, baseUrl }: DeliveryForm): string => `${data} ${units ?? ''} ${baseUrl ?? ''}`;
+const isSame = (one: DeliveryForm, other: DeliveryForm): boolean =>
+  one.data === other.data && one.baseUrl === other.baseUrl && one.units === other.units;

@@ -13,8 +13,11 @@ import type { BayeuxSessions } from './bayeux-sessions.ts';
 
 /** Who sends messages: the connection's credentials and URL. A WebSocket keeps the principal of its handshake. */
 export interface Requester {
+  /** Undefined without credentials: only `ext` in a message can help then. */
   principal: Principal | undefined;
   readonly urlForm: UrlForm;
+  /** Under which it sees the server, for links; without it live data have none. */
+  readonly baseUrl?: string | undefined;
   /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (section 10.4, `xsrfToken`). */
   readonly ofCookie?: Principal | undefined;
 }
@@ -26,8 +29,8 @@ export interface ConnectPlace {
   readonly isClosed: () => boolean;
 }
 
-export type SessionFactory = (handshake: Request, requester: { principal: Principal; urlForm: UrlForm;
-  isAuthenticatedByMessage: boolean }) => BayeuxSession;
+export type SessionRequester = Pick<Requester, 'urlForm' | 'baseUrl'> & { readonly principal: Principal; readonly isAuthenticatedByMessage: boolean };
+export type SessionFactory = (handshake: Request, requester: SessionRequester) => BayeuxSession;
 
 export interface ProtocolOptions {
   readonly sessions: BayeuxSessions;
@@ -77,13 +80,13 @@ export class BayeuxProtocol {
 
   async #handshake(request: Request, requester: Requester): Promise<Answer> {
     const isAuthenticatedByMessage = await this.#authenticate(request, requester);
-    const { principal, urlForm } = requester;
+    const { principal, urlForm, baseUrl } = requester;
     if (principal === undefined) return UNAUTHORIZED;
     const refusal = this.#options.sessions.refusal(principal);
     if (refusal !== undefined) {
       return { successful: false, error: '403::Handshake denied', advice: { reconnect: 'none' }, ext: refusal };
     }
-    const session = this.#options.createSession(request, { principal, urlForm, isAuthenticatedByMessage });
+    const session = this.#options.createSession(request, { principal, urlForm, baseUrl, isAuthenticatedByMessage });
     this.#options.sessions.add(session);
     return {
       clientId: session.clientId, version: '1.0', minimumVersion: '1.0', supportedConnectionTypes: CONNECTION_TYPES,

@@ -8,7 +8,6 @@ import type { BayeuxLimits } from './bayeux-limits.ts';
 import { AGENT_FAMILY } from './bayeux-channel.ts';
 import type { Channel, ChannelFamily } from './bayeux-channel.ts';
 import { OutgoingMessage, OutgoingNotification } from './bayeux-message.ts';
-import type { Decorate } from './bayeux-message.ts';
 import type { Clock } from './clock.ts';
 
 /** What the router needs of a session. */
@@ -20,7 +19,6 @@ export interface Subscriber {
 export interface RouterOptions {
   readonly bus: LiveBus;
   readonly hierarchy: HierarchyPort;
-  readonly decorate: Decorate | undefined;
   readonly limits: BayeuxLimits;
   readonly clock: Clock;
   readonly log: Log;
@@ -108,7 +106,7 @@ export class BayeuxRouter {
 
   /** Called by the publisher: nothing is encoded unless somebody gets it. */
   #route(families: Map<ChannelFamily, FamilyRoutes>, ancestors: AncestorLookup, notification: Notification): void {
-    const outgoing = new OutgoingNotification(notification, this.#options.decorate);
+    const outgoing = new OutgoingNotification(notification);
     let needsAncestors = false;
     for (const routes of families.values()) {
       if (!routes.family.actions.has(notification.action)) continue;

@@ -5,20 +5,21 @@
 import { randomBytes } from 'node:crypto';
 import type { LiveBus } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
-import type { Authenticator, Principal } from '../model/principal.ts';
+import type { Authenticator } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { AgentPresence } from './agent-presence.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';
 import type { TokenAuthenticator } from './bayeux-authentication.ts';
 import { BAYEUX_URLS } from './bayeux-channel.ts';
-import type { ObjectAccess, UrlForm } from './bayeux-channel.ts';
+import type { ObjectAccess } from './bayeux-channel.ts';
 import { BAYEUX_LIMITS } from './bayeux-limits.ts';
 import type { BayeuxLimits } from './bayeux-limits.ts';
 import { answerLongPoll } from './bayeux-long-polling.ts';
 import type { LongPollResponder } from './bayeux-long-polling.ts';
 import { parseRequests, RequestRefused, UNKNOWN_CLIENT } from './bayeux-message.ts';
-import type { Decorate, Request } from './bayeux-message.ts';
+import type { Request } from './bayeux-message.ts';
 import { BayeuxProtocol } from './bayeux-protocol.ts';
+import type { Requester, SessionRequester } from './bayeux-protocol.ts';
 import { QueueBudget } from './bayeux-queue.ts';
 import { BayeuxRouter } from './bayeux-router.ts';
 import { BayeuxSession } from './bayeux-session.ts';
@@ -41,8 +42,6 @@ export interface BayeuxOptions {
   /** Lets owners subscribe to their objects; without it roles alone decide. */
   readonly access?: ObjectAccess;
   readonly metrics?: RealtimeMetrics;
-  /** Completes the entity of a CREATE or UPDATE, for instance with `self`. Called once per notification. */
-  readonly decorate?: Decorate;
   readonly limits?: Partial<BayeuxLimits>;
   readonly clock?: Clock;
   /** A new client id: secret, 128 random bits. */
@@ -81,7 +80,7 @@ export class BayeuxServer {
     this.#budget = new QueueBudget(this.#limits.queueBytesAll);
     const onRefused = (limit: string): void => this.#report.refused(limit);
     const router = new BayeuxRouter({
-      bus: options.bus, hierarchy: options.hierarchy, decorate: options.decorate, limits: this.#limits, clock: this.#clock, log,
+      bus: options.bus, hierarchy: options.hierarchy, limits: this.#limits, clock: this.#clock, log,
     });
     this.#sessions = new BayeuxSessions({ limits: this.#limits, router, presence: this.presence, onRefused });
     this.#protocol = new BayeuxProtocol({
@@ -105,11 +104,9 @@ export class BayeuxServer {
 
   /**
    * Answers one POST. The answer comes later, perhaps much later.
-   * @param principal undefined when the request has no credentials: only `ext` in its messages can help then.
-   * @param ofCookie whom a cookie names that came without its header: a message may bring what is missing.
    * @throws PlatformError 400 or 413 when the text is no Bayeux request; the responder is unused then.
    */
-  handle(text: string, principal: Principal | undefined, urlForm: UrlForm, responder: LongPollResponder, ofCookie?: Principal): void {
+  handle(text: string, requester: Requester, responder: LongPollResponder): void {
     let requests: Request[];
     try {
       requests = parseRequests(text, this.#limits);
@@ -118,13 +115,13 @@ export class BayeuxServer {
       if (error.limit !== undefined) this.#report.refused(error.limit);
       throw error.error;
     }
-    void answerLongPoll(requests, { principal, urlForm, ofCookie }, responder, this.#protocol, this.#log);
+    void answerLongPoll(requests, requester, responder, this.#protocol, this.#log);
   }
 
   /** Takes a WebSocket. The caller tells the result of each text frame, of drains and of the end. */
-  open(channel: BayeuxChannel, principal: Principal | undefined, urlForm: UrlForm, ofCookie?: Principal): BayeuxSocket {
+  open(channel: BayeuxChannel, requester: Requester): BayeuxSocket {
     return new BayeuxSocket({
-      channel, requester: { principal, urlForm, ofCookie }, protocol: this.#protocol, limits: this.#limits, log: this.#log,
+      channel, requester: { ...requester }, protocol: this.#protocol, limits: this.#limits, log: this.#log,
       onRefused: (limit) => this.#report.refused(limit),
     });
   }
@@ -149,8 +146,7 @@ export class BayeuxServer {
     this.#sessions.endAll(STOPPING);
   }
 
-  #createSession(handshake: Request, requester: { principal: Principal; urlForm: UrlForm;
-    isAuthenticatedByMessage: boolean }): BayeuxSession {
+  #createSession(handshake: Request, requester: SessionRequester): BayeuxSession {
     return new BayeuxSession({
       ...requester, handshake, clientId: this.#createClientId(), limits: this.#limits, clock: this.#clock, budget: this.#budget,
       onLost: (limit) => this.#report.lost(limit),

@@ -30,6 +30,8 @@ export interface SessionOptions {
   readonly clientId: string;
   readonly principal: Principal;
   readonly urlForm: UrlForm;
+  /** For links in what is delivered; absent: without any. */
+  readonly baseUrl?: string | undefined;
   /** The client gave its credentials in the handshake message, and its later requests may come without. */
   readonly isAuthenticatedByMessage: boolean;
   readonly handshake: Request;
@@ -84,7 +86,7 @@ export class BayeuxSession {
     this.clientId = options.clientId;
     this.principal = options.principal;
     this.urlForm = options.urlForm;
-    this.#form = { data: options.urlForm.data, units: unitSystemOf(textOf(memberOf(handshake.ext, 'systemOfUnits'))) };
+    this.#form = { data: options.urlForm.data, baseUrl: options.baseUrl, units: unitSystemOf(textOf(memberOf(handshake.ext, 'systemOfUnits'))) };
     this.isAuthenticatedByMessage = options.isAuthenticatedByMessage;
     // A handshake's timeout of 0 means a fast first connect, as in a connect; it is no wish to poll without a pause.
     this.#timeoutMs = millisecondsOf(memberOf(handshake.advice, 'timeout'), limits.timeoutMsMax) || limits.timeoutMs;

@@ -128,11 +128,11 @@ t.test('the documents of messages are those of REST', async (t) => {
   const event = await rest.create('/event/events', { source: { id }, type: 'e', text: 't', time, nested: { a: [1, { b: {} }] } });
   const alarm = await rest.create('/alarm/alarms', { source: { id }, type: 'a', text: 't', severity: 'MINOR', time, more: { x: 1 } });
   const measurement = await rest.create('/measurement/measurements', { source: { id }, type: 'm', time, f: { s: { value: 1.5, unit: 'C' } } });
-  for (const [area, entity, names] of [['events', event, ['id', 'type', 'text', 'time', 'nested', 'creationTime']],
-    ['alarms', alarm, ['id', 'type', 'severity', 'status', 'more', 'count']], ['measurements', measurement, ['id', 'type', 'time', 'f']]] as const) {
+  for (const [area, entity, names] of [['events', event, ['id', 'self', 'type', 'text', 'time', 'nested', 'creationTime']],
+    ['alarms', alarm, ['id', 'self', 'type', 'severity', 'status', 'more', 'count']], ['measurements', measurement, ['id', 'self', 'type', 'time', 'f']]] as const) {
     const { data } = (await live.message(({ channel }) => channel === `/${area}/${id}`))['data'];
     for (const name of names) t.same(data[name], entity[name], `${area} ${name}`);
-    t.equal(data.source.id, id);
+    t.same(data.source, { id, self: entity['source'].self });
   }
 });
 

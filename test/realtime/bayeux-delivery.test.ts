@@ -28,17 +28,12 @@ t.test('a notification ends the long poll, before the connect\'s answer; in the 
 });
 
 t.test('in the documents\' form data is an array; a DELETE holds the id; the entity is encoded once for all', async (t) => {
-  const decorated: string[] = [];
-  const decorate = (area: string, text: string, tenant: number): string => {
-    decorated.push(`${tenant} ${area}`);
-    return text.replace('{', '{"self":"here",');
-  };
-  const world = createWorld({ decorate });
+  const world = createWorld();
   const documents = await new PollingClient(world, { urlForm: DOCUMENTS_URL }).watch('/events/1');
   const clients = await new PollingClient(world).watch('/events/*', '/eventsWithChildren/1');
   const created = new TestNotification('events', '1', '{"id":"9"}');
   publish(world, created, new TestNotification('events', '1', '"9"', { action: 'DELETE' }));
-  const entity = { self: 'here', id: '9' };
+  const entity = { id: '9' };
   t.same(deliveriesOf(documents.messages).map((message) => [message.channel, message.data]), [
     ['/events/1', [{ realtimeAction: 'CREATE', data: entity }]], ['/events/1', [{ realtimeAction: 'DELETE', data: '9' }]],
   ]);
@@ -47,7 +42,33 @@ t.test('in the documents\' form data is an array; a DELETE holds the id; the ent
     ['/events/1', { realtimeAction: 'DELETE', data: '9' }], ['/eventsWithChildren/1', { realtimeAction: 'DELETE', data: '9' }],
   ]);
   t.equal(created.textCount, 1);
-  t.same(decorated, ['1 events']);
+});
+
+t.test('links begin with the URL that each subscriber called', async (t) => {
+  const world = createWorld();
+  const clients: Awaited<ReturnType<PollingClient['watch']>>[] = [];
+  for (const options of [{ baseUrl: 'https://a.example' }, { baseUrl: 'http://b:81/x' }, {}, { baseUrl: 'https://a.example', urlForm: DOCUMENTS_URL }]) {
+    clients.push(await new PollingClient(world, options).watch('/alarms/*', '/measurements/*', '/managedobjects/*', '/operations/*', '/events/*'));
+  }
+  const publish1 = new TestNotification('alarms', '5', '{"id":"9","source":{"id":"5","name":"x"},"self":"sent","text":"ä"}');
+  publish(world, publish1, new TestNotification('measurements', '5', '{"id": "10", "source": {"id": "5"}}'), new TestNotification('managedobjects', '5', '{"id":"5"}'),
+    new TestNotification('operations', '5', '{"id":"11","deviceId":"5"}'), new TestNotification('events', '5', '{"id":null,"source":{"id":"5"}}'),
+    new TestNotification('alarms', '5', '"9"', { action: 'DELETE' }));
+  const linked = (base: string): object[] => [
+    { self: `${base}/alarm/alarms/9`, id: '9', source: { self: `${base}/inventory/managedObjects/5`, id: '5', name: 'x' }, text: 'ä' },
+    { self: `${base}/measurement/measurements/10`, id: '10', source: { self: `${base}/inventory/managedObjects/5`, id: '5' } },
+    { self: `${base}/inventory/managedObjects/5`, id: '5' },
+    { self: `${base}/devicecontrol/operations/11`, id: '11', deviceId: '5' },
+    { id: null, source: { self: `${base}/inventory/managedObjects/5`, id: '5' } },
+  ];
+  const entities = (client: (typeof clients)[number]): unknown[] => deliveriesOf(client.messages).map((message) => [message.data].flat()[0])
+    .filter(({ realtimeAction }) => realtimeAction !== 'DELETE').map(({ data }) => data);
+  t.same(entities(clients[0]), linked('https://a.example'));
+  t.same(entities(clients[1]), linked('http://b:81/x'));
+  t.match(entities(clients[2])[1], { id: '10', source: { id: '5', self: undefined }, self: undefined });
+  t.same(entities(clients[3]), linked('https://a.example'));
+  t.same(clients.map((client) => deliveriesOf(client.messages).length), [6, 6, 6, 6]);
+  t.equal(publish1.textCount, 1, 'the entity is encoded once for all');
 });
 
 t.test('each channel shows its area, its actions and its source', async (t) => {

@@ -151,17 +151,19 @@ export class PollingClient {
   readonly world: World;
   readonly principal: Principal | undefined;
   readonly urlForm: UrlForm;
+  readonly baseUrl: string | undefined;
   clientId = '';
 
-  constructor(world: World, options: { principal?: Principal | undefined; urlForm?: UrlForm } = {}) {
+  constructor(world: World, options: { principal?: Principal | undefined; urlForm?: UrlForm; baseUrl?: string } = {}) {
     this.world = world;
+    this.baseUrl = options.baseUrl;
     this.principal = 'principal' in options ? options.principal : principal();
     this.urlForm = options.urlForm ?? CLIENTS_URL;
   }
 
   async post(body: unknown): Promise<Poll> {
     const poll = new Poll();
-    this.world.server.handle(typeof body === 'string' ? body : JSON.stringify(body), this.principal, this.urlForm, poll);
+    this.world.server.handle(typeof body === 'string' ? body : JSON.stringify(body), { principal: this.principal, urlForm: this.urlForm, baseUrl: this.baseUrl }, poll);
     await settle();
     return poll;
   }
@@ -220,7 +222,7 @@ export class SocketClient {
 
   constructor(world: World, options: { principal?: Principal | undefined; urlForm?: UrlForm } = {}) {
     const who = 'principal' in options ? options.principal : principal();
-    this.socket = world.server.open(this.channel, who, options.urlForm ?? CLIENTS_URL);
+    this.socket = world.server.open(this.channel, { principal: who, urlForm: options.urlForm ?? CLIENTS_URL });
   }
 
   async ask(...messages: Message[]): Promise<Message[]> {

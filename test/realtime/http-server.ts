@@ -43,7 +43,7 @@ export async function startServer(options: Partial<BayeuxOptions> = {}): Promise
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const begin = (): void => void (response.headersSent || response.writeHead(200, { 'content-type': 'application/json' }));
     try {
-      server.handle(Buffer.concat(chunks).toString(), principalOf(request), urlFormOf(request.url as string) as UrlForm, {
+      server.handle(Buffer.concat(chunks).toString(), { principal: principalOf(request), urlForm: urlFormOf(request.url as string) as UrlForm }, {
         send: (text) => {
           begin();
           response.end(text);
@@ -67,7 +67,7 @@ export async function startServer(options: Partial<BayeuxOptions> = {}): Promise
       },
       get bufferedBytes() { return webSocket.bufferedAmount; },
       end: (reason) => webSocket.close(1008, reason),
-    }, principalOf(request), urlFormOf(request.url as string) as UrlForm);
+    }, { principal: principalOf(request), urlForm: urlFormOf(request.url as string) as UrlForm });
     webSocket.on('message', (data) => bayeux.message(String(data)));
     webSocket.on('close', () => bayeux.closed());
   }));
