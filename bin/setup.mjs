@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -12,6 +12,7 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const NODE_MIN = [20, 19];
 const stampPath = join(root, 'dist', '.build');
+const COMPILED_TESTS = 'dist-test';
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 
 /** Notes are for people: standard error. */
@@ -104,6 +105,19 @@ export async function ensureBuilt() {
   renameSync(`${stampPath}.${process.pid}`, stampPath);
   say(`built in ${seconds(startMs)} s`);
   return true;
+}
+
+/** Where the compiled form of a test file is. */
+export const compiledTestPath = (file) => join(root, COMPILED_TESTS, file.replace(/\.ts$/, '.js'));
+
+/**
+ * Checks the types of everything and compiles sources and tests into dist-test/, where `npm test` runs them.
+ * @returns false when the compiler found errors.
+ */
+export async function compileTests() {
+  rmSync(join(root, COMPILED_TESTS), { recursive: true, force: true });
+  const args = [compiler, '--noEmit', 'false', '--sourceMap', '--outDir', COMPILED_TESTS, '--rootDir', '.'];
+  return await run(process.execPath, args, { stdio: ['ignore', 2, 2] }) === 0;
 }
 
 /** True when the program is on the path. */

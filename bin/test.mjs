@@ -1,5 +1,5 @@
 /**
- * `npm test [-- <part of a file name> | <flag of tap>]…`: installs what is missing, builds, checks the types, runs
+ * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, checks the types and compiles the tests, runs
  * test/**\/*.test.ts with tap and ends with the line `N passed, N failed` (`, N skipped`). The build and the type check count
  * as one each, and so does a file that ended without a result. On CI a test skipped for a missing program is a failure.
  * Afterwards the files of CLUSTER_FILES run again with a cluster of three nodes in the place of the server.
@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process';
 import { createWriteStream, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { checkNode, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, run, say } from './setup.mjs';
+import { checkNode, compileTests, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, say } from './setup.mjs';
 import { TapCount } from './tap-count.mjs';
 
 const PROGRAMS = {
@@ -29,6 +29,7 @@ const CLUSTER_NODES = 3;
 const TIMEOUT_SECONDS = 240;
 
 const isCi = process.env.CI === 'true';
+const isOnly = process.argv.includes('--only');
 
 function testFiles(filters) {
   const files = readdirSync(join(root, 'test'), { recursive: true }).filter((name) => name.endsWith('.test.ts'));
@@ -56,7 +57,7 @@ function printFailures(lines) {
 }
 
 /** Runs tap and counts; resolves to the count, with a failure for each file that tap lost. */
-async function runTap(files, flags, { environment = {}, jobs = 2, title = '', report: reportName = 'last-run' } = {}) {
+async function runTap(files, { environment = {}, jobs = 2, title = '', report: reportName = 'last-run' } = {}) {
   mkdirSync(join(root, '.tap'), { recursive: true });
   const report = createWriteStream(join(root, '.tap', `${reportName}.tap`));
   const left = new Set(files);
@@ -71,10 +72,9 @@ async function runTap(files, flags, { environment = {}, jobs = 2, title = '', re
     before = { passed: count.passed, failed: count.failed, skipped: count.skipped };
     lines = [];
   });
-  const args = [join(root, 'node_modules', '.bin', 'tap'), 'run', '--disable-coverage', `--jobs=${jobs}`, `--timeout=${TIMEOUT_SECONDS}`,
-    '--reporter=tap', '--no-color', ...flags, ...files];
+  const args = [join(root, 'bin', 'tap-files.mjs'), String(jobs), String(TIMEOUT_SECONDS), ...files];
   const child = spawn(process.execPath, args, {
-    cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...environment },
+    cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...(isOnly ? { TAP_ONLY: '1' } : {}), ...environment },
   });
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill(signal));
   const ended = new Promise((resolve) => { child.on('close', (code, signal) => resolve(signal === null ? code : signal)); });
@@ -98,12 +98,17 @@ async function runTap(files, flags, { environment = {}, jobs = 2, title = '', re
 
 checkNode();
 await ensureInstalled();
-const given = process.argv.slice(2);
-const files = testFiles(given.filter((argument) => !argument.startsWith('-')));
+const given = process.argv.slice(2).filter((argument) => argument !== '--only');
+const flags = given.filter((argument) => argument.startsWith('-'));
+if (flags.length > 0) {
+  say(`${flags.join(' ')}: there is only --only, everything else is a part of a file name`);
+  process.exit(2);
+}
+const files = testFiles(given);
 if (files.length === 0) say(`no test file is named like ${given.join(' ')}`);
 await ensurePrograms(PROGRAMS);
 const steps = { build: await ensureBuilt() };
-steps['type check'] = await run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '--noEmit']) === 0;
+steps['type check'] = await compileTests();
 const total = { passed: 0, failed: files.length === 0 ? 1 : 0, skipped: 0 };
 for (const [name, isGood] of Object.entries(steps)) {
   total[isGood ? 'passed' : 'failed'] += 1;
@@ -112,7 +117,7 @@ for (const [name, isGood] of Object.entries(steps)) {
 
 /** Runs files and adds up what came of them. */
 async function runAll(names, options) {
-  const count = await runTap(names, given.filter((argument) => argument.startsWith('-')), options);
+  const count = await runTap(names, options);
   for (const key of ['passed', 'failed', 'skipped']) total[key] += count[key];
   for (const { name, reason } of count.skips) {
     const isFailure = isCi && MISSING_PROGRAM.test(reason);

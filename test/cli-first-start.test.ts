@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
-import { cleanEnvironment, ROOT, scratchDirectory, until } from './helpers/setup-command.ts';
+import { cleanEnvironment, scratchDirectory, until } from './helpers/setup-command.ts';
+import { ROOT } from './helpers/root.ts';
 
 function serve(data: string, httpPort: number): { output: () => string; ended: Promise<number | null>; stop(): void } {
   const child = spawn(process.execPath, [join(ROOT, 'dist/src/main.js'), 'serve', '--host', '127.0.0.1', '--http-port', String(httpPort),

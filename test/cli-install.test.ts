@@ -4,7 +4,8 @@ import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { cleanEnvironment, ROOT, scratchDirectory } from './helpers/setup-command.ts';
+import { cleanEnvironment, scratchDirectory } from './helpers/setup-command.ts';
+import { ROOT } from './helpers/root.ts';
 
 /** A clone with one package of production and one of development, both local: npm asks no registry for them. */
 function makeClone(directory: string): void {

@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
-import { cleanEnvironment, ROOT, scratchDirectory, until } from './helpers/setup-command.ts';
+import { cleanEnvironment, scratchDirectory, until } from './helpers/setup-command.ts';
+import { ROOT } from './helpers/root.ts';
 
 interface Started { stop(signal: NodeJS.Signals): Promise<number | null>; interrupt(): Promise<number | null>; log(): string; screen: string; durationMs: number; port: number }
 

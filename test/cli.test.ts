@@ -6,8 +6,8 @@ import t from 'tap';
 import { prettyLine } from '../src/cli/log.ts';
 import { screen } from '../src/cli/serve.ts';
 import { loadConfig, SETTINGS } from '../src/config.ts';
-import { DIST } from './helpers/server-process.ts';
 import { millrace, scratchDirectory, start, until, type Running } from './helpers/setup-command.ts';
+import { DIST } from './helpers/root.ts';
 
 t.test('a wrong command line ends with 2 and names all mistakes', async (t) => {
   const data = join(scratchDirectory(t), 'data');

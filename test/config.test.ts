@@ -8,8 +8,9 @@ import { configurationPage, loadConfig, loadDataSettings, maskedConfig, SETTINGS
 import { camelCase, environmentName, SettingsError, suggestion, type Setting } from '../src/cli/settings.ts';
 import { helpText } from '../src/cli/settings-text.ts';
 import { CertificateFactory } from './helpers/certificates.ts';
-import { ROOT, scratchDirectory } from './helpers/setup-command.ts';
+import { scratchDirectory } from './helpers/setup-command.ts';
 import { missing } from './helpers/tools.ts';
+import { ROOT } from './helpers/root.ts';
 
 function load(flags: Record<string, unknown> = {}, environment: Record<string, string> = {}): Config {
   return loadConfig({ flags, environment }).config;

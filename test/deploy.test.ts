@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { environmentName } from '../src/cli/settings.ts';
 import { SETTINGS } from '../src/config.ts';
-import { ROOT } from './helpers/setup-command.ts';
+import { ROOT } from './helpers/root.ts';
 
 const FOLDER = join(ROOT, 'deploy');
 const files = (folder: string, ending: RegExp): { name: string; text: string }[] =>

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import t from 'tap';
-import { ROOT } from './helpers/setup-command.ts';
+import { ROOT } from './helpers/root.ts';
 
 /** Left out where its own examples would count. */
 const THIS_FILE = 'test/tidy.test.ts';

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { ROOT } from '../helpers/setup-command.ts';
 import type { RuleRow } from './rows.ts';
+import { ROOT } from '../helpers/root.ts';
 
 /** A test of the file has a title, or a row of a table, that begins so. */
 export function checkHeldBy(t: Test, heldBy: RuleRow['heldBy'] = []): void {

@@ -2,9 +2,11 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { ROOT } from '../helpers/root.ts';
 import * as library from '@c8y/client';
 import t from 'tap';
 
+const HERE = join(ROOT, 'test/e2e');
 const TYPES = join(dirname(createRequire(import.meta.url).resolve('@c8y/client/package.json')), 'lib', 'src');
 
 /** Where tests say another word than the class's name without `Service`. */
@@ -42,8 +44,8 @@ const NOT_USED: Readonly<Record<string, string>> = {
 
 const declarations = new Map(readdirSync(TYPES, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.d.ts'))
   .map((name) => readFileSync(join(TYPES, name), 'utf8')).flatMap((text) => [...text.matchAll(/class (\w+)/g)].map(([, name]) => [name, text] as const)));
-const tests = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.test.ts') && name !== 'c8y-client-methods.test.ts')
-  .map((name) => readFileSync(join(import.meta.dirname, name), 'utf8')).filter((text) => text.includes("from '@c8y/client'")).join('\n');
+const tests = readdirSync(HERE).filter((name) => name.endsWith('.test.ts') && name !== 'c8y-client-methods.test.ts')
+  .map((name) => readFileSync(join(HERE, name), 'utf8')).filter((text) => text.includes("from '@c8y/client'")).join('\n');
 
 /** Public methods as they are at run time, without those that the declarations call private or protected. */
 function methodsOf(name: string): string[] {

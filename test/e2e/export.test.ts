@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { PASSWORD, Rest, eventually, startServer } from '../helpers/running-server.ts';
 import type { Reply } from '../helpers/running-server.ts';
-import { ROOT, scratchDirectory } from '../helpers/setup-command.ts';
+import { scratchDirectory } from '../helpers/setup-command.ts';
+import { ROOT } from '../helpers/root.ts';
 
 const server = await startServer(t);
 const { rest } = server;

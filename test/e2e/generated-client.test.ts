@@ -5,7 +5,8 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import t from 'tap';
 import ts from 'typescript';
 import { PASSWORD, TENANT, startServer } from '../helpers/running-server.ts';
-import { ROOT, scratchDirectory } from '../helpers/setup-command.ts';
+import { scratchDirectory } from '../helpers/setup-command.ts';
+import { ROOT } from '../helpers/root.ts';
 
 const server = await startServer(t);
 const folder = scratchDirectory(t);
@@ -27,7 +28,7 @@ t.test('types for every route are generated, and fit the program', async (t) => 
   writeFileSync(join(folder, 'api.ts'), text);
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  copyFileSync(join(import.meta.dirname, 'generated-client', 'scenario.mts'), SCENARIO);
+  copyFileSync(join(ROOT, 'test/e2e/generated-client/scenario.mts'), SCENARIO);
   t.same(complaints(), []);
 });
 

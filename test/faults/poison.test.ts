@@ -3,8 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { DIST, ServerProcess, delay, readHistory, seeded } from '../helpers/server-process.ts';
+import { ServerProcess, delay, readHistory, seeded } from '../helpers/server-process.ts';
 import { until } from '../helpers/setup-command.ts';
+import { DIST } from '../helpers/root.ts';
 
 t.setTimeout(180_000);
 

@@ -1,12 +1,12 @@
 /** An embedded ClickHouse with the server's tables, in a scratch directory, for tests of queries. */
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Log } from '../../src/model/log.ts';
 import { ClickHouse } from '../../src/store/clickhouse.ts';
 import { ClickHouseHistoryWriter } from '../../src/store/clickhouse-history.ts';
 import { EmbeddedClickHouse } from '../../src/store/embedded-clickhouse/supervisor.ts';
-import { ROOT, scratchDirectory } from './setup-command.ts';
+import { DIST } from './root.ts';
+import { scratchDirectory } from './setup-command.ts';
 
 const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => silent };
 
@@ -22,18 +22,9 @@ export interface OpenClickHouse {
 /** Ended with the test. */
 export async function openClickHouse(t: Test): Promise<OpenClickHouse> {
   const directory = scratchDirectory(t);
-  const compiled = join(directory, 'compiled');
-  // Node runs JavaScript: the child's files alone are compiled, so that the test needs no build and meets no half-built tree.
-  execFileSync(process.execPath, [
-    join(ROOT, 'node_modules/typescript/bin/tsc'), '--outDir', compiled, '--rootDir', ROOT, '--noEmit', 'false', '--target', 'es2022',
-    '--module', 'nodenext', '--skipLibCheck', '--types', 'node', '--rewriteRelativeImportExtensions', '--strict', '--typeRoots',
-    join(ROOT, 'node_modules/@types'), join(ROOT, 'src/store/embedded-clickhouse/child.ts'),
-  ], { cwd: ROOT });
-  execFileSync('ln', ['-s', join(ROOT, 'node_modules'), join(compiled, 'node_modules')]);
-  execFileSync('sh', ['-c', `echo '{"type":"module"}' > ${join(compiled, 'package.json')}`]);
   const data = join(directory, 'data');
   const embedded = new EmbeddedClickHouse({
-    directory: data, log: silent, readSessions: 2, waitingMax: 8, childPath: join(compiled, 'src/store/embedded-clickhouse/child.js'),
+    directory: data, log: silent, readSessions: 2, waitingMax: 8, childPath: join(DIST, 'src/store/embedded-clickhouse/child.js'),
   });
   const url = await embedded.start();
   const client = new ClickHouse({ url, log: silent });

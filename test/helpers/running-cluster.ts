@@ -8,15 +8,15 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startNats } from './nats-server.ts';
 import type { NatsServer } from './nats-server.ts';
 import { startRedis } from './redis-server.ts';
 import type { RedisServer } from './redis-server.ts';
 import { cleanEnvironment, until } from './setup-command.ts';
+import { DIST } from './root.ts';
 
-const DIST = resolve(process.env['MILLRACE_TEST_DIST'] ?? join(import.meta.dirname, '../../dist'));
 const MAIN = join(DIST, 'src', 'main.js');
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 15_000;

@@ -5,12 +5,11 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { RunningCluster } from './running-cluster.ts';
 import { cleanEnvironment, scratchDirectory, until } from './setup-command.ts';
+import { DIST } from './root.ts';
 
-/** Where the build is: that of the repository, or another that a run names. */
-export const DIST = resolve(process.env['MILLRACE_TEST_DIST'] ?? join(import.meta.dirname, '../../dist'));
 const MAIN = join(DIST, 'src', 'main.js');
 
 /** Nodes of the cluster that stands for the server; 0 for a single process. */

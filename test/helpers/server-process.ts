@@ -5,13 +5,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { cleanEnvironment, until } from './setup-command.ts';
-
-const ROOT = resolve(import.meta.dirname, '../..');
-/** The compiled server; `npm test` builds it first. */
-export const DIST = resolve(process.env['MILLRACE_TEST_DIST'] ?? join(ROOT, 'dist'));
+import { DIST } from './root.ts';
 
 export const PASSWORD = 'fault-password';
 export const USER = 't1/admin';

@@ -2,9 +2,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { ROOT } from './root.ts';
 
-export const ROOT = resolve(import.meta.dirname, '../..');
 export const COMMAND = join(ROOT, 'bin', 'millrace.mjs');
 
 const RUN_TIMEOUT_MS = 60_000;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { ERRORS, PlatformError } from '../../src/model/errors.ts';
 import type { ErrorCode, ErrorEntry } from '../../src/model/errors.ts';
-import { ROOT } from '../helpers/setup-command.ts';
+import { ROOT } from '../helpers/root.ts';
 
 const rows = Object.entries(ERRORS) as [ErrorCode, ErrorEntry][];
 const table = readFileSync(join(ROOT, 'src/model/errors.ts'), 'utf8');

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { SmartRestError } from '../../src/smartrest/error.ts';
 import { existingDeviceError, interpretRow, noOperationError, STATIC_TEMPLATES } from '../../src/smartrest/static-templates.ts';
+import { ROOT } from '../helpers/root.ts';
 
 const now = Date.UTC(2024, 4, 2, 10);
 const nowText = '2024-05-02T10:00:00.000Z';
@@ -185,7 +187,7 @@ t.test('every mandatory parameter is refused when it is empty', (t) => {
 });
 
 t.test('docs/smartrest.md has every template as it is', (t) => {
-  const page = readFileSync(new URL('../../docs/smartrest.md', import.meta.url), 'utf8');
+  const page = readFileSync(join(ROOT, 'docs/smartrest.md'), 'utf8');
   const rows = [...STATIC_TEMPLATES.values()].map(({ id, parameters, repeated, effect }) => {
     const names = (list: typeof parameters): string => list.map(({ name, mandatory, default: text }) =>
       `\`${name}\`${mandatory ? '*' : ''}${text === undefined ? '' : ` (${text})`}`).join(', ');

@@ -1,5 +1,4 @@
 /** The embedded ClickHouse as the server uses it: a real child, the real client, kill -9 in between. */
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -13,32 +12,21 @@ import { EmbeddedClickHouse } from '../../src/store/embedded-clickhouse/supervis
 import type { EmbeddedState } from '../../src/store/embedded-clickhouse/supervisor.ts';
 import { encodeNative } from '../../src/store/native-columns.ts';
 import type { NativeColumn } from '../../src/store/native-columns.ts';
+import { DIST } from '../helpers/root.ts';
 
-const root = new URL('../..', import.meta.url).pathname;
 const directory = mkdtempSync(join(tmpdir(), 'millrace-clickhouse-'));
-const compiled = join(directory, 'compiled');
 const silent: Log = {
   debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => silent,
 };
-const childPath = join(compiled, 'src/store/embedded-clickhouse/child.js');
+const childPath = join(DIST, 'src/store/embedded-clickhouse/child.js');
 const COLUMNS = ['id', 'text', 'kind'];
 const DEADLINE_MS = 20_000;
-
-// Node runs JavaScript: compile the child's files alone, so that the test needs no build and meets no half-built tree.
-execFileSync(process.execPath, [
-  join(root, 'node_modules/typescript/bin/tsc'), '--outDir', compiled, '--rootDir', root, '--noEmit', 'false', '--target', 'es2022',
-  '--module', 'nodenext', '--skipLibCheck', '--types', 'node', '--rewriteRelativeImportExtensions', '--strict', '--typeRoots',
-  join(root, 'node_modules/@types'), join(root, 'src/store/embedded-clickhouse/child.ts'),
-], { cwd: root });
 
 const states: EmbeddedState[] = [];
 const embedded = new EmbeddedClickHouse({
   directory: join(directory, 'data'), log: silent, readSessions: 2, waitingMax: 8, onState: (state) => states.push(state),
   childPath,
 });
-// The compiled copy looks for its packages beside itself.
-execFileSync('ln', ['-s', join(root, 'node_modules'), join(compiled, 'node_modules')]);
-execFileSync('sh', ['-c', `echo '{"type":"module"}' > ${join(compiled, 'package.json')}`]);
 const client = new ClickHouse({ url: await embedded.start(), log: silent });
 
 t.teardown(async () => {

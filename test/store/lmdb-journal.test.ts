@@ -1,18 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { openLmdb } from '../../src/store/lmdb-environment.ts';
 import { LmdbJournal } from '../../src/store/lmdb-journal.ts';
+import { ROOT } from '../helpers/root.ts';
 import { journalContract } from '../ingest/journal-contract.ts';
 
 journalContract(t, 'LMDB', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-journal-'));
   t.teardown(() => { rmSync(directory, { recursive: true, force: true }); });
-  const loaders = process.execArgv.filter((argument) => argument.startsWith('--import=') && argument.includes('/typescript/'));
   return {
-    writer: [...loaders, fileURLToPath(new URL('../ingest/lmdb-journal-writer.ts', import.meta.url)), directory],
+    writer: [join(ROOT, 'dist-test/test/ingest/lmdb-journal-writer.js'), directory],
     async open() {
       const environment = openLmdb(directory);
       return { journal: new LmdbJournal(environment), close: () => environment.close() };

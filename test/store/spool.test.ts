@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readlinkSync, readdirSync, utimesSync, writeFile
 import { join } from 'node:path';
 import t from 'tap';
 import { Spool, removeForsaken } from '../../src/store/embedded-clickhouse/spool.ts';
-import { DIST } from '../helpers/running-server.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
+import { DIST } from '../helpers/root.ts';
 
 const PREFIX = `millrace-${process.getuid?.() ?? 0}-`;
 const inMemory = (directory: string): string => join('/dev/shm', PREFIX + createHash('sha256').update(directory).digest('hex').slice(0, 16));
