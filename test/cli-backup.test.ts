@@ -115,6 +115,17 @@ t.test('restore refuses', async (t) => {
   const unfinished = await millrace(['restore', '--data', join(directory, 'new'), copy]);
   t.equal(unfinished.code, 1);
   t.match(unfinished.stderr, /no finished backup/);
+  const other = join(directory, 'other');
+  t.equal((await millrace(['backup', '--data', data, other])).code, 0);
+  const manifestPath = join(other, 'backup.json');
+  const manifest = JSON.parse(readFileSync(manifestPath, 'utf8')) as object;
+  writeFileSync(manifestPath, JSON.stringify({ ...manifest, schema: 999 }));
+  t.match((await millrace(['restore', '--data', data, '--force', other])).stderr, /has schema 999; this version of Millrace knows \d/);
+  writeFileSync(manifestPath, JSON.stringify(manifest));
+  await t.rejects(stageRestore(data, other, 2 ** 60), /bytes free; the copy beside the data needs 1152921504/);
+  t.equal((await millrace(['restore', '--data', join(data, 'deeper', 'x'), other])).code, 0, 'below a directory');
+  await t.rejects(stageRestore(directory, other), /lies inside the data directory/);
+  t.same(readdirSync(data).filter((name) => name.startsWith('.restor')), [], 'nothing is left of what was refused');
 });
 
 t.test('backup refuses', async (t) => {
@@ -287,14 +298,14 @@ t.test('kill -9 at each step of a restore: the old data or the backup, never som
   await dataDirectory(made);
   t.equal((await millrace(['backup', '--data', made, from])).code, 0);
   const contents = (data: string): string[] => readdirSync(data, { recursive: true, encoding: 'utf8' }).sort();
-  for (const step of ['copying', 'whole', 'removed', 'moving', 'moved']) {
+  for (const step of ['copying', 'unwanted', 'whole', 'removed', 'moving', 'moved']) {
     const data = join(directory, step);
     mkdirSync(join(data, 'old'), { recursive: true });
     writeFileSync(join(data, 'secrets.json'), 'old');
     writeFileSync(join(data, 'lock'), String(process.pid));
-    if (step === 'copying') {
-      mkdirSync(join(data, RESTORE_NAMES.copying));
-      t.equal(await finishRestore(data), false, step);
+    if (step === 'copying' || step === 'unwanted') {
+      mkdirSync(join(data, RESTORE_NAMES[step]));
+      t.equal(await finishRestore(data, async () => undefined), false, step);
       t.same(contents(data), ['lock', 'old', 'secrets.json'], step);
       continue;
     }
@@ -302,10 +313,10 @@ t.test('kill -9 at each step of a restore: the old data or the backup, never som
     if (step !== 'whole') for (const name of ['old', 'secrets.json']) rmSync(join(data, name), { recursive: true });
     if (step.startsWith('mov')) renameSync(join(data, RESTORE_NAMES.whole), join(data, RESTORE_NAMES.moving));
     if (step === 'moved') renameSync(join(data, RESTORE_NAMES.moving, 'secrets.json'), join(data, 'secrets.json'));
-    t.equal(await finishRestore(data), true, step);
+    t.equal(await finishRestore(data, async () => undefined), true, step);
     t.same(contents(data), [...contents(from).filter((name) => name !== 'backup.json'), 'lock'].sort(), step);
     t.equal(readFileSync(join(data, 'secrets.json'), 'utf8'), '{"a":1}', step);
-    t.equal(await finishRestore(data), false, 'once');
+    t.equal(await finishRestore(data, async () => undefined), false, 'once');
   }
 });
 

@@ -75,7 +75,7 @@ function serveStandIn(t: Tap, stopMs: number, flags: Record<string, string> = {}
     const server = async () => {
       if (process.env.FAIL_START) throw new Error('the port is taken');
       if (process.env.FAIL_LATER) setTimeout(() => { throw new Error('nobody caught this'); }, 50);
-      return { httpPort: 1, mqttPort: 2, firstStart: true, generatedPassword: 'abc', stop };
+      return { httpPort: 1, mqttPort: 2, firstStart: true, generatedPassword: 'abc', staged: new Promise(() => {}), stop };
     };
     process.exit(await serve(loadConfig({ flags: ${JSON.stringify(flags)}, environment: process.env }), server));
   `);

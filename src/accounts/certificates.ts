@@ -156,6 +156,11 @@ export class TrustedCertificates {
     }
   }
 
+  /** Of the certificates that the tenant trusts. */
+  fingerprints(tenant: number): string[] {
+    return [...this.#byFingerprint].filter(([, anchors]) => anchors.has(tenant)).map(([fingerprint]) => fingerprint);
+  }
+
   /** The tenant is gone. */
   forgetTenant(tenant: number): void {
     this.#revoked.delete(tenant);

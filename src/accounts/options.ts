@@ -61,6 +61,8 @@ export class WatchedOptions {
     this.#names = new Set(names.map(({ category, key }) => optionKey(category, key)));
   }
 
+  get names(): readonly string[] { return [...this.#names]; }
+
   async open(documents: DocumentReader, tenants: Iterable<number>): Promise<void> {
     for (const tenant of tenants) {
       for (const name of this.#names) this.#set(tenant, name, await documents.get('option', tenant, name));

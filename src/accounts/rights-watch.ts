@@ -7,6 +7,8 @@ import type { StoredGroup } from './groups.ts';
 
 /** Members of a changed group whose live sessions are ended. */
 const MEMBERS_MAX = 100_000;
+/** Users that are read at a time. */
+const RECHECKED_AT_ONCE = 1_000;
 
 export interface RightsWatchOptions {
   readonly authenticator: CachingAuthenticator;
@@ -40,6 +42,25 @@ export class RightsWatch {
         this.#endMembers(tenant, change.id).catch((error: Error) => {
           this.#options.log.error({ err: error, tenant, group: change.id }, 'live sessions of the members of a group with fewer roles could not be ended');
         });
+      }
+    }
+  }
+
+  /**
+   * Changes were missed: of those who are connected, whoever is gone or disabled is ended. Roles that were lost meanwhile are noticed at the next login.
+   * @throws what the store says.
+   */
+  async recheck(connected: ReadonlyMap<number, ReadonlySet<string>>): Promise<void> {
+    const { documents, endUser } = this.#options;
+    for (const [tenant, users] of connected) {
+      const names = [...users];
+      for (let from = 0; from < names.length; from += RECHECKED_AT_ONCE) {
+        const some = names.slice(from, from + RECHECKED_AT_ONCE);
+        const texts = await documents.getMany('user', tenant, some);
+        for (const [index, name] of some.entries()) {
+          const text = texts[index];
+          if (text === undefined || !(JSON.parse(text) as { enabled: boolean }).enabled) endUser(tenant, name);
+        }
       }
     }
   }

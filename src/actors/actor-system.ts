@@ -451,7 +451,8 @@ export class ActorSystem {
     const measurement = decodeMeasurement(records, at);
     let text: string | undefined;
     this.#options.bus.publish({
-      tenant, area: 'measurements', source: String(measurement.source), action: 'CREATE', text: () => (text ??= entityText(measurement)),
+      tenant, area: 'measurements', source: String(measurement.source), action: 'CREATE',
+      isUnstored: !isStored(records[at + 6] as ProcessingMode), text: () => (text ??= entityText(measurement)),
     });
   }
 }

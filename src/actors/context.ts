@@ -3,6 +3,7 @@ import type { AuditEntry, Collection, Command, Notification } from '../model/com
 import type { JournalCommand } from '../ingest/command-record.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
 import { PlatformError } from '../model/errors.ts';
+import { isAlarmStored, isStoredAs } from '../model/processing-mode.ts';
 import type { DocumentChange } from './documents.ts';
 import { auditEntryRow } from './rows.ts';
 import type { StateView } from './state-view.ts';
@@ -83,7 +84,9 @@ export class ActorContext {
 
   /** Told to subscribers after the state is committed. */
   notify(area: Notification['area'], source: string, action: Notification['action'], text: string): void {
-    this.notifications.push({ tenant: this.command.tenant, area, source, action, text: () => text });
+    const { kind, mode, tenant } = this.command;
+    const isUnstored = !isStoredAs(kind, mode) || (area === 'alarms' && !isAlarmStored(mode));
+    this.notifications.push({ tenant, area, source, action, isUnstored, text: () => text });
   }
 
   /** Sends a command to another actor through the journal; a crash in between is finished by replay. */

@@ -8,13 +8,14 @@ import { constants, createReadStream, existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, open, readdir, readFile, readlink, rename, rm, rmdir, stat, symlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { SCHEMA_VERSION } from '../store/schema.ts';
 import { makePrivateDirectory, PRIVATE_DIRECTORY_MODE, PRIVATE_FILE_MODE } from '../operate/data-directory.ts';
 
 export const MANIFEST_NAME = 'backup.json';
 /** There from the beginning of a backup, also to keep others out; it becomes the manifest at the end. */
 const PARTIAL_MANIFEST_NAME = `${MANIFEST_NAME}.partial`;
 /** What a volume's file system puts into an empty one. */
-const VOLUME_NAME = 'lost+found';
+export const VOLUME_NAME = 'lost+found';
 
 /** Raised when the layout of a backup changes; restore refuses what it does not know. */
 export const MANIFEST_FORMAT = 1;
@@ -34,6 +35,8 @@ export interface Manifest {
   readonly format: number;
   /** Version of the program that made the backup. */
   readonly version: string;
+  /** Of the tables and documents; backups of earlier versions have none. */
+  readonly schema?: number;
   readonly time: string;
   readonly files: readonly ManifestFile[];
   readonly links: readonly ManifestLink[];
@@ -41,7 +44,7 @@ export interface Manifest {
 
 /** Names directly under the data directory that belong to a running server, not to its data. */
 export const VOLATILE_NAMES: readonly string[] = [
-  'control.sock', 'lock', 'clickhouse.pid', MANIFEST_NAME, '.restoring', '.restored', '.restored-moving',
+  'control.sock', 'lock', 'clickhouse.pid', MANIFEST_NAME, '.restoring', '.restored', '.restored-moving', '.restored-unwanted', VOLUME_NAME,
 ];
 
 /**
@@ -186,7 +189,7 @@ export async function writeManifest(
     files.push({ path, sizeBytes: size, ...sum });
   }
   const manifest: Manifest = {
-    format: MANIFEST_FORMAT, version: options.version, time: new Date(options.timeMs).toISOString(), files, links: contents.links,
+    format: MANIFEST_FORMAT, version: options.version, schema: SCHEMA_VERSION, time: new Date(options.timeMs).toISOString(), files, links: contents.links,
   };
   const partial = join(directory, PARTIAL_MANIFEST_NAME);
   const handle = await open(partial, 'w', PRIVATE_FILE_MODE);

@@ -7,6 +7,7 @@ import type { BackupOptions } from './backup-settings.ts';
 import { askServer, lockHolder } from './control.ts';
 import { PRIVATE_DIRECTORY_MODE } from '../operate/data-directory.ts';
 import { CommandError, EXIT_OK } from './exit-codes.ts';
+import { isRestoreWaiting } from './restore-files.ts';
 
 /** The LMDB environments under the data directory: copied by LMDB itself, whatever else has them open. */
 const DOCUMENTS_NAME = 'documents';
@@ -31,6 +32,7 @@ export async function backup(options: BackupOptions, target: string, version: st
   } else {
     const holder = lockHolder(data);
     if (holder !== undefined) throw new CommandError(`process ${holder} holds ${data} and offers no control socket; stop it first`);
+    if (isRestoreWaiting(data)) throw new CommandError(`a restored backup waits in ${data}; start the server, or restore again, before the next backup`);
     const { bytes, files } = await backupOffline(data, to, version).catch((error: Error) => {
       throw new CommandError(`the backup could not be made: ${error.message}`);
     });

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Log } from '../model/log.ts';
 import { checkClickHouse } from '../store/clickhouse-doctor.ts';
 import { checkNats } from '../store/nats-doctor.ts';
+import { JOURNAL_SPARE_BYTES } from '../store/nats-journal.ts';
 import { checkRedis } from '../store/redis-doctor.ts';
 import { readRedisTarget } from '../store/redis-settings.ts';
 import { tlsFilesOf } from '../store/tls-files.ts';
@@ -24,7 +25,7 @@ export async function clusterFindings(config: Config, timeLimitMs = TIME_LIMIT_M
     const settings = {
       servers: nats, name: 'millrace-doctor', ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }), ...tls,
     };
-    const wanted = { prefix: config.clusterPrefix, replicas: config.natsReplicas, journalMaxBytes: config.journalMaxBytes };
+    const wanted = { prefix: config.clusterPrefix, replicas: config.natsReplicas, journalMaxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES };
     checks.push(limited('NATS', timeLimitMs, () => checkNats(settings, wanted, NO_LOG)));
   }
   if (redis !== undefined) {

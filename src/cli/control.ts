@@ -22,7 +22,7 @@ export interface ControlAnswer { readonly ok: boolean; readonly error?: string; 
  * @returns its answer, or undefined when nothing listens there.
  * @throws CommandError when the server breaks off or answers what is no JSON line.
  */
-export function askServer(data: string, request: object): Promise<ControlAnswer | undefined> {
+export function askServer(data: string, request: object, timeoutMs = ANSWER_TIMEOUT_MS): Promise<ControlAnswer | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path: join(data, CONTROL_SOCKET_NAME) });
     let isOpen = false;
@@ -31,7 +31,7 @@ export function askServer(data: string, request: object): Promise<ControlAnswer 
       socket.destroy();
       reject(new CommandError(`the running server did not answer: ${reason}`));
     };
-    socket.setEncoding('utf8').setTimeout(ANSWER_TIMEOUT_MS, () => fail(`no line within ${ANSWER_TIMEOUT_MS} ms`));
+    socket.setEncoding('utf8').setTimeout(timeoutMs, () => fail(`no line within ${timeoutMs} ms`));
     socket.on('connect', () => {
       isOpen = true;
       socket.write(`${JSON.stringify(request)}\n`);

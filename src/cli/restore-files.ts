@@ -3,56 +3,86 @@
  * the data directory next puts it in place, from wherever a former one was cut off.
  */
 import { existsSync } from 'node:fs';
-import { readdir, rename, rm, rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { copyDirectory, MANIFEST_NAME, synchronise, verifyManifest } from './backup-files.ts';
+import { lstat, readdir, rename, rm, rmdir, stat, statfs } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { SCHEMA_VERSION } from '../store/schema.ts';
+import { copyDirectory, MANIFEST_NAME, synchronise, verifyManifest, VOLUME_NAME } from './backup-files.ts';
 import type { Manifest } from './backup-files.ts';
 import { CONTROL_SOCKET_NAME, LOCK_NAME } from './control.ts';
 
-/** Inside the data directory, which may be a mount point: the copy that is being made, the whole one, and the one that moves up. */
-export const RESTORE_NAMES = { copying: '.restoring', whole: '.restored', moving: '.restored-moving' } as const;
+/** Inside the data directory, which may be a mount point: the copy that is being made, the whole one, the one that moves up, one that is not wanted. */
+export const RESTORE_NAMES = { copying: '.restoring', whole: '.restored', moving: '.restored-moving', unwanted: '.restored-unwanted' } as const;
 
 /** What belongs to the process that puts the backup in place, or to the volume. */
-const KEPT_NAMES: readonly string[] = [RESTORE_NAMES.whole, LOCK_NAME, CONTROL_SOCKET_NAME, 'lost+found'];
+const KEPT_NAMES: readonly string[] = [RESTORE_NAMES.whole, LOCK_NAME, CONTROL_SOCKET_NAME, VOLUME_NAME];
 
 const PROBLEMS_SHOWN_MAX = 10;
 
 export interface StagedBackup { readonly manifest: Manifest; readonly bytes: number }
 
-/** @throws Error that lists what is missing, changed or added. */
+/** @throws Error that lists what is missing, changed or added, or names a schema that this version does not know. */
 export async function checkBackup(from: string): Promise<Manifest> {
   const { manifest, problems } = await verifyManifest(from);
-  if (manifest && problems.length === 0) return manifest;
-  const more = problems.length > PROBLEMS_SHOWN_MAX ? [`… and ${problems.length - PROBLEMS_SHOWN_MAX} more`] : [];
-  throw new Error(`the backup ${from} is not whole:\n${
-    [...problems.slice(0, PROBLEMS_SHOWN_MAX), ...more].map((problem) => `  - ${problem}`).join('\n')}`);
+  if (!manifest || problems.length > 0) {
+    const more = problems.length > PROBLEMS_SHOWN_MAX ? [`… and ${problems.length - PROBLEMS_SHOWN_MAX} more`] : [];
+    throw new Error(`the backup ${from} is not whole:\n${
+      [...problems.slice(0, PROBLEMS_SHOWN_MAX), ...more].map((problem) => `  - ${problem}`).join('\n')}`);
+  }
+  const schema = manifest.schema ?? 0;
+  if (schema > SCHEMA_VERSION) throw new Error(`the backup ${from} has schema ${schema}; this version of Millrace knows ${SCHEMA_VERSION}`);
+  return manifest;
 }
 
 /**
  * Copies a backup beside the data. When it resolves, `finishRestore` puts it in place, also in the next process.
- * @throws Error when the backup is not whole; then nothing is left of the copy.
+ * @param freeBytesMin what the disk must have left behind the copy.
+ * @throws Error when the backup is not whole or cannot take the place of what is there; then nothing is left of the copy.
  */
-export async function stageRestore(data: string, from: string): Promise<StagedBackup> {
+export async function stageRestore(data: string, from: string, freeBytesMin = 0): Promise<StagedBackup> {
   const manifest = await checkBackup(from);
-  const copying = join(data, RESTORE_NAMES.copying);
-  const whole = join(data, RESTORE_NAMES.whole);
-  await rm(copying, { recursive: true, force: true });
+  await checkPlaces(data, from);
+  const path = (name: keyof typeof RESTORE_NAMES): string => join(data, RESTORE_NAMES[name]);
+  await rm(path('copying'), { recursive: true, force: true });
+  const { bavail, bsize } = await statfs(data);
+  const [free, needed] = [bavail * bsize, manifest.files.reduce((sum, file) => sum + file.sizeBytes, 0) + freeBytesMin];
+  if (free < needed) throw new Error(`the disk of ${data} has ${free} bytes free; the copy beside the data needs ${needed}`);
   try {
-    const bytes = await copyDirectory(from, copying, [MANIFEST_NAME]);
-    await rm(whole, { recursive: true, force: true });
-    await rename(copying, whole);
+    const bytes = await copyDirectory(from, path('copying'), [MANIFEST_NAME, VOLUME_NAME]);
+    // Under its name a copy is always whole.
+    if (existsSync(path('whole'))) await rename(path('whole'), path('unwanted'));
+    await rename(path('copying'), path('whole'));
     await synchronise(data);
+    await rm(path('unwanted'), { recursive: true, force: true });
     return { manifest, bytes };
   } catch (error) {
-    await rm(copying, { recursive: true, force: true });
+    await rm(path('copying'), { recursive: true, force: true });
     throw error;
   }
 }
 
-/** The caller holds the directory's lock, and nothing in it is open. @returns whether a backup was waiting. */
-export async function finishRestore(data: string): Promise<boolean> {
-  const [copying, whole, moving] = [RESTORE_NAMES.copying, RESTORE_NAMES.whole, RESTORE_NAMES.moving].map((name) => join(data, name));
-  await rm(copying, { recursive: true, force: true });
+/** @throws Error where the old data could be removed and the new not be put in their place. */
+async function checkPlaces(data: string, from: string): Promise<void> {
+  if (`${from}${sep}`.startsWith(`${data}${sep}`)) throw new Error(`the backup ${from} lies inside the data directory ${data}, which it would replace`);
+  const { dev } = await stat(data);
+  for (const name of await readdir(data)) {
+    if (name === VOLUME_NAME || (await lstat(join(data, name))).dev === dev) continue;
+    throw new Error(`${join(data, name)} is a volume of its own, which cannot be replaced: restore into another directory, or unmount it`);
+  }
+}
+
+/** A backup is to take the place of the data: what lies there now is neither. */
+export function isRestoreWaiting(data: string): boolean {
+  return existsSync(join(data, RESTORE_NAMES.whole)) || existsSync(join(data, RESTORE_NAMES.moving));
+}
+
+/**
+ * The caller holds the directory's lock, and nothing in it is open: `endEngine` ends an engine that a killed server has left.
+ * @returns whether a backup was waiting.
+ */
+export async function finishRestore(data: string, endEngine: () => Promise<void>): Promise<boolean> {
+  const [whole, moving] = [RESTORE_NAMES.whole, RESTORE_NAMES.moving].map((name) => join(data, name));
+  for (const name of [RESTORE_NAMES.copying, RESTORE_NAMES.unwanted]) await rm(join(data, name), { recursive: true, force: true });
+  if (isRestoreWaiting(data)) await endEngine();
   if (existsSync(whole)) {
     for (const name of await readdir(data)) {
       if (!KEPT_NAMES.includes(name)) await rm(join(data, name), { recursive: true, force: true });

@@ -1,17 +1,20 @@
 /** `millrace restore <from>`: puts a whole backup into the data directory; a running server takes it over itself. */
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isEmptyOrAbsent } from './backup-files.ts';
 import type { RestoreOptions } from './backup-settings.ts';
 import { askServer } from './control.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
+import { CLICKHOUSE_DIRECTORY } from '../operate/backup-running.ts';
+import { endOrphan } from '../store/embedded-clickhouse/orphan.ts';
 import { CommandError, EXIT_OK } from './exit-codes.ts';
 import { checkBackup, finishRestore, stageRestore } from './restore-files.ts';
 
-/** A server that has a backup stops and starts on it within this time, or says in its log why not. */
+/** So long is waited for a server to stop and to start on the backup. */
 const TAKEN_OVER_MS = 120_000;
 const ASKED_EVERY_MS = 200;
+const STATE_TIMEOUT_MS = 5_000;
 
 /**
  * Restores a backup; nothing of the old data is touched before the new is on disk.
@@ -21,7 +24,7 @@ export async function restore(options: RestoreOptions, source: string): Promise<
   const data = resolve(options.data);
   const from = resolve(source);
   await checkBackup(from).catch(asCommandError);
-  const state = await askServer(data, { command: 'state' });
+  const state = await askServer(data, { command: 'state' }, STATE_TIMEOUT_MS);
   if (!options.force && (state !== undefined || !await isEmptyOrAbsent(data))) {
     const what = state === undefined ? 'is not empty' : 'is the data of a running server';
     throw new CommandError(`${data} ${what}; --force replaces what is in it, or take another --data`);
@@ -36,7 +39,7 @@ async function restoreOffline(data: string, from: string): Promise<void> {
   const lock = await DataLock.take(data).catch(asCommandError);
   try {
     const { manifest, bytes } = await stageRestore(data, from).catch(asCommandError);
-    await finishRestore(data);
+    await finishRestore(data, () => endOrphan(join(data, CLICKHOUSE_DIRECTORY), { warn: (_details, text) => { process.stderr.write(`${text}\n`); } }));
     process.stderr.write(`${manifest.files.length} files with ${bytes} bytes restored to ${data}, as of ${manifest.time}\n`);
   } finally {
     await lock.release();
@@ -51,13 +54,13 @@ async function restoreRunning(data: string, from: string, run: unknown): Promise
   for (const endMs = Date.now() + TAKEN_OVER_MS; Date.now() < endMs;) {
     await delay(ASKED_EVERY_MS);
     // While it stops and starts nobody answers.
-    const state = await askServer(data, { command: 'state' }).catch(() => undefined);
+    const state = await askServer(data, { command: 'state' }, STATE_TIMEOUT_MS).catch(() => undefined);
     if (state?.ok && state.run !== run) {
       process.stderr.write(`the server runs on the backup of ${String(answer.time)}\n`);
       return;
     }
   }
-  throw new CommandError(`the backup is in place, and the server did not start on it within ${TAKEN_OVER_MS} ms: its log says why`);
+  throw new CommandError(`no server answered on the backup within ${TAKEN_OVER_MS} ms: the server's log says how far it is; its next start is on the backup`);
 }
 
 function asCommandError(error: Error): never {

@@ -14,6 +14,8 @@ export type StartServer = (config: Config, log: Log) => Promise<RunningServer>;
  * to end at once. SIGTERM comes from programs, which send it to one process: two of them are two.
  */
 const SIGNAL_ECHO_MS = 400;
+/** Nobody waits for a stop that a restore asked for. */
+const RESTORE_STOP_MS = 60_000;
 
 /** Runs until a signal; the exit code is 0 after an orderly stop, 1 when starting or stopping failed. Ends the process. */
 export async function serve(loaded: LoadedConfig, startServer?: StartServer): Promise<number> {
@@ -42,8 +44,11 @@ async function runUntilStopped(start: StartServer, config: Config, log: Log, sto
     process.stdout.write(screen(config, server));
     const signal = await Promise.race([stopSignal, server.staged]);
     log.info(signal === undefined ? {} : { signal }, signal === undefined ? 'stopping, to start again on a restored backup' : 'stopping');
-    const code = await stopWithin(server, config.shutdownTimeoutMs, log);
-    if (signal !== undefined || code !== EXIT_OK) return code;
+    const isRestore = signal === undefined;
+    const code = await stopWithin(server, isRestore ? Math.max(config.shutdownTimeoutMs, RESTORE_STOP_MS) : config.shutdownTimeoutMs, log);
+    if (!isRestore || code !== EXIT_OK) return code;
+    // The next start puts the backup in place, whoever makes it.
+    if (await Promise.race([stopSignal, new Promise<undefined>((resolve) => { setImmediate(resolve, undefined); })]) !== undefined) return code;
   }
 }
 

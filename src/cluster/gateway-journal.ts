@@ -70,6 +70,9 @@ export interface GatewayJournalOptions {
   readonly onError: (error: Error) => void;
 }
 
+/** What is wrong with a journal that answers: told as it is, everything else is its server being away. */
+const FULL: ReadonlySet<string> = new Set(['journal/bytes', 'journal/storage']);
+
 export class GatewayJournal implements RecordIntake {
   groupsCount = 0;
   recordsCount = 0;
@@ -104,7 +107,8 @@ export class GatewayJournal implements RecordIntake {
   get openBytes(): number { return this.#openBytes; }
 
   get refusal(): string | undefined {
-    if (this.#options.journal.unavailable !== undefined) return 'journal/unavailable';
+    const { unavailable } = this.#options.journal;
+    if (unavailable !== undefined) return FULL.has(unavailable) ? unavailable : 'journal/unavailable';
     if (this.#options.journal.sizeBytes >= this.#options.journalBytesMax) return 'journal/bytes';
     return this.#options.refusal?.();
   }

@@ -15,6 +15,9 @@ const MESSAGE_CHARACTERS_MAX = 256 * 1024;
 const ANSWER_CHARACTERS_MAX = 300 * 1024;
 
 /** What caches forget. Of records `id` is a JSON list of `[collection, id]`: other nodes read them again. */
+/** A record that was changed, and what is told of its former text. */
+export type ToldRecord = readonly [collection: RecordChange['collection'], id: string, former?: string];
+
 export interface Change {
   readonly kind: 'user' | 'object' | 'records';
   readonly tenant: number;
@@ -62,7 +65,7 @@ export class OutcomeSender {
 
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     this.#options.onRecordsChanged(tenant, changes);
-    this.#changes.push({ kind: 'records', tenant, id: JSON.stringify(changes.map(({ collection, id }) => [collection, id])) });
+    this.#changes.push({ kind: 'records', tenant, id: JSON.stringify(changes.map(toldRecord)) });
     this.#schedule();
   }
 
@@ -94,6 +97,15 @@ export class OutcomeSender {
       else for (const text of messagesOf(shard, answers)) messages.send(gateway, ANSWERS, Buffer.from(text));
     }
   }
+}
+
+/**
+ * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/rights-watch.ts): a group's, which holds no
+ * secret, and of a user only that there was one.
+ */
+function toldRecord({ collection, id, expected }: RecordChange): ToldRecord {
+  if (expected === undefined) return [collection, id];
+  return collection === 'group' ? [collection, id, expected] : collection === 'user' ? [collection, id, ''] : [collection, id];
 }
 
 /** One message, or several where one would be too large. */

@@ -153,7 +153,7 @@ export class HistoryInsert {
   /** Rows of measurements that the store does not hold, of the shards that may be restored. These are asked for behind the look. */
   async #missing(columns: MeasurementColumns, mayRestore: MayRestore | undefined, scope: InsertScope): Promise<MeasurementColumns> {
     const stored = await this.untilDone(() => this.#options.history.storedMeasurements(columns), scope);
-    const missing = columns.where((row) => !stored.has(columns.id[row]));
+    const missing = columns.where((row) => stored.get(columns.seq[row]) !== columns.id[row]);
     if (mayRestore === undefined || missing.rowCount === 0) return missing;
     const shards = [...new Set(missing.shard.subarray(0, missing.rowCount))];
     const answers = await this.untilDone(() => Promise.all(shards.map((shard) => mayRestore(shard))), scope);

@@ -34,8 +34,8 @@ export interface HistoryWriter {
    * lost when the store was killed. The columns are the writer's until it settles.
    */
   insertMeasurements(columns: MeasurementColumns, token: string): Promise<void>;
-  /** Ids of those measurements of the columns that are stored. */
-  storedMeasurements(columns: MeasurementColumns): Promise<ReadonlySet<number>>;
+  /** Those measurements of the columns that are stored: sequence -> id. */
+  storedMeasurements(columns: MeasurementColumns): Promise<ReadonlyMap<number, number>>;
   insertRows(table: string, texts: readonly string[]): Promise<void>;
   /** Deletes measurements of the tenant by the filters of document 4 section 1.2, up to and including `seq`. */
   deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void>;

@@ -282,6 +282,8 @@ export interface Notification {
   /** Managed object id: the source, the device, or the object itself. */
   readonly source: string;
   readonly action: 'CREATE' | 'UPDATE' | 'DELETE';
+  /** True for what was only passed on (TRANSIENT): there is nothing to link to. */
+  readonly isUnstored?: boolean;
   /** The entity as JSON text with `source` but without `self` links; for DELETE the id as JSON string. Made when first asked for:
    * call at most once per subscriber batch, keep the text. */
   text(): string;

@@ -52,3 +52,10 @@ export interface Authenticator {
    */
   authenticate(userName: string, password: string, place?: LoginPlace): Principal | undefined | Promise<Principal | undefined>;
 }
+
+/** Adds a user's name to those of its tenant. */
+export function addUser(users: Map<number, Set<string>>, { tenantNumber, userName }: Principal): void {
+  const names = users.get(tenantNumber);
+  if (names === undefined) users.set(tenantNumber, new Set([userName]));
+  else names.add(userName);
+}

@@ -128,7 +128,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   failed(packetId: number, error: Error): void {
     this.connection.rejected(packetId);
     // Not acknowledged: the device sends it again on its next connection.
-    this.connection.disconnect(REASON_QUOTA_EXCEEDED, `the journal could not be written: ${error.message}`);
+    const reasonCode = error.message === 'journal/unreachable' ? REASON_SERVER_BUSY : REASON_QUOTA_EXCEEDED;
+    this.connection.disconnect(reasonCode, `the journal could not be written: ${error.message}`);
   }
 
   // --- to the device ---

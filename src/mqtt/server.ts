@@ -5,6 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import type { TlsOptions } from 'node:tls';
 import type { MqttApplication, SessionStore } from './application.ts';
 import type { Log } from '../model/log.ts';
+import { addUser } from '../model/principal.ts';
 import { BLOCK, Connection } from './connection.ts';
 import type { ConnectionContext } from './connection.ts';
 import { DEFAULT_LIMITS, LIMIT } from './limits.ts';
@@ -161,6 +162,14 @@ export class MqttServer {
       if (principal?.tenantNumber === tenantNumber && principal.userName === userName) {
         connection.disconnect(REASON.NOT_AUTHORIZED, 'the user was changed or deleted');
       }
+    }
+  }
+
+  /** Who is connected with a password or token, added to `users` by tenant. */
+  addConnectedUsers(users: Map<number, Set<string>>): void {
+    for (const connection of this.#connections) {
+      const principal = connection.principal as Connection['principal'] | undefined;
+      if (principal !== undefined && principal.certificate === undefined) addUser(users, principal);
     }
   }
 

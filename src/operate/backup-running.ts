@@ -30,12 +30,16 @@ export interface RunningBackupsOptions {
   /** The history engine. */
   readonly engine: { start(): Promise<unknown>; stop(): Promise<void> };
   readonly refusals: Refusals;
+  /** What a copy beside the data must leave of the disk. */
+  readonly freeBytesMin: number;
 }
 
 export class RunningBackups {
   readonly #options: RunningBackupsOptions;
   /** What is being made. */
   #underWay: string | undefined;
+  /** A copy waits for the stop: nothing else may come between. */
+  #isStaged = false;
 
   constructor(options: RunningBackupsOptions) {
     this.#options = options;
@@ -49,12 +53,14 @@ export class RunningBackups {
   /** @param from a backup, absolute. @throws Error when another is under way, or the backup is not whole; then nothing is left of the copy. */
   stage(from: string): Promise<{ bytes: number; files: number; time: string }> {
     return this.#oneAtATime(`a restore of ${from}`, async () => {
-      const { manifest, bytes } = await stageRestore(this.#options.data, from);
+      const { manifest, bytes } = await stageRestore(this.#options.data, from, this.#options.freeBytesMin);
+      this.#isStaged = true;
       return { bytes, files: manifest.files.length, time: manifest.time };
     });
   }
 
   async #oneAtATime<Value>(what: string, run: () => Promise<Value>): Promise<Value> {
+    if (this.#isStaged) throw new Error('the server stops to start on a restored backup: try again then');
     if (this.#underWay !== undefined) {
       this.#options.refusals.count(UNDER_WAY_LIMIT);
       throw new Error(`${this.#underWay} is under way, and one is made at a time: try again when it is done`);

@@ -13,7 +13,7 @@ import type { Tenant, Tenants } from '../accounts/tenants.ts';
 import { RequestRates, USER_RATE_OPTION, tenantLimit } from '../accounts/request-rates.ts';
 import { Usage } from '../accounts/usage.ts';
 import type { UsageOptions } from '../accounts/usage.ts';
-import type { CommandPort, DocumentReader, HistoryReader, RecordChange } from '../model/command.ts';
+import type { CommandPort, DocumentReader, HistoryReader, RecordChange, RecordCollection } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { SecretsStore } from '../model/secrets.ts';
@@ -94,6 +94,11 @@ export class TenantServices {
     const revoked = changes.filter(({ collection, value }) => collection === 'revocation' && value !== undefined).map(({ id }) => id);
     if (revoked.length > 0) this.onRevoked?.(tenant, new Set(revoked));
     if (tenant === SERVER_WIDE && changes.some(({ collection }) => collection === 'job')) this.deletion.wake();
+  }
+
+  /** What is kept in memory, with the ids that may have been deleted: to be read again when changes were missed. */
+  watched(tenant: number): readonly (readonly [RecordCollection, readonly string[]])[] {
+    return [['option', this.options.names], ['certificate', this.certificates.fingerprints(tenant)], ['revocation', []], ['loginOption', ['BASIC']]];
   }
 
   /** A tenant is gone, with what was in memory of it. */

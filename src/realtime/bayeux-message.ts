@@ -153,9 +153,9 @@ export class OutgoingNotification {
   #entity(baseUrl: string | undefined): string {
     let entity = this.#entities.get(baseUrl);
     if (entity === undefined) {
-      const { action, area } = this.notification;
-      const text = (this.#text ??= this.notification.text());
-      entity = baseUrl === undefined || action === 'DELETE' ? text : linkedEntity(area, text, baseUrl);
+      const { notification } = this;
+      const text = (this.#text ??= notification.text());
+      entity = baseUrl === undefined || notification.action === 'DELETE' ? text : linkedEntity(notification, text, baseUrl);
       this.#entities.set(baseUrl, entity);
     }
     return entity;
@@ -180,10 +180,8 @@ export class OutgoingMessage {
   readonly #channel: string;
   readonly #id: number;
   readonly #agentId: string | undefined;
-  /** Of the form that was last asked for: nearly all sessions have the same. */
-  #last: { readonly form: DeliveryForm; readonly delivery: Delivery } | undefined = undefined;
-  /** By the forms' texts, when there are several. */
-  #others: Map<string, Delivery> | undefined = undefined;
+  /** Few: most sessions have the same form. */
+  readonly #made: { readonly form: DeliveryForm; readonly delivery: Delivery }[] = [];
 
   /** @param options.agentId set when the channel is an agent's. */
   constructor(outgoing: OutgoingNotification, options: { channel: string; id: number; agentId: string | undefined }) {
@@ -194,15 +192,9 @@ export class OutgoingMessage {
   }
 
   delivery(form: DeliveryForm): Delivery {
-    if (this.#last !== undefined && isSame(this.#last.form, form)) return this.#last.delivery;
-    const key = keyOf(form);
-    let delivery = this.#others?.get(key);
-    if (delivery === undefined) {
-      delivery = this.#encode(form.data, this.#payload(form));
-      if (this.#last !== undefined) this.#others ??= new Map([[keyOf(this.#last.form), this.#last.delivery]]);
-      this.#others?.set(key, delivery);
-    }
-    this.#last = { form, delivery };
+    for (const made of this.#made) if (isSame(made.form, form)) return made.delivery;
+    const delivery = this.#encode(form.data, this.#payload(form));
+    this.#made.push({ form, delivery });
     return delivery;
   }
 
@@ -218,6 +210,5 @@ export class OutgoingMessage {
   }
 }
 
-const keyOf = ({ data, units, baseUrl }: DeliveryForm): string => `${data} ${units ?? ''} ${baseUrl ?? ''}`;
 const isSame = (one: DeliveryForm, other: DeliveryForm): boolean =>
   one.data === other.data && one.baseUrl === other.baseUrl && one.units === other.units;

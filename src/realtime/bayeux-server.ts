@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { LiveBus } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
+import { addUser } from '../model/principal.ts';
 import type { Authenticator } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { AgentPresence } from './agent-presence.ts';
@@ -134,6 +135,11 @@ export class BayeuxServer {
   /** Ends sessions whose token was ended by a logout: of one user, or of all of the tenant. */
   endTokenSessions(tenant: string, userName: string | undefined): void {
     this.#sessions.endTokenSessions(tenant, userName, UNKNOWN_CLIENT);
+  }
+
+  /** Whose sessions these are, added to `users` by tenant. */
+  addConnectedUsers(users: Map<number, Set<string>>): void {
+    for (const principal of this.#sessions.principals()) addUser(users, principal);
   }
 
   /** Ends the sessions of a tenant that was suspended or deleted. */

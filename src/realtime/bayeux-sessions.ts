@@ -112,6 +112,11 @@ export class BayeuxSessions {
     }
   }
 
+  /** Whose sessions these are. */
+  * principals(): Generator<Principal> {
+    for (const session of this.#sessions.values()) yield session.principal;
+  }
+
   endTenant(tenant: string, answer: Answer): void {
     for (const session of [...this.#sessions.values()]) if (session.principal.tenant === tenant) this.end(session, answer);
   }

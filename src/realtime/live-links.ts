@@ -6,18 +6,19 @@ const PATHS: Readonly<Record<Notification['area'], string>> = {
   measurements: '/measurement/measurements/', events: '/event/events/', alarms: '/alarm/alarms/', managedobjects: '/inventory/managedObjects/',
   operations: '/devicecontrol/operations/',
 };
-/** What was not stored has none, and no link. */
+/** Areas whose entities name the object that they are about in `source`; in others that is a fragment of the user's. */
+const WITH_SOURCE: ReadonlySet<Notification['area']> = new Set(['measurements', 'events', 'alarms']);
 const ID = /^"[^"\\]+"$/;
 
 /**
  * @param text of the entity. @param baseUrl without a slash at the end.
- * @returns the entity with `self` as its first member, and one in its `source`.
+ * @returns the entity with `self` as its first member unless it was not stored, and one in its `source`.
  */
-export function linkedEntity(area: Notification['area'], text: string, baseUrl: string): string {
+export function linkedEntity({ area, isUnstored }: Pick<Notification, 'area' | 'isUnstored'>, text: string, baseUrl: string): string {
   const members = splitMembers(compact(text));
-  const source = members.get('source');
+  const source = WITH_SOURCE.has(area) ? members.get('source') : undefined;
   if (source?.startsWith('{')) members.set('source', linked(splitMembers(source), baseUrl + PATHS.managedobjects));
-  return linked(members, baseUrl + PATHS[area]);
+  return isUnstored === true ? joinMembers(members) : linked(members, baseUrl + PATHS[area]);
 }
 
 function linked(members: ReadonlyMap<string, string>, path: string): string {

@@ -11,7 +11,7 @@ import type { Tokens } from '../accounts/tokens.ts';
 import type { HealthReport } from '../api/platform.ts';
 import { ClusterNode } from '../cluster/node.ts';
 import { OperationReceivers } from '../cluster/operation-receivers.ts';
-import type { Change } from '../cluster/outcome-sender.ts';
+import type { Change, ToldRecord } from '../cluster/outcome-sender.ts';
 import { SessionTakeover } from '../cluster/session-takeover.ts';
 import type { Lack, Member } from '../cluster/shard-leases.ts';
 import { StoreWatch } from '../cluster/store-watch.ts';
@@ -32,7 +32,7 @@ import { ClickHouse } from '../store/clickhouse.ts';
 import { ClickHouseHistoryReader, ClickHouseHistoryWriter } from '../store/clickhouse-history.ts';
 import { NatsBlobs } from '../store/nats-blobs.ts';
 import { NatsConnection } from '../store/nats-connection.ts';
-import { NatsJournal } from '../store/nats-journal.ts';
+import { JOURNAL_SPARE_BYTES, NatsJournal } from '../store/nats-journal.ts';
 import { NatsLeases } from '../store/nats-leases.ts';
 import { NatsLiveBus } from '../store/nats-live-bus.ts';
 import { NatsNodeMessages } from '../store/nats-node-messages.ts';
@@ -60,8 +60,6 @@ const GATEWAY_TIMEOUT_MS = 2_000;
 const FIRST_START_TIMEOUT_MS = 60_000;
 /** Entries of caches are as old as this at most: what other nodes tell may get lost. */
 const CACHE_AGE_MAX_MS = 60_000;
-/** What caches of records keep: read again when changes may have been missed. */
-const WATCHED: readonly RecordCollection[] = ['option', 'certificate'];
 const LIST_MAX = 100_000;
 
 type ClusterConfig = Config & { readonly nats: string; readonly redis: string; readonly clickhouse: string };
@@ -353,15 +351,15 @@ export class ClusterCore implements ServerCore {
       this.sources.forget(Number(change.id));
       this.events.onObjectChanged?.(Number(change.id));
     } else {
-      void this.#readRecords(change.tenant, JSON.parse(change.id) as [RecordCollection, string][]);
+      void this.#readRecords(change.tenant, JSON.parse(change.id) as ToldRecord[]);
     }
   }
 
   /** Records that another node has changed are read as they are now. */
-  async #readRecords(tenant: number, records: readonly (readonly [RecordCollection, string])[]): Promise<void> {
+  async #readRecords(tenant: number, records: readonly ToldRecord[]): Promise<void> {
     try {
-      const changes = await Promise.all(records.map(async ([collection, id]): Promise<RecordChange> =>
-        ({ collection, id, expected: undefined, value: await this.documents.get(collection, tenant, id) })));
+      const changes = await Promise.all(records.map(async ([collection, id, former]): Promise<RecordChange> =>
+        ({ collection, id, expected: former, value: await this.documents.get(collection, tenant, id) })));
       recordsChanged(this, tenant, changes);
     } catch (error) {
       this.log.warn({ tenant, error: (error as Error).message }, 'changed records could not be read; everything that is remembered is read again');
@@ -375,7 +373,10 @@ export class ClusterCore implements ServerCore {
     this.sources.forgetAll();
     try {
       await this.#readAgain(0, 'tenant', Array.from(this.tenants.all, ({ id }) => id));
-      for (const { number } of [...this.tenants.all]) for (const collection of WATCHED) await this.#readAgain(number, collection, []);
+      for (const { number } of [...this.tenants.all]) {
+        for (const [collection, known] of this.events.watched?.(number) ?? []) await this.#readAgain(number, collection, known);
+      }
+      await this.events.onMissed?.();
     } catch (error) {
       this.log.warn({ error: (error as Error).message, retryMs: GATEWAY_TIMEOUT_MS }, 'what is remembered could not be read again; trying again');
       setTimeout(() => { void this.#forgetAll(); }, GATEWAY_TIMEOUT_MS).unref();
@@ -417,8 +418,9 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
     url: config.clickhouse, log, tls, connectionsMax: 1, requestTimeoutMs: config.leaseTimeMs,
   }), (client) => client.close());
   const messages = opened.add(new NatsNodeMessages({ connection: nats, prefix, nodeId, log }), (all) => all.close());
-  const journal = opened.add(await NatsJournal.open({ connection: nats, prefix, nodeId, replicas, maxBytes: config.journalMaxBytes, log }),
-    (all) => all.close());
+  const journal = opened.add(await NatsJournal.open({
+    connection: nats, prefix, nodeId, replicas, maxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES, log,
+  }), (all) => all.close());
   const leases = await NatsLeases.open({ connection: nats, prefix, nodeId, roles, replicas, log, leaseMs: config.leaseTimeMs });
   const durability = opened.add(new RedisDurability(owners, log), (all) => all.stop());
   const ids = opened.add(await RedisIds.open({ connection: gateways, prefix, log }), (all) => all.stop());

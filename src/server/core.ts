@@ -14,7 +14,7 @@ import type { DeviceCommands } from '../ingest/command-bus.ts';
 import type { RecordIntake } from '../ingest/record-intake.ts';
 import type { Sources } from '../ingest/sources.ts';
 import type { Blobs } from '../model/blobs.ts';
-import type { ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange } from '../model/command.ts';
+import type { ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange, RecordCollection } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import type { SessionsElsewhere } from '../mqtt/session-registry.ts';
 import type { RunningBackups } from '../operate/backup-running.ts';
@@ -38,6 +38,10 @@ export class CoreEvents {
   onTenantsEnded: ((ended: readonly Tenant[]) => void) | undefined;
   /** Told of changed records after their commit, before the answer: caches. */
   readonly recordListeners: RecordListener[] = [];
+  /** Records that caches keep, and the ids that they have: read again when changes may have been missed. */
+  watched: ((tenant: number) => readonly (readonly [RecordCollection, readonly string[]])[]) | undefined;
+  /** Changes of users may have been missed: who is connected is looked at again. */
+  onMissed: (() => Promise<void>) | undefined;
   /** Counts what tenants use, as soon as the listeners are there. */
   usage: Usage | undefined;
 }

@@ -126,6 +126,13 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     endTokenSessions: (tenant, userName) => bayeux.endTokenSessions(tenantId(tenant), userName),
   });
   events.recordListeners.push((tenant, changes) => rights.recordsChanged(tenant, changes));
+  events.watched = (tenant) => tenantServices.watched(tenant);
+  events.onMissed = () => {
+    const connected = new Map<number, Set<string>>();
+    mqtt.addConnectedUsers(connected);
+    bayeux.addConnectedUsers(connected);
+    return rights.recheck(connected);
+  };
   const mails = metrics.counter('millrace_mails_total', 'Mails to users by what became of them; logged: no mail server is configured', ['result']);
   const countMail = (result: MailResult): void => { mails.inc({ result }); };
   const mailer: Mailer = config.smtp === undefined || config.mailFrom === undefined ? new LogMailer(log, countMail)

@@ -18,6 +18,7 @@ import type { Log } from '../model/log.ts';
 import { BLOBS_DIRECTORY, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME, RunningBackups } from '../operate/backup-running.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
 import { finishRestore } from '../cli/restore-files.ts';
+import { endOrphan } from '../store/embedded-clickhouse/orphan.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
 import { DiskGuard } from '../operate/disk-guard.ts';
@@ -99,7 +100,8 @@ export class SingleNode implements ServerCore {
     this.engine = engine;
     this.clickHouse = clickHouse;
     this.environment = openLmdb(join(data, DOCUMENTS_DIRECTORY), { mapSizeBytes: config.documentsMapSizeBytes });
-    this.backups = new RunningBackups({ data, version: VERSION, environment: this.environment, engine, refusals: this.metrics });
+    this.backups = new RunningBackups({ data, version: VERSION, environment: this.environment, engine, refusals: this.metrics,
+      freeBytesMin: config.diskFreeMinBytes });
     this.journal = new LmdbJournal(this.environment);
     this.documents = new LmdbDocuments(this.environment);
     this.watchedDocuments = new WatchedDocuments(this.documents);
@@ -159,7 +161,7 @@ export class SingleNode implements ServerCore {
     await makeDataDirectory(data);
     const lock = await DataLock.take(data);
     try {
-      if (await finishRestore(data)) log.info({ data }, 'a restored backup was put in place');
+      if (await finishRestore(data, () => endOrphan(join(data, CLICKHOUSE_DIRECTORY), log))) log.info({ data }, 'a restored backup was put in place');
     } catch (error) {
       await lock.release();
       throw error;

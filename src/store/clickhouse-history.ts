@@ -55,7 +55,7 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
       { insert_deduplication_token: token, max_partitions_per_insert_block: 0 }));
   }
 
-  async storedMeasurements({ id, seq, shard, rowCount }: MeasurementColumns): Promise<ReadonlySet<number>> {
+  async storedMeasurements({ id, seq, shard, rowCount }: MeasurementColumns): Promise<ReadonlyMap<number, number>> {
     await this.createTables();
     const ranges = new Map<number, Bounds>();
     for (let row = 0; row < rowCount; row += 1) widen(ranges, shard[row], seq[row]);
@@ -64,9 +64,9 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     // A shard's range has no rows of another block: the result is no larger than this one.
     const where = Array.from(ranges, ([number, [first, last]]) => `(shard = ${number} AND seq BETWEEN ${first} AND ${last})`).join(' OR ');
     const [firstId, lastId] = ids.get(0) ?? [0, 0];
-    const rows = await this.#clickHouse.queryForWrite<{ id: number }>(
-      `SELECT DISTINCT id FROM measurements WHERE id BETWEEN {firstId:UInt64} AND {lastId:UInt64} AND (${where})`, { firstId, lastId });
-    return new Set(rows.map((row) => row.id));
+    const rows = await this.#clickHouse.queryForWrite<{ id: number; seq: number }>(
+      `SELECT DISTINCT id, seq FROM measurements WHERE id BETWEEN {firstId:UInt64} AND {lastId:UInt64} AND (${where})`, { firstId, lastId });
+    return new Map(rows.map((row) => [row.seq, row.id]));
   }
 
   async insertRows(table: string, texts: readonly string[]): Promise<void> {

@@ -51,6 +51,11 @@ const NO_MESSAGE = 10037;
 
 interface PubAck { readonly seq?: number; readonly duplicate?: boolean; readonly error?: { readonly err_code?: number; readonly description?: string } }
 
+/**
+ * The stream takes so much more than the setting: nodes see its size once a second and push back by then, and what frees the journal (retention,
+ * follow-ups) still has room.
+ */
+export const JOURNAL_SPARE_BYTES = 256 * 1_048_576;
 /** Limits that `JournalUnavailable.message` and `unavailable` name. */
 const LIMIT = { BYTES: 'journal/bytes', STORAGE: 'journal/storage', UNREACHABLE: 'journal/unreachable' } as const;
 

@@ -16,6 +16,8 @@ type Listener = (notification: Notification) => void;
 
 const AREAS: readonly Area[] = ['measurements', 'events', 'alarms', 'managedobjects', 'operations'];
 const ACTIONS: readonly Notification['action'][] = ['CREATE', 'UPDATE', 'DELETE'];
+/** Beside the number of the action. */
+const UNSTORED = 0x80;
 const AREA_NUMBERS = new Map<Area, number>(AREAS.map((area, index) => [area, index]));
 
 /** Nodes repeat what they listen to; who is not heard for the longer time listens to nothing. */
@@ -34,7 +36,7 @@ const OUTGOING_BYTES_MAX = 8 * 1024 * 1024;
 /** Headers and subject, for the largest message. */
 const MESSAGE_SPARE_BYTES = 1_024;
 const LOG_INTERVAL_MS = 10_000;
-/** In a batch, before each notification: action, bytes of the source, bytes of the text. */
+/** In a batch, before each notification: action (and whether it is stored), bytes of the source, bytes of the text. */
 const HEAD_BYTES = 1 + 2 + 4;
 
 const DROPPED = 'live-bus/dropped';
@@ -245,7 +247,7 @@ export class NatsLiveBus implements LiveBus {
       this.#batches.set(key, batch);
     }
     if (batch.length + size > batch.bytes.length) grow(batch, size);
-    let at = batch.bytes.writeUInt8(ACTIONS.indexOf(notification.action), batch.length);
+    let at = batch.bytes.writeUInt8(ACTIONS.indexOf(notification.action) | (notification.isUnstored === true ? UNSTORED : 0), batch.length);
     at = batch.bytes.writeUInt16LE(sourceBytes, at);
     at = batch.bytes.writeUInt32LE(textBytes, at);
     at += batch.bytes.write(notification.source, at);
@@ -302,11 +304,12 @@ export class NatsLiveBus implements LiveBus {
     const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
     for (let at = 0; at < bytes.length;) {
       if (at + HEAD_BYTES > bytes.length) return this.#noteUnreadable(tenant, area);
-      const action = ACTIONS[bytes[at]] as Notification['action'] | undefined;
+      const action = ACTIONS[bytes[at] & ~UNSTORED] as Notification['action'] | undefined;
       const textAt = at + HEAD_BYTES + bytes.readUInt16LE(at + 1);
       const end = textAt + bytes.readUInt32LE(at + 3);
       if (action === undefined || end > bytes.length) return this.#noteUnreadable(tenant, area);
-      this.#local.publish(new ReceivedNotification(tenant, area, action, bytes.toString('utf8', at + HEAD_BYTES, textAt), bytes.subarray(textAt, end)));
+      const source = bytes.toString('utf8', at + HEAD_BYTES, textAt);
+      this.#local.publish(new ReceivedNotification({ tenant, area, action, source, isUnstored: (bytes[at] & UNSTORED) !== 0 }, bytes.subarray(textAt, end)));
       at = end;
     }
   }
@@ -328,6 +331,7 @@ class SharedNotification implements Notification {
   readonly area: Area;
   readonly source: string;
   readonly action: Notification['action'];
+  readonly isUnstored: boolean;
   readonly #original: Notification;
   #text: string | undefined;
 
@@ -336,6 +340,7 @@ class SharedNotification implements Notification {
     this.area = original.area;
     this.source = original.source;
     this.action = original.action;
+    this.isUnstored = original.isUnstored === true;
     this.#original = original;
   }
 
@@ -349,14 +354,16 @@ class ReceivedNotification implements Notification {
   readonly area: Area;
   readonly source: string;
   readonly action: Notification['action'];
+  readonly isUnstored: boolean;
   readonly #bytes: Buffer;
   #text: string | undefined;
 
-  constructor(tenant: number, area: Area, action: Notification['action'], source: string, bytes: Buffer) {
-    this.tenant = tenant;
-    this.area = area;
-    this.source = source;
-    this.action = action;
+  constructor(head: Omit<Notification, 'text'>, bytes: Buffer) {
+    this.tenant = head.tenant;
+    this.area = head.area;
+    this.source = head.source;
+    this.action = head.action;
+    this.isUnstored = head.isUnstored === true;
     this.#bytes = bytes;
   }
 

@@ -18,3 +18,21 @@ t.test('a user whose record was changed or removed is ended, one that was made o
   ]);
   t.same(ended, ['7/changed', '7/removed']);
 });
+
+t.test('after changes were missed: whoever is gone or disabled is ended', async (t) => {
+  const ended: string[] = [];
+  const users: Record<string, string> = { '7/here': '{"enabled":true}', '7/disabled': '{"enabled":false}', '8/here': '{"enabled":true}' };
+  const reads: number[] = [];
+  const watch = new RightsWatch({
+    authenticator: {} as CachingAuthenticator, log: {} as Log, endTokenSessions: () => undefined,
+    documents: { getMany: (_collection: string, tenant: number, ids: string[]) => {
+      reads.push(ids.length);
+      return ids.map((id) => users[`${tenant}/${id}`] ?? (id.startsWith('many') ? '{"enabled":true}' : undefined));
+    } } as unknown as DocumentReader,
+    endUser: (tenant, userName) => ended.push(`${tenant}/${userName}`),
+  });
+  const many = Array.from({ length: 2_500 }, (_, index) => `many-${index}`);
+  await watch.recheck(new Map([[7, new Set(['here', 'disabled', 'gone'])], [8, new Set(['here', 'disabled', ...many])]]));
+  t.same(ended, ['7/disabled', '7/gone', '8/disabled']);
+  t.same(reads, [3, 1_000, 1_000, 502]);
+});

@@ -6,7 +6,7 @@ import mqtt from 'mqtt';
 import t from 'tap';
 import type { Test } from 'tap';
 import { ClusterLoad, acknowledgedAgain } from '../helpers/running-cluster-load.ts';
-import { Rest, TENANT, eventually } from '../helpers/running-server.ts';
+import { MANAGEMENT_PASSWORD, Rest, TENANT, eventually } from '../helpers/running-server.ts';
 import { PASSWORD, USER, delay, seeded } from '../helpers/server-process.ts';
 import { DeviceSender, HttpSender } from '../helpers/server-process-load.ts';
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
@@ -168,6 +168,36 @@ t.test('credentials are the same everywhere at once', { skip }, async (t) => {
   await eventually('the connection of the disabled user ends', () => isEnded, NOTICE_MS);
   t.comment(`the connection to another node ended ${Date.now() - disabledMs} ms after the request`);
   t.equal(await login(b, 'second-Secret-2'), 401);
+});
+
+t.test('rights that end, end what is connected to any node', { skip }, async (t) => {
+  if (load === undefined) return;
+  const { nodes } = load.cluster;
+  const admin = new Rest(nodes[0].url, USER, PASSWORD);
+  /** A connection to each node, by turns; resolves with what tells whether they are closed. */
+  const everywhere = (name: string, username: string, password: string): Promise<() => boolean> =>
+    Promise.all(nodes.map((node, index) => new Promise<{ isClosed: boolean }>((done, fail) => {
+      const client = mqtt.connect(`mqtt://127.0.0.1:${node.mqttPort}`, { clientId: `${name}-${index}`, username, password, reconnectPeriod: 0, protocolVersion: 4 });
+      t.teardown(() => client.endAsync(true));
+      const state = { isClosed: false };
+      client.once('connect', () => done(state)).once('error', fail).once('close', () => { state.isClosed = true; });
+    }))).then((states) => () => states.every(({ isClosed }) => isClosed));
+
+  const users = `/user/${TENANT}/users`;
+  await admin.create(users, { userName: 'grouped', password: 'first-Secret-1' });
+  const { id } = (await admin.post(`/user/${TENANT}/groups`, { name: 'senders', roles: { references: [{ role: { id: 'ROLE_DEVICE_CONTROL_ADMIN' } }] } })).json;
+  await admin.create(`/user/${TENANT}/groups/${id}/users`, { user: { id: 'grouped' } });
+  const ofGroup = await everywhere('of-group', `${TENANT}/grouped`, 'first-Secret-1');
+  t.notOk(ofGroup());
+  t.equal((await admin.delete(`/user/${TENANT}/groups/${id}/roles/ROLE_DEVICE_CONTROL_ADMIN`)).status, 204);
+  await eventually('the members of a group with a role less are ended on every node', ofGroup, NOTICE_MS);
+
+  const management = new Rest(nodes[1].url, 'management/admin', MANAGEMENT_PASSWORD);
+  await management.create('/tenant/tenants', { id: 'paused', domain: 'paused.example.com', company: 'Paused', adminName: 'ada', adminPass: 'first-Secret-1', adminEmail: 'a@example.com' });
+  const ofTenant = await eventually('the new tenant is known everywhere', () => everywhere('of-tenant', 'paused/ada', 'first-Secret-1').catch(() => false as const));
+  t.equal((await management.put('/tenant/tenants/paused', { status: 'SUSPENDED' })).status, 200);
+  await eventually('what is connected of a suspended tenant is ended on every node', ofTenant, NOTICE_MS);
+  for (const node of nodes) t.equal((await new Rest(node.url, 'paused/ada', 'first-Secret-1').get('/user/currentUser')).status, 401);
 });
 
 /** Resolves when the server has acknowledged the payload. */

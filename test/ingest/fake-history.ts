@@ -43,10 +43,10 @@ export class FakeHistory implements HistoryWriter {
     this.values.push(...rows);
   }
 
-  async storedMeasurements(columns: MeasurementColumns): Promise<ReadonlySet<number>> {
+  async storedMeasurements(columns: MeasurementColumns): Promise<ReadonlyMap<number, number>> {
     const asked = new Set(Array.from({ length: columns.rowCount }, (_, row) => `${columns.id[row]} ${columns.seq[row]}`));
     await this.before('stored');
-    return new Set(this.values.filter(({ id, seq }) => asked.has(`${id} ${seq}`)).map(({ id }) => id));
+    return new Map(this.values.filter(({ id, seq }) => asked.has(`${id} ${seq}`)).map(({ id, seq }) => [seq, id]));
   }
 
   async insertRows(table: string, texts: readonly string[]): Promise<void> {

@@ -62,7 +62,7 @@ t.test('passed between the look and the insert: left out', async (t) => {
 
 t.test('a store that does not show what it acknowledges gets no row for ever', async (t) => {
   const history = new FakeHistory();
-  history.storedMeasurements = async () => new Set();
+  history.storedMeasurements = async () => new Map();
   const insert = insertOver(history);
   let isOver = false;
   const done = insert.measurements({ columns: columnsOf(2), token: 'block', isFresh: false }, { ...scope, isOver: () => isOver });

@@ -29,7 +29,7 @@ function backupsOver(t: Tap, copied: () => Promise<void>): { backups: RunningBac
   };
   const environment = { root: { backup } } as unknown as ConstructorParameters<typeof RunningBackups>[0]['environment'];
   const refusals = { count: (limit: string): void => void refused.push(limit) };
-  return { backups: new RunningBackups({ data, version: '1', environment, engine, refusals }), directory, refused, isRunning: () => isRunning };
+  return { backups: new RunningBackups({ data, version: '1', environment, engine, refusals, freeBytesMin: 0 }), directory, refused, isRunning: () => isRunning };
 }
 
 t.test('a second one is refused while one is under way', async (t) => {
@@ -66,4 +66,14 @@ t.test('nothing is left of one that fails, and the next one is taken', async (t)
   failure = undefined;
   await backups.make(empty);
   t.same((await verifyManifest(empty)).problems, []);
+});
+
+t.test('a backup that waits to take the place of the data: nothing else comes between', async (t) => {
+  const { backups, directory } = backupsOver(t, async () => undefined);
+  const [made, late] = ['made', 'late'].map((name) => join(directory, name));
+  await backups.make(made);
+  t.match(await backups.stage(made), { files: 2, time: /^2/ });
+  await t.rejects(backups.make(late), /stops to start on a restored backup/);
+  await t.rejects(backups.stage(made), /stops to start on a restored backup/);
+  t.notOk(existsSync(late));
 });

@@ -51,15 +51,15 @@ t.test('links begin with the URL that each subscriber called', async (t) => {
     clients.push(await new PollingClient(world, options).watch('/alarms/*', '/measurements/*', '/managedobjects/*', '/operations/*', '/events/*'));
   }
   const publish1 = new TestNotification('alarms', '5', '{"id":"9","source":{"id":"5","name":"x"},"self":"sent","text":"ä"}');
-  publish(world, publish1, new TestNotification('measurements', '5', '{"id": "10", "source": {"id": "5"}}'), new TestNotification('managedobjects', '5', '{"id":"5"}'),
-    new TestNotification('operations', '5', '{"id":"11","deviceId":"5"}'), new TestNotification('events', '5', '{"id":null,"source":{"id":"5"}}'),
+  publish(world, publish1, new TestNotification('measurements', '5', '{"id": "10", "source": {"id": "5"}}'), new TestNotification('managedobjects', '5', '{"id":"5","source":{"id":"x"}}'),
+    new TestNotification('operations', '5', '{"id":"11","deviceId":"5"}'), new TestNotification('events', '5', '{"id":"12","source":{"id":"5"}}', { isUnstored: true }),
     new TestNotification('alarms', '5', '"9"', { action: 'DELETE' }));
   const linked = (base: string): object[] => [
     { self: `${base}/alarm/alarms/9`, id: '9', source: { self: `${base}/inventory/managedObjects/5`, id: '5', name: 'x' }, text: 'ä' },
     { self: `${base}/measurement/measurements/10`, id: '10', source: { self: `${base}/inventory/managedObjects/5`, id: '5' } },
-    { self: `${base}/inventory/managedObjects/5`, id: '5' },
+    { self: `${base}/inventory/managedObjects/5`, id: '5', source: { id: 'x' } },
     { self: `${base}/devicecontrol/operations/11`, id: '11', deviceId: '5' },
-    { id: null, source: { self: `${base}/inventory/managedObjects/5`, id: '5' } },
+    { id: '12', source: { self: `${base}/inventory/managedObjects/5`, id: '5' } },
   ];
   const entities = (client: (typeof clients)[number]): unknown[] => deliveriesOf(client.messages).map((message) => [message.data].flat()[0])
     .filter(({ realtimeAction }) => realtimeAction !== 'DELETE').map(({ data }) => data);

@@ -86,10 +86,12 @@ export class TestNotification implements Notification {
   readonly area: Notification['area'];
   readonly source: string;
   readonly action: Notification['action'];
+  readonly isUnstored: boolean;
   readonly #text: string;
   textCount = 0;
 
-  constructor(area: Notification['area'], source: string, text: string, more: { action?: Notification['action']; tenant?: number } = {}) {
+  constructor(area: Notification['area'], source: string, text: string, more: { action?: Notification['action']; tenant?: number; isUnstored?: boolean } = {}) {
+    this.isUnstored = more.isUnstored === true;
     this.area = area;
     this.source = source;
     this.#text = text;

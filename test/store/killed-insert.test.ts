@@ -74,7 +74,7 @@ t.test('a block whose token is known and whose rows are not there, of one month 
 
 t.test('what is stored is found by id and sequence', async (t) => {
   const columns = columnsOf(9_000, 12);
-  t.same(await writer.storedMeasurements(columns), new Set());
+  t.same(await writer.storedMeasurements(columns), new Map());
   await writer.insertMeasurements(columns, 'found');
-  t.same([...await writer.storedMeasurements(columnsOf(8_990, 40))].sort((a, b) => a - b), Array.from({ length: 12 }, (_, index) => 9_000 + index));
+  t.same([...await writer.storedMeasurements(columnsOf(8_990, 40))].sort(([a], [b]) => a - b), Array.from({ length: 12 }, (_, index) => [10 * (9_000 + index), 9_000 + index]));
 });

@@ -20,7 +20,7 @@ export function forgetOwner(directory: string): void {
 }
 
 /** Ends the engine of a server that is gone. Does nothing where processes cannot be recognised (without /proc). */
-export async function endOrphan(directory: string, log: Log): Promise<void> {
+export async function endOrphan(directory: string, log: Pick<Log, 'warn'>): Promise<void> {
   const [pid, serverPid, serverStart] = read(ownerPath(directory)).split(' ').map(Number);
   // The number alone says nothing: in a container a server has that of the one before it.
   if (!pid || !serverPid || startOf(serverPid) === serverStart || !isEngine(pid, directory)) return;
