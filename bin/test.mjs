@@ -97,6 +97,8 @@ async function runTap(files, { environment = {}, jobs = 2, title = '', report: r
 }
 
 checkNode();
+// Beside the packages and the build: chromium alone takes a minute.
+const programs = ensurePrograms(PROGRAMS);
 await ensureInstalled();
 const given = process.argv.slice(2).filter((argument) => argument !== '--only');
 const flags = given.filter((argument) => argument.startsWith('-'));
@@ -106,9 +108,9 @@ if (flags.length > 0) {
 }
 const files = testFiles(given);
 if (files.length === 0) say(`no test file is named like ${given.join(' ')}`);
-await ensurePrograms(PROGRAMS);
 const steps = { build: await ensureBuilt() };
 steps['type check'] = await compileTests();
+await programs;
 const total = { passed: 0, failed: files.length === 0 ? 1 : 0, skipped: 0 };
 for (const [name, isGood] of Object.entries(steps)) {
   total[isGood ? 'passed' : 'failed'] += 1;
