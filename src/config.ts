@@ -120,7 +120,8 @@ export const SETTINGS = [
     description: 'Name of this node in logs and metrics; the host name when none is given.' },
   { name: 'roles', type: 'text', default: 'gateway,shard,scoring', maximum: 64,
     pattern: { source: '(gateway|shard|scoring)(,(gateway|shard|scoring))*', words: 'gateway, shard and scoring, comma separated' },
-    description: 'What this node of a cluster does: take connections, own shards, score.' },
+    description: 'What this node of a cluster does: gateway takes devices and requests (without it there are /health and /metrics only), shard owns '
+      + 'shards; scoring has no effect yet.' },
   { name: 'lease-time-ms', type: 'integer', unit: 'milliseconds', default: 3000, minimum: 1000, maximum: 60_000,
     description: 'Time after which the shards of a silent node are taken over.' },
   { name: 'answer-timeout-ms', type: 'integer', unit: 'milliseconds', default: 30_000, minimum: 1000, maximum: 600_000,

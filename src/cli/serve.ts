@@ -120,15 +120,15 @@ export function screen(config: Config, server: RunningServer): string {
     '  Millrace is running',
     '',
     `  URL            ${config.baseUrl ?? url}`,
-    `  MQTT port      ${server.mqttPort}${server.mqttTlsPort === undefined ? '' : `, with TLS ${server.mqttTlsPort}`}`,
+    `  MQTT port      ${server.mqttPort ?? 'none, for this node is no gateway'}${server.mqttTlsPort === undefined ? '' : `, with TLS ${server.mqttTlsPort}`}`,
     `  tenant         ${config.tenant}`,
     `  administrator  ${config.adminUser}`,
     ...(password === undefined ? [] : [`  password       ${password}`]),
-    '',
+    ...(server.mqttPort === undefined ? [] : ['',
     '  Send a measurement, then list the measurements:',
     '',
     `  mosquitto_pub -h ${host} -p ${server.mqttPort} -i my-device -u ${login} -P ${quoted(shownPassword)} -t s/us -m '211,21.5' -q 1`,
-    `  curl -u ${quoted(`${login}:${shownPassword}`)} '${url}/measurement/measurements?pageSize=5'`,
+    `  curl -u ${quoted(`${login}:${shownPassword}`)} '${url}/measurement/measurements?pageSize=5'`]),
     '',
   ];
   return `${lines.join('\n')}\n`;

@@ -120,6 +120,7 @@ export class ClusterCore implements ServerCore {
   readonly receivers: OperationReceivers;
   /** Copies of a cluster are made of its servers (docs/cluster.md). */
   readonly backups = undefined;
+  readonly isGateway: boolean;
   readonly node: ClusterNode;
   readonly #adapters: Adapters;
   readonly #disk: DiskGuard;
@@ -130,6 +131,7 @@ export class ClusterCore implements ServerCore {
 
   private constructor(config: ClusterConfig, log: Log, data: string, adapters: Adapters, metrics: Metrics) {
     this.config = config;
+    this.isGateway = rolesOf(config).includes('gateway');
     this.log = log;
     this.data = data;
     this.metrics = metrics;
@@ -313,7 +315,7 @@ export class ClusterCore implements ServerCore {
       // Behind, and not wrong: the journal has what is not there yet.
       clickhouse: this.#clickHouseState(members),
       quarantine: { ready: !this.#adapters.quarantine.isFull, count: this.#adapters.quarantine.count, sizeBytes: this.#adapters.quarantine.sizeBytes },
-      cluster: part(nats.unavailable, { node: this.nodeId, shards: leases.owned.size, nodes: members.map(({ nodeId }) => nodeId) }),
+      cluster: part(nats.unavailable ?? problemOf(members), { node: this.nodeId, shards: leases.owned.size, nodes: members.map(({ nodeId }) => nodeId) }),
     };
     return { ready: Object.values(report).every(({ ready }) => ready), parts: report };
   }
@@ -396,13 +398,17 @@ export class ClusterCore implements ServerCore {
   }
 }
 
+const problemOf = (members: readonly Member[]): string | undefined =>
+  (members.some(({ roles }) => roles.includes('shard')) ? undefined : 'no node has the role shard');
+const rolesOf = (config: Config): Member['roles'] => config.roles.split(',') as Member['roles'][number][];
+
 async function openAdapters(config: ClusterConfig, data: string, log: Log, opened: Opened): Promise<Adapters> {
   const prefix = config.clusterPrefix;
   const name = (config.nodeName ?? hostname()).replaceAll(/[^A-Za-z0-9_-]/g, '-').slice(0, 63);
   // Unique for each start: what an earlier process of this node still had under way is somebody else's.
   const nodeId = `${name}-${randomBytes(4).toString('hex')}`;
   const replicas = config.natsReplicas;
-  const roles = config.roles.split(',') as Member['roles'][number][];
+  const roles = rolesOf(config);
   const tls = tlsFilesOf(config);
   const nats = opened.add(await NatsConnection.open({
     servers: config.nats, name: nodeId, ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }), ...tls,

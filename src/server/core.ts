@@ -81,6 +81,8 @@ export interface ServerCore {
   readonly blobs: Blobs;
   /** Where keys of content are kept: what none of them names is removed. Whoever stores content adds one. */
   readonly blobReferences: BlobReferences[];
+  /** Takes devices and requests. */
+  readonly isGateway: boolean;
   /** Undefined on a single node. */
   readonly sessions: ClusterSessions | undefined;
   /** Devices that are connected to other nodes; undefined on a single node. */

@@ -11,6 +11,7 @@ import { ApiServer } from '../api/api-server.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
 import { BulkAlarmChanges } from '../api/bulk-alarm-changes.ts';
 import { apiRoutes } from '../api/routes.ts';
+import { systemRoutes } from '../api/system.ts';
 import { removeApplicationsOf } from '../api/service-users.ts';
 import { AvailabilityRelay } from '../cluster/availability-relay.ts';
 import { UsageFlush } from '../cluster/usage-flush.ts';
@@ -54,7 +55,8 @@ const SERVER_WIDE = 0;
 
 export interface RunningServer {
   readonly httpPort: number;
-  readonly mqttPort: number;
+  /** Absent on a node that is no gateway. */
+  readonly mqttPort?: number;
   readonly mqttTlsPort?: number;
   /** True when the accounts were created now. */
   readonly firstStart: boolean;
@@ -210,15 +212,17 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
       messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });
       if (durationMs !== undefined && method !== 'GET' && status < 300) metrics.httpLatency.observe(durationMs / 1_000, 1);
     },
-  }, apiRoutes(realtimeRoutes(realtime)));
-  registerRealtimeSockets(api, realtime);
-  api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt));
+  }, core.isGateway ? apiRoutes(realtimeRoutes(realtime)) : systemRoutes());
+  if (core.isGateway) {
+    registerRealtimeSockets(api, realtime);
+    api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt));
+  }
   metrics.total('millrace_retention_removed_total', 'Measurements, entities and records that retention removed', () => retention.removedCount);
   core.registerMetrics();
   registerServerMetrics(metrics, { mqtt, api, bayeux, sweeper });
   const httpPort = await api.listen({ host: config.host, port: config.httpPort });
-  const mqttPort = (await mqtt.listen({ host: config.host, port: config.mqttPort })).port;
-  const tls = config.tlsKey === undefined || config.tlsCertificate === undefined ? undefined
+  const mqttPort = core.isGateway ? (await mqtt.listen({ host: config.host, port: config.mqttPort })).port : undefined;
+  const tls = !core.isGateway || config.tlsKey === undefined || config.tlsCertificate === undefined ? undefined
     : { key: await readFile(config.tlsKey), cert: await readFile(config.tlsCertificate) };
   const tlsPort = tls ? (await mqtt.listen({ host: config.host, port: config.mqttTlsPort, tls })).port : undefined;
   const run = randomUUID();
@@ -244,7 +248,8 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   retention.start();
   tenantServices.start();
   return {
-    httpPort, mqttPort, ...(tlsPort === undefined ? {} : { mqttTlsPort: tlsPort }), firstStart: core.accounts.isFirstStart,
+    httpPort, ...(mqttPort === undefined ? {} : { mqttPort }),
+    ...(tlsPort === undefined ? {} : { mqttTlsPort: tlsPort }), firstStart: core.accounts.isFirstStart,
     ...(generatedPassword === undefined ? {} : { generatedPassword }),
     staged,
     async stop() {

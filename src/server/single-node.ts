@@ -80,6 +80,7 @@ export class SingleNode implements ServerCore {
   readonly sessions = undefined;
   readonly receivers = undefined;
   readonly cluster = undefined;
+  readonly isGateway = true;
   readonly secrets: SecretsFile;
   accounts!: Awaited<ReturnType<typeof createFirstAccounts>>;
   /** Sequence that has been handled by the actors: what is acknowledged. */

@@ -170,6 +170,34 @@ t.test('credentials are the same everywhere at once', { skip }, async (t) => {
   t.equal(await login(b, 'second-Secret-2'), 401);
 });
 
+t.test('roles: a node without gateway takes nobody, one without shard owns nothing', { skip }, async (t) => {
+  if (load === undefined) return;
+  const { cluster } = load;
+  const worker = cluster.further('worker', ['--roles', 'shard']);
+  const front = cluster.further('front', ['--roles', 'gateway']);
+  t.teardown(() => Promise.all([worker.kill(), front.kill()]));
+  for (const node of [worker, front]) node.launch();
+  await Promise.all([worker.listening(), front.listening()]);
+  t.equal(worker.mqttPort, 0);
+  t.match(worker.output, /MQTT port +none, for this node is no gateway/);
+  t.notMatch(worker.output, /mosquitto_pub/);
+  const statusOf = async (node: { url: string }, path: string): Promise<number> => (await fetch(`${node.url}${path}`, { headers: { accept: '*/*' } })).status;
+  const shardsOf = async (node: { url: string }): Promise<number> =>
+    Number(/^millrace_cluster_shards (\d+)/m.exec(await (await fetch(`${node.url}/metrics`)).text())?.[1]);
+  await eventually('the worker owns its share', async () => await shardsOf(worker) >= 64 / (NODES + 1) - 1);
+  t.equal(await shardsOf(front), 0);
+  t.same(await Promise.all(['/health', '/health/ready'].map((path) => statusOf(worker, path))), [200, 200]);
+  const atWorker = new Rest(worker.url, USER, PASSWORD);
+  for (const path of ['/inventory/managedObjects', '/platform', '/openapi.json']) t.equal((await atWorker.get(path)).status, 404, path);
+  const rest = new Rest(front.url, USER, PASSWORD);
+  const device = await rest.create('/inventory/managedObjects', { name: 'by the front', c8y_IsDevice: {} });
+  t.match(await new Rest(cluster.nodes[0].url, USER, PASSWORD).read(`/inventory/managedObjects/${device.id as string}`), { name: 'by the front' });
+  const through = await RawMqtt.connect(front.mqttPort, { clientId: 'through-the-front', version: 5 });
+  await acknowledged(through, '200,fault,n,1');
+  through.disconnect();
+  for (const node of [worker, front]) t.equal(await node.stop(), 0);
+});
+
 t.test('rights that end, end what is connected to any node', { skip }, async (t) => {
   if (load === undefined) return;
   const { nodes } = load.cluster;

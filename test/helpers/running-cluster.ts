@@ -64,7 +64,7 @@ export class ClusterNodeProcess {
   get pid(): number { return this.#child?.pid ?? 0; }
   get url(): string { return `http://127.0.0.1:${this.httpPort}`; }
   get isAlive(): boolean { return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null; }
-  get isListening(): boolean { return this.isAlive && this.mqttPort > 0; }
+  get isListening(): boolean { return this.isAlive && this.httpPort > 0; }
 
   launch(): void {
     const child = spawn(process.execPath, [MAIN, 'serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0', '--mqtt-tls-port', '0',
@@ -79,9 +79,9 @@ export class ClusterNodeProcess {
     this.errors = '';
     child.stdout.on('data', (chunk: Buffer) => {
       this.output += chunk.toString();
-      const ports = /URL\s+http:\/\/[^:]+:(\d+)[\s\S]*MQTT port\s+(\d+)(?:, with TLS (\d+))?[\s\S]*curl -u/.exec(this.output);
-      if (!ports || this.mqttPort > 0) return;
-      [this.httpPort, this.mqttPort, this.mqttTlsPort] = [Number(ports[1]), Number(ports[2]), ports[3] === undefined ? undefined : Number(ports[3])];
+      const ports = /URL\s+http:\/\/[^:]+:(\d+)[\s\S]*MQTT port\s+(\d+|none)(?:, with TLS (\d+))?[\s\S]*administrator/.exec(this.output);
+      if (!ports || this.httpPort > 0) return;
+      [this.httpPort, this.mqttPort, this.mqttTlsPort] = [Number(ports[1]), ports[2] === 'none' ? 0 : Number(ports[2]), ports[3] === undefined ? undefined : Number(ports[3])];
     });
     child.stderr.on('data', (chunk: Buffer) => { this.errors = (this.errors + chunk.toString()).slice(-OUTPUT_MAX); });
     this.#ended = new Promise((done) => {
@@ -204,6 +204,7 @@ export class RunningCluster {
   readonly data: string;
   readonly nodes: readonly ClusterNodeProcess[];
   readonly #clickHouseUrl: string;
+  readonly #environment: Record<string, string>;
   readonly #http: ConnectionProxy;
   readonly #mqtt: ConnectionProxy;
   readonly #mqttTls: ConnectionProxy;
@@ -220,6 +221,7 @@ export class RunningCluster {
       MILLRACE_ADMIN_PASSWORD: options.passwords.admin, MILLRACE_MANAGEMENT_PASSWORD: options.passwords.management,
       MILLRACE_BOOTSTRAP_PASSWORD: 'mill-Race-9', MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX), MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster', ...options.environment,
     };
+    this.#environment = environment;
     this.nodes = Array.from({ length: options.nodes }, (_, index) =>
       new ClusterNodeProcess(`node-${index + 1}`, join(data, `node-${index + 1}`), { ...environment, ...environments[index] }, options.flags ?? []));
     const proxy = (portOf: (node: ClusterNodeProcess) => number | undefined): ConnectionProxy => new ConnectionProxy(() =>
@@ -262,6 +264,11 @@ export class RunningCluster {
   get httpPort(): number { return this.#http.port; }
   get mqttPort(): number { return this.#mqtt.port; }
   get mqttTlsPort(): number | undefined { return this.nodes.some(({ mqttTlsPort }) => mqttTlsPort !== undefined) ? this.#mqttTls.port : undefined; }
+
+  /** A node beside the others; whoever starts it stops it. */
+  further(name: string, flags: readonly string[]): ClusterNodeProcess {
+    return new ClusterNodeProcess(name, join(this.data, name), this.#environment, flags);
+  }
 
   /** Starts the nodes that do not run, and waits until each sees all and owns its part. */
   async startNodes(flags?: readonly string[]): Promise<void> {
