@@ -2,6 +2,8 @@
  * What an owner tells other nodes after a commit: first what changed (`changed`, to all of them), then the answers, to the gateways that
  * wait for them. Gathered over a turn of the event loop.
  */
+import { isGroupKey } from '../accounts/groups.ts';
+import type { StoredGroup } from '../accounts/groups.ts';
 import type { RecordChange } from '../model/command.ts';
 import type { PlatformError } from '../model/errors.ts';
 import type { CommandAnswer } from './command-gateway.ts';
@@ -14,10 +16,10 @@ const MESSAGE_CHARACTERS_MAX = 256 * 1024;
 /** UTF-8 has at most three bytes for a character of a string. */
 const ANSWER_CHARACTERS_MAX = 300 * 1024;
 
-/** What caches forget. Of records `id` is a JSON list of `[collection, id]`: other nodes read them again. */
 /** A record that was changed, and what is told of its former text. */
 export type ToldRecord = readonly [collection: RecordChange['collection'], id: string, former?: string];
 
+/** What caches forget. Of records `id` is a JSON list of ToldRecord: other nodes read them again. */
 export interface Change {
   readonly kind: 'user' | 'object' | 'records';
   readonly tenant: number;
@@ -65,7 +67,9 @@ export class OutcomeSender {
 
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     this.#options.onRecordsChanged(tenant, changes);
-    this.#changes.push({ kind: 'records', tenant, id: JSON.stringify(changes.map(toldRecord)) });
+for (const texts of packed(changes.map((change) => JSON.stringify(toldRecord(change))))) {
+      this.#changes.push({ kind: 'records', tenant, id: `[${texts.join(',')}]` });
+    }
     this.#schedule();
   }
 
@@ -89,7 +93,7 @@ export class OutcomeSender {
     const { messages, take } = this.#options;
     const changes = this.#changes;
     this.#changes = [];
-    for (let at = 0; at < changes.length; at += 1_000) messages.broadcast(CHANGED, Buffer.from(JSON.stringify(changes.slice(at, at + 1_000))));
+    for (const texts of packed(changes.map((change) => JSON.stringify(change)))) messages.broadcast(CHANGED, Buffer.from(`[${texts.join(',')}]`));
     const all = [...this.#answers.values()];
     this.#answers.clear();
     for (const { gateway, shard, answers } of all) {
@@ -100,34 +104,38 @@ export class OutcomeSender {
 }
 
 /**
- * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/rights-watch.ts): a group's, which holds no
- * secret, and of a user only that there was one.
+ * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/rights-watch.ts): a group's roles, and of a
+ * user only that there was one.
  */
 function toldRecord({ collection, id, expected }: RecordChange): ToldRecord {
   if (expected === undefined) return [collection, id];
-  return collection === 'group' ? [collection, id, expected] : collection === 'user' ? [collection, id, ''] : [collection, id];
+  return collection === 'group' && isGroupKey(id) ? [collection, id, rolesOf(expected)] : collection === 'user' ? [collection, id, ''] : [collection, id];
 }
 
-/** One message, or several where one would be too large. */
+/** A group's text may be as large as a request. */
+const rolesOf = (text: string): string => JSON.stringify({ roles: (JSON.parse(text) as Pick<StoredGroup, 'roles'>).roles });
+
 function messagesOf(shard: number, answers: readonly CommandAnswer[]): string[] {
   const texts = answers.map((answer) => {
     const text = JSON.stringify(answer);
     if (text.length <= ANSWER_CHARACTERS_MAX || Buffer.byteLength(text) <= ANSWER_CHARACTERS_MAX * 3) return text;
     return JSON.stringify({ seq: answer.seq, error: { code: 'general/payload-too-large', details: { limit: ANSWER_CHARACTERS_MAX * 3 } } });
   });
-  const messages: string[] = [];
+  return Array.from(packed(texts), (some) => `{"shard":${shard},"answers":[${some.join(',')}]}`);
+}
+
+/** The texts of one message, or of several where one would be too large. */
+function* packed(texts: readonly string[]): Generator<readonly string[]> {
   let gathered: string[] = [];
   let characters = 0;
-  const close = (): void => { if (gathered.length > 0) messages.push(`{"shard":${shard},"answers":[${gathered.join(',')}]}`); };
   for (const text of texts) {
-    if (characters + text.length > MESSAGE_CHARACTERS_MAX) {
-      close();
+    if (gathered.length > 0 && characters + text.length > MESSAGE_CHARACTERS_MAX) {
+      yield gathered;
       gathered = [];
       characters = 0;
     }
     gathered.push(text);
     characters += text.length;
   }
-  close();
-  return messages;
+  if (gathered.length > 0) yield gathered;
 }
