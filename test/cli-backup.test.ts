@@ -6,7 +6,7 @@ import { open } from 'lmdb';
 import t from 'tap';
 import { copyDirectory, verifyManifest, writeManifest } from '../src/cli/backup-files.ts';
 import { lockHolder } from '../src/cli/control.ts';
-import { RESTORE_NAMES, finishRestore, stageRestore } from '../src/cli/restore-files.ts';
+import { RESTORE_NAMES, checkBackup, finishRestore, stageRestore } from '../src/cli/restore-files.ts';
 import { freePort } from './helpers/nats-server.ts';
 import { COMMAND, millrace, scratchDirectory, start, until } from './helpers/setup-command.ts';
 
@@ -122,9 +122,10 @@ t.test('restore refuses', async (t) => {
   writeFileSync(manifestPath, JSON.stringify({ ...manifest, schema: 999 }));
   t.match((await millrace(['restore', '--data', data, '--force', other])).stderr, /has schema 999; this version of Millrace knows \d/);
   writeFileSync(manifestPath, JSON.stringify(manifest));
-  await t.rejects(stageRestore(data, other, 2 ** 60), /bytes free; the copy beside the data needs 1152921504/);
+  const checked = await checkBackup(other);
+  await t.rejects(stageRestore(data, other, checked, 2 ** 60), /bytes free; the copy beside the data needs 1152921504/);
   t.equal((await millrace(['restore', '--data', join(data, 'deeper', 'x'), other])).code, 0, 'below a directory');
-  await t.rejects(stageRestore(directory, other), /lies inside the data directory/);
+  await t.rejects(stageRestore(directory, other, checked), /lies inside the data directory/);
   t.same(readdirSync(data).filter((name) => name.startsWith('.restor')), [], 'nothing is left of what was refused');
 });
 
@@ -309,7 +310,7 @@ t.test('kill -9 at each step of a restore: the old data or the backup, never som
       t.same(contents(data), ['lock', 'old', 'secrets.json'], step);
       continue;
     }
-    await stageRestore(data, from);
+    await stageRestore(data, from, await checkBackup(from));
     if (step !== 'whole') for (const name of ['old', 'secrets.json']) rmSync(join(data, name), { recursive: true });
     if (step.startsWith('mov')) renameSync(join(data, RESTORE_NAMES.whole), join(data, RESTORE_NAMES.moving));
     if (step === 'moved') renameSync(join(data, RESTORE_NAMES.moving, 'secrets.json'), join(data, 'secrets.json'));

@@ -18,8 +18,6 @@ const KEPT_NAMES: readonly string[] = [RESTORE_NAMES.whole, LOCK_NAME, CONTROL_S
 
 const PROBLEMS_SHOWN_MAX = 10;
 
-export interface StagedBackup { readonly manifest: Manifest; readonly bytes: number }
-
 /** @throws Error that lists what is missing, changed or added, or names a schema that this version does not know. */
 export async function checkBackup(from: string): Promise<Manifest> {
   const { manifest, problems } = await verifyManifest(from);
@@ -35,11 +33,10 @@ export async function checkBackup(from: string): Promise<Manifest> {
 
 /**
  * Copies a backup beside the data. When it resolves, `finishRestore` puts it in place, also in the next process.
- * @param freeBytesMin what the disk must have left behind the copy.
- * @throws Error when the backup is not whole or cannot take the place of what is there; then nothing is left of the copy.
+ * @param manifest of `checkBackup`. @param freeBytesMin what the disk must have left behind the copy.
+ * @returns the bytes that were copied. @throws Error when it cannot take the place of what is there; then nothing is left of the copy.
  */
-export async function stageRestore(data: string, from: string, freeBytesMin = 0): Promise<StagedBackup> {
-  const manifest = await checkBackup(from);
+export async function stageRestore(data: string, from: string, manifest: Manifest, freeBytesMin = 0): Promise<number> {
   await checkPlaces(data, from);
   const path = (name: keyof typeof RESTORE_NAMES): string => join(data, RESTORE_NAMES[name]);
   await rm(path('copying'), { recursive: true, force: true });
@@ -53,7 +50,7 @@ export async function stageRestore(data: string, from: string, freeBytesMin = 0)
     await rename(path('copying'), path('whole'));
     await synchronise(data);
     await rm(path('unwanted'), { recursive: true, force: true });
-    return { manifest, bytes };
+    return bytes;
   } catch (error) {
     await rm(path('copying'), { recursive: true, force: true });
     throw error;

@@ -23,7 +23,6 @@ const STATE_TIMEOUT_MS = 5_000;
 export async function restore(options: RestoreOptions, source: string): Promise<number> {
   const data = resolve(options.data);
   const from = resolve(source);
-  await checkBackup(from).catch(asCommandError);
   const state = await askServer(data, { command: 'state' }, STATE_TIMEOUT_MS);
   if (!options.force && (state !== undefined || !await isEmptyOrAbsent(data))) {
     const what = state === undefined ? 'is not empty' : 'is the data of a running server';
@@ -35,10 +34,12 @@ export async function restore(options: RestoreOptions, source: string): Promise<
 }
 
 async function restoreOffline(data: string, from: string): Promise<void> {
+  // Before anything is made for it.
+  const manifest = await checkBackup(from).catch(asCommandError);
   await makeDataDirectory(data).catch(asCommandError);
   const lock = await DataLock.take(data).catch(asCommandError);
   try {
-    const { manifest, bytes } = await stageRestore(data, from).catch(asCommandError);
+    const bytes = await stageRestore(data, from, manifest).catch(asCommandError);
     await finishRestore(data, () => endOrphan(join(data, CLICKHOUSE_DIRECTORY), { warn: (_details, text) => { process.stderr.write(`${text}\n`); } }));
     process.stderr.write(`${manifest.files.length} files with ${bytes} bytes restored to ${data}, as of ${manifest.time}\n`);
   } finally {

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copyDirectory, copyMissing, copySynchronised, makeBackup, sealDirectory, VOLATILE_NAMES } from '../cli/backup-files.ts';
-import { stageRestore } from '../cli/restore-files.ts';
+import { checkBackup, stageRestore } from '../cli/restore-files.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { LmdbEnvironment } from '../store/lmdb-environment.ts';
 import { PRIVATE_DIRECTORY_MODE } from './data-directory.ts';
@@ -53,7 +53,8 @@ export class RunningBackups {
   /** @param from a backup, absolute. @throws Error when another is under way, or the backup is not whole; then nothing is left of the copy. */
   stage(from: string): Promise<{ bytes: number; files: number; time: string }> {
     return this.#oneAtATime(`a restore of ${from}`, async () => {
-      const { manifest, bytes } = await stageRestore(this.#options.data, from, this.#options.freeBytesMin);
+      const manifest = await checkBackup(from);
+      const bytes = await stageRestore(this.#options.data, from, manifest, this.#options.freeBytesMin);
       this.#isStaged = true;
       return { bytes, files: manifest.files.length, time: manifest.time };
     });
