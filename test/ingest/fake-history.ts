@@ -36,7 +36,8 @@ export class FakeHistory implements HistoryWriter {
     // The order of rows is nothing that the deduplication looks at.
     const text = JSON.stringify(rows.toSorted((a, b) => a.seq - b.seq || a.part - b.part));
     const known = this.tokens.get(token);
-    if (known !== undefined && known !== text) throw new Error(`the block ${token} is another one now`);
+    // Parts and what is restored leave out what is there already, and rows of shards that have passed the block: ClickHouse looks at the token alone.
+    if (known !== undefined && known !== text && !token.includes('/')) throw new Error(`the block ${token} is another one now`);
     if (known !== undefined) return;
     this.tokens.set(token, text);
     if (this.loses(token)) throw new Error('the store was killed');
