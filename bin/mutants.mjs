@@ -1,0 +1,137 @@
+/**
+ * `npm run mutants [-- <part of a heading, a rule or a file>…]`: takes the rules of test/mutants/ out of the sources, one at a time, and runs the tests that
+ * must fail then. First the same tests run as they are, and must pass. Each worker has a copy of the repository; the working tree is not touched.
+ * Ends with `N rules: N held, N not`, and with exit code 1 when a test did not notice that its rule was gone.
+ */
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { checkNode, compileTests, compiledTestPath, ensureBuilt, ensureInstalled, root, say } from './setup.mjs';
+
+const WORKERS = Number(process.env.MILLRACE_MUTANT_WORKERS ?? 2);
+const TIMEOUT_SECONDS = 240;
+const NOT_COPIED = new Set(['node_modules', '.git', '.tap', 'data', 'results']);
+
+/** As in tsconfig.json, for one file alone. */
+const COMPILER_OPTIONS = { target: 'ES2022', module: 'ESNext', verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true };
+
+const compiled = (tree, file) => ['dist', 'dist-test'].map((folder) => join(tree, folder, file.replace(/\.ts$/, '.js')));
+const testFile = (name) => `test/${name}.test.ts`;
+
+/** A copy of the repository as it is built. */
+function copyTree() {
+  const tree = mkdtempSync(join(tmpdir(), 'millrace-mutants-'));
+  cpSync(root, tree, { recursive: true, filter: (path) => path === root || !NOT_COPIED.has(basename(path)) });
+  symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
+  return tree;
+}
+
+/** Runs one compiled test file in a copy; resolves to the first failed point, or undefined when all passed. */
+function runTest(tree, name, isCluster) {
+  return new Promise((resolve) => {
+    const file = join(tree, compiledTestPath(testFile(name)).slice(root.length));
+    const env = { ...process.env, TAP: '1', TAP_BAIL: '1', TAP_TIMEOUT: String(TIMEOUT_SECONDS), ...(isCluster ? { MILLRACE_TEST_CLUSTER: '3' } : {}) };
+    // A group of its own, so that nothing that the test started is left.
+    const child = spawn(process.execPath, [file], { cwd: tree, detached: true, stdio: ['ignore', 'pipe', 'ignore'], env });
+    const end = () => {
+      try {
+        process.kill(-child.pid, 'SIGKILL');
+      } catch (error) {
+        if (error.code !== 'ESRCH') throw error;
+      }
+    };
+    let output = '';
+    child.stdout.on('data', (chunk) => { output += chunk; });
+    const timer = setTimeout(end, (TIMEOUT_SECONDS + 20) * 1000);
+    child.on('exit', (code, signal) => {
+      clearTimeout(timer);
+      end();
+      const isSkipped = /^1\.\.0|# SKIP .*is not installed/m.test(output);
+      if (code === 0) return resolve(isSkipped ? { isSkipped } : undefined);
+      const failed = /^ *not ok \d* ?-? ?(.*)$/m.exec(output);
+      if (failed === null) return resolve({ point: `ended with ${signal ?? code}` });
+      const title = output.slice(0, failed.index).match(/# Subtest: .*/g)?.at(-1)?.slice(11);
+      return resolve({ point: [title, failed[1].replace(/ \{$/, '')].filter((text) => text !== undefined).join(' > ') });
+    });
+  });
+}
+
+/** The source without the rule, compiled; throws what is wrong with the change. */
+function mutate(typescript, { file, changes }) {
+  let text = readFileSync(join(root, file), 'utf8');
+  for (const [from, to] of changes) {
+    const count = text.split(from).length - 1;
+    if (count !== 1) throw new Error(`${file} has ${count} times: ${from}`);
+    text = text.replace(from, () => to);
+  }
+  const { outputText, diagnostics } = typescript.transpileModule(text, { compilerOptions: COMPILER_OPTIONS, reportDiagnostics: true });
+  if (diagnostics.length > 0) throw new Error(`${file}: ${typescript.flattenDiagnosticMessageText(diagnostics[0].messageText, '\n')}`);
+  return outputText;
+}
+
+/** Takes tasks from a list, some at a time. */
+async function share(trees, tasks, work) {
+  const left = [...tasks];
+  await Promise.all(trees.map(async (tree) => {
+    for (let task = left.shift(); task !== undefined; task = left.shift()) await work(tree, task);
+  }));
+}
+
+checkNode();
+await ensureInstalled();
+if (!await ensureBuilt() || !await compileTests()) {
+  say('the build failed');
+  process.exit(1);
+}
+const { default: typescript } = await import('typescript');
+const { TABLES } = await import(pathToFileURL(compiledTestPath('test/mutants/tables.ts')).href);
+const parts = process.argv.slice(2);
+const chosen = TABLES.flatMap(({ heading, mutants }) => mutants.map((mutant) => ({ heading, ...mutant })))
+  .filter(({ heading, rule, file, tests }) => parts.length === 0 || parts.some((part) => [heading, rule, file, ...tests].some((text) => text.includes(part))));
+const trees = Array.from({ length: WORKERS }, copyTree);
+process.on('exit', () => { for (const tree of trees) rmSync(tree, { recursive: true, force: true }); });
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
+
+const keyOf = (name, cluster) => `${name}${cluster ? ' (cluster)' : ''}`;
+const bases = new Map(chosen.flatMap(({ tests, cluster }) => tests.map((name) => [keyOf(name, cluster), { name, cluster }])));
+const broken = new Set();
+await share(trees, bases.values(), async (tree, { name, cluster }) => {
+  const failed = await runTest(tree, name, cluster);
+  if (failed === undefined) return;
+  broken.add(keyOf(name, cluster));
+  console.log(`NOT RUN  ${keyOf(testFile(name), cluster)}: ${failed.isSkipped ? 'skipped' : `fails without a change: ${failed.point}`}`);
+});
+
+let held = 0;
+await share(trees, chosen, async (tree, mutant) => {
+  const { rule, file, tests, cluster } = mutant;
+  const startMs = Date.now();
+  const paths = compiled(tree, file);
+  let found;
+  try {
+    const text = mutate(typescript, mutant);
+    for (const path of paths) writeFileSync(path, text);
+    for (const name of tests.filter((one) => !broken.has(keyOf(one, cluster)))) {
+      const failed = await runTest(tree, name, cluster);
+      if (failed === undefined) continue;
+      found = `${testFile(name)}: ${failed.point}`;
+      break;
+    }
+  } catch (error) {
+    console.log(`WRONG    ${rule}: ${error.message}`);
+    return;
+  } finally {
+    for (const [index, path] of compiled(root, file).entries()) writeFileSync(paths[index], readFileSync(path));
+  }
+  const seconds = ((Date.now() - startMs) / 1000).toFixed(1);
+  if (found === undefined) {
+    console.log(`NOT HELD ${rule} (${file}; ${tests.join(', ')}; ${seconds} s)`);
+  } else {
+    held += 1;
+    console.log(`held     ${rule}\n           ${found} (${seconds} s)`);
+  }
+});
+console.log(`${chosen.length} rules: ${held} held, ${chosen.length - held} not`);
+process.exitCode = held === chosen.length && chosen.length > 0 ? 0 : 1;

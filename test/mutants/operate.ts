@@ -1,0 +1,3 @@
+import type { MutantTable } from './mutant.ts';
+
+export const OPERATE: readonly MutantTable[] = [];
