@@ -27,7 +27,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   realtime: ['model', 'ports', 'ingest', 'actors', 'smartrest'],
   mqtt: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime'],
   api: ['model', 'ports', 'ingest', 'actors', 'inventory', 'smartrest', 'accounts', 'realtime'],
-  cluster: ['model', 'ports', 'ingest', 'actors', 'accounts', 'mqtt'],
+  cluster: ['model', 'ports', 'ingest', 'actors', 'accounts', 'mqtt', 'realtime'],
   store: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime', 'mqtt', 'api', 'cluster'],
 };
 

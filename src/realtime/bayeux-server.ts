@@ -31,6 +31,7 @@ import { systemClock } from './clock.ts';
 import type { Clock } from './clock.ts';
 import { LossReport } from './loss-report.ts';
 import type { RealtimeMetrics } from './loss-report.ts';
+import type { PollsElsewhere } from './polls-elsewhere.ts';
 
 export interface BayeuxOptions {
   readonly bus: LiveBus;
@@ -47,6 +48,8 @@ export interface BayeuxOptions {
   readonly clock?: Clock;
   /** A new client id: secret, 128 random bits. */
   readonly createClientId?: () => string;
+  /** Sessions on other nodes; absent on a single one. */
+  readonly elsewhere?: PollsElsewhere | undefined;
 }
 
 /** A stopping server: sessions do not survive it. */
@@ -68,6 +71,7 @@ export class BayeuxServer {
   readonly #protocol: BayeuxProtocol;
   readonly #metrics: RealtimeMetrics | undefined;
   readonly #createClientId: () => string;
+  readonly #elsewhere: PollsElsewhere | undefined;
   #ready: BayeuxSession[] = [];
 
   constructor(options: BayeuxOptions) {
@@ -75,7 +79,9 @@ export class BayeuxServer {
     this.#limits = { ...BAYEUX_LIMITS, ...options.limits };
     this.#clock = options.clock ?? systemClock;
     this.#metrics = options.metrics;
-    this.#createClientId = options.createClientId ?? (() => randomBytes(16).toString('hex'));
+    const { elsewhere } = options;
+    this.#elsewhere = elsewhere;
+    this.#createClientId = options.createClientId ?? (() => randomBytes(16).toString('hex') + (elsewhere?.clientIdEnd ?? ''));
     const { refusals, metrics, log } = options;
     this.#report = new LossReport({ refusals, metrics, log, now: () => this.#clock.now() });
     this.#budget = new QueueBudget(this.#limits.queueBytesAll);
@@ -89,6 +95,7 @@ export class BayeuxServer {
       authenticators: { authenticator: options.authenticator, tokenAuthenticator: options.tokenAuthenticator },
       createSession: (handshake, requester) => this.#createSession(handshake, requester),
     });
+    elsewhere?.start((text, requester, responder) => this.#answer(this.#parse(text), requester, responder));
   }
 
   get sessionCount(): number {
@@ -108,15 +115,8 @@ export class BayeuxServer {
    * @throws PlatformError 400 or 413 when the text is no Bayeux request; the responder is unused then.
    */
   handle(text: string, requester: Requester, responder: LongPollResponder): void {
-    let requests: Request[];
-    try {
-      requests = parseRequests(text, this.#limits);
-    } catch (error) {
-      if (!(error instanceof RequestRefused)) throw error;
-      if (error.limit !== undefined) this.#report.refused(error.limit);
-      throw error.error;
-    }
-    void answerLongPoll(requests, requester, responder, this.#protocol, this.#log);
+    const requests = this.#parse(text);
+    if (this.#elsewhere?.relay({ text, requests, requester }, responder) !== true) this.#answer(requests, requester, responder);
   }
 
   /** Takes a WebSocket. The caller tells the result of each text frame, of drains and of the end. */
@@ -149,7 +149,22 @@ export class BayeuxServer {
 
   /** Answers every held connect and ends all sessions. */
   close(): void {
+    this.#elsewhere?.close();
     this.#sessions.endAll(STOPPING);
+  }
+
+  #parse(text: string): Request[] {
+    try {
+      return parseRequests(text, this.#limits);
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error;
+      if (error.limit !== undefined) this.#report.refused(error.limit);
+      throw error.error;
+    }
+  }
+
+  #answer(requests: readonly Request[], requester: Requester, responder: LongPollResponder): void {
+    void answerLongPoll(requests, requester, responder, this.#protocol, this.#log);
   }
 
   #createSession(handshake: Request, requester: SessionRequester): BayeuxSession {

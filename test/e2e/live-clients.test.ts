@@ -5,7 +5,7 @@ import t from 'tap';
 import { BayeuxSocket, TOKEN } from '../helpers/running-server-bayeux.ts';
 import type { Message } from '../helpers/running-server-bayeux.ts';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
-import { PASSWORD, TENANT, eventually, notInCluster, startServer } from '../helpers/running-server.ts';
+import { PASSWORD, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 import type { Teardown } from '../helpers/running-server.ts';
 
 adapt();
@@ -35,9 +35,8 @@ const subscribe = (comet: any, channel: string, listener: (message: Message) => 
   const subscription = comet.subscribe(channel, listener, (answer: Message) => resolve([subscription, answer]));
 });
 
-const toOneNode = notInCluster('the long polls of a session have to come to one node, which a balancer in front decides');
 for (const [transport, path] of [['long-polling', '/cep/realtime'], ['websocket', '/cep/realtime'], ['long-polling', '/notification/realtime'], ['websocket', '/notification/realtime']] as const) {
-  t.test(`CometD over ${transport} at ${path}: all areas, by device and by *`, { skip: transport === 'long-polling' && toOneNode }, async (t) => {
+  t.test(`CometD over ${transport} at ${path}: all areas, by device and by *`, async (t) => {
     const serial = `${transport}-${path.replaceAll('/', '-')}`;
     const device = await connectDevice(t, server, serial);
     await device.publish('s/us', '100,Live,my_Type');

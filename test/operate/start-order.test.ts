@@ -1,0 +1,42 @@
+/** Nobody reads that the server is ready before every other way in is open. */
+import t from 'tap';
+import { join } from 'node:path';
+import type * as config from '../../src/config.ts';
+import type * as mqtt from '../../src/mqtt/server.ts';
+import type * as control from '../../src/operate/control-socket.ts';
+import type * as server from '../../src/server.ts';
+import { silentLog } from '../actors/platform.ts';
+import { DIST } from '../helpers/root.ts';
+import { freePort } from '../helpers/nats-server.ts';
+import { scratchDirectory } from '../helpers/setup-command.ts';
+
+/** The built server: its ClickHouse child is beside it. */
+const built = async <Module>(path: string): Promise<Module> => await import(join(DIST, 'src', path)) as Module;
+
+t.test('HTTP opens last', async (t) => {
+  const { MqttServer } = await built<typeof mqtt>('mqtt/server.js');
+  const { ControlSocket } = await built<typeof control>('operate/control-socket.js');
+  const { loadConfig } = await built<typeof config>('config.js');
+  const { startServer } = await built<typeof server>('server.js');
+  const httpPort = await freePort();
+  const health = (): Promise<number | 'closed'> => fetch(`http://127.0.0.1:${httpPort}/health/ready`).then(({ status }) => status, () => 'closed');
+  const answers: [string, number | 'closed'][] = [];
+  const { listen } = MqttServer.prototype;
+  MqttServer.prototype.listen = async function listenAndLook(options) {
+    const opened = await listen.call(this, options);
+    answers.push(['MQTT', await health()]);
+    return opened;
+  };
+  const { listen: listenForControl } = ControlSocket.prototype;
+  ControlSocket.prototype.listen = async function listenAndLook() {
+    await listenForControl.call(this);
+    answers.push(['control', await health()]);
+  };
+  t.teardown(() => Object.assign(MqttServer.prototype, { listen }));
+  t.teardown(() => Object.assign(ControlSocket.prototype, { listen: listenForControl }));
+  const flags = { data: scratchDirectory(t), host: '127.0.0.1', 'http-port': String(httpPort), 'mqtt-port': '0' };
+  const running = await startServer(loadConfig({ flags, environment: {} }).config, silentLog);
+  t.teardown(() => running.stop());
+  t.same(answers, [['control', 'closed'], ['MQTT', 'closed']], 'no answer while another door is being opened');
+  t.equal(await health(), 200);
+});
