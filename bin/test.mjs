@@ -2,10 +2,10 @@
  * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, checks the types and compiles the tests, runs
  * test/**\/*.test.ts with tap and ends with the line `N passed, N failed` (`, N skipped`). The build and the type check count
  * as one each, and so does a file that ended without a result. On CI a test skipped for a missing program is a failure.
- * Afterwards the files of CLUSTER_FILES run again with a cluster of three nodes in the place of the server.
+ * Afterwards the files of test/e2e that start a server run again with a cluster of three nodes in its place.
  */
 import { spawn } from 'node:child_process';
-import { createWriteStream, mkdirSync, readdirSync } from 'node:fs';
+import { createWriteStream, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { checkNode, compileTests, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, say } from './setup.mjs';
@@ -20,10 +20,13 @@ const PROGRAMS = {
 const MISSING_PROGRAM = /is not installed/;
 
 /** What runs a second time against a cluster, and what that needs; see CONTRIBUTING.md. */
-const CLUSTER_FILES = ['audits', 'live-clients', 'mqtt-connections', 'mqtt-json-and-modes', 'mqtt-operations', 'mqtt-static-templates', 'operations']
-  .map((name) => `test/e2e/${name}.test.ts`);
+const isClusterFile = (name) => name.startsWith('test/e2e/') && readFileSync(join(root, name), 'utf8').includes('helpers/running-server.ts');
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
+/** Processes with nodes, and so files at a time. */
+const CLUSTER_JOBS = 2;
+const HOST_START_MS = 60_000;
+const HOST_STOP_MS = 20_000;
 
 /** For a whole file, in seconds; long, because files that start servers run two at a time on two cores. */
 const TIMEOUT_SECONDS = 240;
@@ -132,16 +135,44 @@ async function runAll(names, options) {
 }
 
 if (files.length > 0) await runAll(files);
-const clusterFiles = files.filter((name) => CLUSTER_FILES.includes(name));
+/** A process that runs nodes for tests (test/helpers/node-host.ts), with its port; it ends when its standard input does. */
+async function startHost() {
+  const args = ['--enable-source-maps', compiledTestPath('test/helpers/node-host.ts')];
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) } });
+  child.stdin.on('error', () => undefined);
+  process.once('exit', () => child.kill('SIGKILL'));
+  const ended = new Promise((resolve) => { child.once('exit', resolve); });
+  const port = await new Promise((resolve, reject) => {
+    child.stdout.once('data', (chunk) => resolve(Number(chunk.toString())));
+    setTimeout(() => reject(new Error(`a host of nodes has not started within ${HOST_START_MS} ms`)), HOST_START_MS).unref();
+    void ended.then((code) => reject(new Error(`a host of nodes ended with ${code} while it started`)));
+  });
+  const stop = async () => {
+    child.stdin.end();
+    const timer = setTimeout(() => child.kill('SIGKILL'), HOST_STOP_MS);
+    const code = await ended;
+    clearTimeout(timer);
+    return code;
+  };
+  return { port, stop };
+}
+
+const clusterFiles = files.filter(isClusterFile);
 const missing = CLUSTER_PROGRAMS.filter((name) => !hasProgram(name));
 if (clusterFiles.length > 0 && missing.length > 0) {
   total[isCi ? 'failed' : 'skipped'] += clusterFiles.length;
   for (const name of clusterFiles) console.log(`${isCi ? 'FAILED (skipped on CI)' : 'skipped'} ${name} (cluster): ${missing[0]} is not installed`);
 } else if (clusterFiles.length > 0) {
-  // One at a time: each has three nodes and their servers.
+  const hosts = await Promise.all(Array.from({ length: Math.min(CLUSTER_JOBS, clusterFiles.length) }, startHost));
   await runAll(clusterFiles, {
-    environment: { MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) }, jobs: 1, title: ' (cluster)', report: 'last-run-cluster',
+    environment: { MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES), MILLRACE_TEST_NODE_HOSTS: hosts.map(({ port }) => port).join(',') },
+    jobs: hosts.length, title: ' (cluster)', report: 'last-run-cluster',
   });
+  for (const code of await Promise.all(hosts.map(({ stop }) => stop()))) {
+    if (code === 0) continue;
+    console.log(`FAILED a host of nodes ended with ${code}`);
+    total.failed += 1;
+  }
 }
 console.log(`${total.passed} passed, ${total.failed} failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}`);
 process.exitCode = total.failed === 0 ? 0 : 1;

@@ -11,7 +11,7 @@ import { ERRORS, PlatformError, limitText, refusedBy } from '../model/errors.ts'
 import type { ErrorCode } from '../model/errors.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { GatewayJournal, ShardRecords } from './gateway-journal.ts';
-import { GROUP_BYTES_MAX } from './shard-journal.ts';
+import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX } from './shard-journal.ts';
 
 /** Requests under way at once; more are refused. */
 const REQUESTS_MAX = 20_000;
@@ -115,32 +115,35 @@ export class CommandGateway implements DeviceCommands {
   }
 
   /**
-   * Appends records at once and in order with other calls. Those of one shard are durable together or not at all. Acknowledged through
-   * `sink` when all are durable. That a QoS 2 message was received is stored after the message: a gateway that ends in between makes a
+   * Appends records at once and in order with other calls. Those of one shard are durable together or not at all, as far as they fit into a
+   * group. Acknowledged through `sink` when all are durable. That a QoS 2 message was received is stored after the message: a gateway that ends in between makes a
    * device send it again, and it is there twice; the other way round it would be lost.
    * @returns false when one of the shards has no room: nothing was appended.
    */
   offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number): boolean {
-    const shards = new Map<number, OfferedRecord[]>();
-    const tooLarge: OfferedRecord[] = [];
-    for (const offered of records) {
-      const shard = offered.record[4];
-      const list = shards.get(shard);
-      if (offered.record.length > GROUP_BYTES_MAX) tooLarge.push(offered);
-      else if (list) list.push(offered);
-      else shards.set(shard, [offered]);
+    const fitting = records.filter(({ record }) => record.length <= GROUP_BYTES_MAX);
+    let parts = partsOf(fitting);
+    const isReceived = ({ record }: OfferedRecord): boolean => record[5] === COMMAND.SESSION_RECEIVE;
+    let last: OfferedRecord[] | undefined;
+    if (parts.length > 1 && fitting.some(isReceived)) {
+      parts = partsOf(fitting.filter((offered) => !isReceived(offered)));
+      last = fitting.filter(isReceived);
     }
-    const parts = [...shards].map(([shard, list]): ShardRecords => ({
-      shard, records: list.length === 1 ? list[0].record : Buffer.concat(list.map(({ record }) => record)), recordCount: list.length,
-      onStored: (_shard, firstSeq) => {
+    if (!this.#intake.offer(parts.map((list) => this.#part(list)), sink, token, last && this.#part(last))) return false;
+    for (const { record, onAnswer } of records) {
+      if (record.length > GROUP_BYTES_MAX) onAnswer?.reject(new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX }));
+    }
+    return true;
+  }
+
+  /** @param list of one shard. */
+  #part(list: readonly OfferedRecord[]): ShardRecords {
+    return {
+      shard: list[0].record[4], records: list.length === 1 ? list[0].record : Buffer.concat(list.map(({ record }) => record)), recordCount: list.length,
+      onStored: (shard, firstSeq) => {
         list.forEach(({ onAnswer }, index) => { if (onAnswer) this.#stored(shard, firstSeq + index, onAnswer); });
       },
-    }));
-    const received = parts.length > 1 ? parts.findIndex(({ records: part }) => part[5] === COMMAND.SESSION_RECEIVE) : -1;
-    const [last] = received < 0 ? [] : parts.splice(received, 1);
-    if (!this.#intake.offer(parts, sink, token, last)) return false;
-    for (const { onAnswer } of tooLarge) onAnswer?.reject(new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX }));
-    return true;
+    };
   }
 
   /** Answers that the owner of a shard has sent. */
@@ -195,6 +198,24 @@ export class CommandGateway implements DeviceCommands {
     this.#refusals.count(limit);
     return refusedBy(limit);
   }
+}
+
+/** By shard, in order; what does not fit into one group of its shard goes into several. */
+function partsOf(records: readonly OfferedRecord[]): OfferedRecord[][] {
+  const open = new Map<number, { readonly list: OfferedRecord[]; bytes: number }>();
+  const parts: OfferedRecord[][] = [];
+  for (const offered of records) {
+    const { record } = offered;
+    let part = open.get(record[4]);
+    if (part === undefined || part.bytes + record.length > GROUP_BYTES_MAX || part.list.length === GROUP_RECORDS_MAX) {
+      part = { list: [], bytes: 0 };
+      open.set(record[4], part);
+      parts.push(part.list);
+    }
+    part.list.push(offered);
+    part.bytes += record.length;
+  }
+  return parts;
 }
 
 function settle(reply: Reply, { answer, error }: CommandAnswer): void {

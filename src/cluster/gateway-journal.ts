@@ -51,6 +51,8 @@ interface Line {
   isScheduled: boolean;
   /** Called when the open group has left. */
   waiting: (() => void)[];
+  /** Parts that wait for room: nothing overtakes them. */
+  deferred: number;
   /** Last sequence that was acknowledged to this gateway. */
   acknowledgedSeq: number;
 }
@@ -98,7 +100,7 @@ export class GatewayJournal implements RecordIntake {
     this.#options = options;
     this.#name = `${options.nodeId}-${randomBytes(6).toString('base64url')}`;
     this.#lines = Array.from({ length: SHARD_COUNT }, (_, shard) => (
-      { open: newGroup(shard), isAppending: false, isScheduled: false, waiting: [], acknowledgedSeq: 0 }));
+      { open: newGroup(shard), isAppending: false, isScheduled: false, waiting: [], deferred: 0, acknowledgedSeq: 0 }));
     this.#reserved = this.#lines[0].open;
   }
 
@@ -122,8 +124,13 @@ export class GatewayJournal implements RecordIntake {
     return this.#reserve(bytes, 1, this.#lines[shardOf(tenant, key)]);
   }
 
-  #reserve(bytes: number, recordCount: number, line: Line): number {
+  /** @param isDeferred for a part that waits already. */
+  #reserve(bytes: number, recordCount: number, line: Line, isDeferred = false): number {
     const group = line.open;
+    if (line.deferred > 0 && !isDeferred) {
+      this.#full = group.used > 0 ? line : undefined;
+      return -1;
+    }
     const needed = group.used + bytes;
     if (group.used > 0 && (needed > GROUP_BYTES_MAX || group.recordCount + recordCount > GROUP_RECORDS_MAX)) {
       this.#full = line;
@@ -154,21 +161,23 @@ export class GatewayJournal implements RecordIntake {
     if (recordCount === 0) throw new Error('nothing is appended');
   }
 
-  /** Copies a part into the shard's open group, now or when there is room. */
-  #addLater(part: ShardRecords, entry: Entry): void {
+  /** Copies a part into the shard's open group, now or when there is room; behind those that wait already. */
+  #addLater(part: ShardRecords, entry: Entry, isDeferred = false): void {
     const line = this.#lines[part.shard];
-    const at = this.#reserve(part.records.length, part.recordCount, line);
+    const at = this.#reserve(part.records.length, part.recordCount, line, isDeferred);
     if (at < 0) {
-      this.whenFree(() => this.#addLater(part, entry));
+      if (!isDeferred) line.deferred += 1;
+      this.whenFree(() => this.#addLater(part, entry, true));
       return;
     }
+    if (isDeferred) line.deferred -= 1;
     part.records.copy(line.open.buffer, at);
     this.#add(line.open, part.records.length, part.recordCount, entry, part.onStored);
   }
 
   /**
    * Appends records of several shards at once and in order with other calls; `sink` hears of them as one.
-   * @param parts at most one of each shard, each with room in a group of its own.
+   * @param parts each with room in a group of its own. Of a shard with several all but the first may follow later, in order.
    * @param last records that may only be stored when the others are.
    * @returns false when one of the shards has no room: nothing was appended; see `whenFree`.
    */
@@ -178,14 +187,12 @@ export class GatewayJournal implements RecordIntake {
       this.acknowledgeInOrder(sink, token);
       return true;
     }
-    for (const { shard, records, recordCount } of parts) if (this.#reserve(records.length, recordCount, this.#lines[shard]) < 0) return false;
+    const first = new Map<number, ShardRecords>();
+    for (const part of parts) if (!first.has(part.shard)) first.set(part.shard, part);
+    for (const { shard, records, recordCount } of first.values()) if (this.#reserve(records.length, recordCount, this.#lines[shard]) < 0) return false;
     const entry = this.#enter(sink, token, parts.length + (last ? 1 : 0));
     entry.last = last;
-    for (const { shard, records, recordCount, onStored } of parts) {
-      const group = this.#lines[shard].open;
-      records.copy(group.buffer, group.used);
-      this.#add(group, records.length, recordCount, entry, onStored);
-    }
+    for (const part of parts) this.#addLater(part, entry);
     return true;
   }
 

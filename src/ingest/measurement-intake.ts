@@ -65,8 +65,8 @@ export class JsonMeasurementIntake {
   #view = new DataView(this.#scratch.buffer, this.#scratch.byteOffset, this.#scratch.length);
   #used = 0;
   #count = 0;
-  /** Sources that have to be fetched before the body can be encoded, by id. */
-  #fetching: [number, Promise<unknown>][] | undefined;
+  /** What has to be fetched before the body can be encoded, by source, once each. */
+  #fetching: { readonly sources: Map<number, Promise<unknown>>; readonly rights: Map<number, Promise<boolean>> } | undefined;
   #lookedUp: LookedUp | undefined;
   /** Of the body that is being encoded; the source that was told last. */
   #heard: AvailabilityPort['heard'] | undefined;
@@ -101,9 +101,12 @@ export class JsonMeasurementIntake {
       const firstId = this.#ids.peek();
       const collection = this.#encode(body, principal, mode, form);
       if (this.#fetching) {
-        const looked = this.#lookedUp ?? { missing: new Set(), rights: new Map() };
-        const fetching = this.#fetching.map(async ([source, known]) => { if (!await known) looked.missing.add(source); });
-        void Promise.all(fetching).then(
+        const looked: LookedUp = this.#lookedUp ?? { missing: new Set(), rights: new Map() };
+        const { sources, rights } = this.#fetching;
+        void Promise.all([
+          ...Array.from(sources, async ([source, known]) => { if (!await known) looked.missing.add(source); }),
+          ...Array.from(rights, async ([source, may]) => { looked.rights.set(source, await may); }),
+        ]).then(
           () => { this.#post(body, principal, mode, wantsBody, done, form, looked); },
           (error: Error) => { done(new PlatformError('general/busy', { limit: `the documents do not answer: ${error.message}` })); },
         );
@@ -221,9 +224,10 @@ export class JsonMeasurementIntake {
 
   /** @throws PlatformError when the source is unknown or not the user's. */
   #checkSource(principal: Principal, source: number): void {
+    if (this.#fetching?.sources.has(source)) return;
     const known = this.#lookedUp?.missing.has(source) ? undefined : this.#sources.find(principal.tenantNumber, source);
     if (known instanceof Promise) {
-      (this.#fetching ??= []).push([source, known]);
+      (this.#fetching ??= newFetching()).sources.set(source, known);
     } else if (!known) {
       throw new PlatformError('source/not-found', { area: 'measurement', id: source });
     } else if (!principal.roles.has(ADMIN_ROLE) && known.owner !== principal.userName) {
@@ -237,10 +241,10 @@ export class JsonMeasurementIntake {
 
   /** @throws PlatformError when no inventory role lets the user write measurements of the source. */
   #checkGrants(principal: Principal, source: number): void {
+    if (this.#fetching?.rights.has(source)) return;
     const may = this.#lookedUp?.rights.get(source) ?? this.#sources.mayMeasure(principal, source);
     if (may instanceof Promise) {
-      const { rights } = this.#lookedUp ??= { missing: new Set(), rights: new Map() };
-      (this.#fetching ??= []).push([source, may.then((answer) => { rights.set(source, answer); return true; })]);
+      (this.#fetching ??= newFetching()).rights.set(source, may);
     } else if (!may) {
       throw new PlatformError('security/forbidden');
     }
@@ -277,6 +281,8 @@ export class JsonMeasurementIntake {
     }
   }
 }
+
+const newFetching = () => ({ sources: new Map<number, Promise<unknown>>(), rights: new Map<number, Promise<boolean>>() });
 
 /** Names are short: a loop beats the call into native code. @returns the index behind the copy. */
 function copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number {

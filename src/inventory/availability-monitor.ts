@@ -142,7 +142,11 @@ export class AvailabilityMonitor implements AvailabilityPort {
     const due = [...this.#urgent].slice(0, limit);
     for (const [device] of due) this.#urgent.delete(device);
     await Promise.all(due.map(async ([device, tenant]) => {
-      if (!this.#options.isMine(tenant)) return;
+      if (!this.#options.isMine(tenant)) {
+        // A new owner that does not judge yet: what nothing is stored about would be seen in no pass.
+        if (this.#options.ownedSince?.(tenant) !== undefined) this.#urgent.set(device, tenant);
+        return;
+      }
       try {
         const text = await this.#options.documents.get('availability', tenant, String(device));
         await this.#compare(tenant, device, text === undefined ? undefined : JSON.parse(text) as AvailabilityState);

@@ -305,12 +305,12 @@ export class ClusterCore implements ServerCore {
 
   health(): HealthReport {
     const { nats, journal, leases } = this.#adapters;
-    const { intake } = this.node;
+    const { refusal } = this.node.intake;
     const part = (problem: string | undefined, details: object = {}): { ready: boolean } =>
       ({ ready: problem === undefined, ...(problem === undefined ? {} : { problem }), ...details });
     const members: readonly Member[] = leases.members;
     const report = {
-      journal: part(intake.refusal ?? journal.unavailable, { sizeBytes: journal.sizeBytes }),
+      journal: part(refusal ?? journal.unavailable, { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) }),
       documents: part(this.#documentsProblem(members)),
       // Behind, and not wrong: the journal has what is not there yet.
       clickhouse: this.#clickHouseState(members),

@@ -5,7 +5,7 @@ import { GatewayJournal } from '../../src/cluster/gateway-journal.ts';
 import { JournalUnavailable } from '../../src/cluster/shard-journal.ts';
 import type { ShardJournal } from '../../src/cluster/shard-journal.ts';
 import { encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
-import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
+import { decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurement-record.ts';
 import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import type { Command } from '../../src/model/command.ts';
@@ -205,3 +205,65 @@ t.test('records of a device: that a QoS 2 message was received is stored after t
     }
   }
 });
+
+t.test('a message with more records than a group takes: several groups, in order, and nothing overtakes them', async (t) => {
+  const { journal, intake } = gateway();
+  const commands = new CommandGateway({ intake, refusals: { count: () => undefined }, answerTimeoutMs: 1_000 });
+  t.teardown(() => commands.stop());
+  const numbered = (id: number): Buffer => encodeMeasurement({
+    tenant: 1, source: A, id, time: 1, mode: 0, type: 'T', document: '', receivedAt: 1, values: [{ fragment: 'f', series: 's', value: 1, unit: '' }] });
+  const sink = new Sink(true);
+  const answered: number[] = [];
+  const records = Array.from({ length: 9_000 }, (_, id) => ({ record: numbered(id), ...(id % 4_000 === 0 ? { onAnswer: { resolve: () => { answered.push(id); }, reject: () => undefined } } : {}) }));
+  t.ok(commands.offer(records, sink, 1));
+  t.notOk(commands.offer([{ record: numbered(9_000) }], sink, 2), 'a later message of the device waits');
+  t.equal(put(intake, A, sink, 3), false);
+  t.ok(put(intake, B, new Sink(), 1), 'another shard does not');
+  const ids: number[] = [];
+  let appended = 0;
+  let seq = 10_000;
+  for (const counts of [[4_096, 1], [4_096], [808]]) {
+    await until(() => journal.appends.length === appended + counts.length);
+    for (const append of journal.appends.slice(appended)) {
+      t.ok(counts.includes(append.count), `${append.count} records`);
+      if (append.count > 1) for (const { id } of decoded(append.records)) ids.push(id);
+      t.same(sink.tokens, [], 'not acknowledged before all are stored');
+      append.resolve(seq);
+      commands.take(append.shard, Array.from(answeredIn(append.records), (place) => ({ seq: seq + place, answer: undefined })));
+      seq += 10_000;
+    }
+    appended += counts.length;
+  }
+  await until(() => sink.tokens.length === 1);
+  t.same(sink.tokens, ['durable 1']);
+  t.same(ids, Array.from({ length: 9_000 }, (_, id) => id), 'in order');
+  t.same(answered, [0, 4_000, 8_000], 'each answer finds its record');
+  t.ok(commands.offer([{ record: numbered(9_000) }], sink, 2), 'and now there is room');
+
+  const other = gateway();
+  const further = new CommandGateway({ intake: other.intake, refusals: { count: () => undefined }, answerTimeoutMs: 1_000 });
+  t.teardown(() => further.stop());
+  const received = encodeCommand({ kind: COMMAND.SESSION_RECEIVE, tenant: 1, key: 'dev', mode: 0, receivedAt: 1, body: { packetId: 5 } } as unknown as Command);
+  const inOneShard = Array.from({ length: 100 }, (_, source) => source + 1).find((source) => shardOf(1, source) === received[4]) as number;
+  t.ok(further.offer([{ record: received }, ...Array.from({ length: 5_000 }, () => ({ record: measurement(inOneShard) }))], sink, 6));
+  const counts: number[] = [];
+  for (let index = 0; index < 3; index += 1) {
+    await until(() => other.journal.appends.length === index + 1);
+    const append = other.journal.appends[index];
+    counts.push(append.count);
+    t.equal(append.records[5] === COMMAND.SESSION_RECEIVE, index === 2);
+    append.resolve(100_000 * (index + 1));
+  }
+  t.same(counts, [4_096, 904, 1], 'that it was received comes after all of it');
+});
+
+function decoded(records: Buffer): { id: number }[] {
+  const found: { id: number }[] = [];
+  for (let at = 0; at < records.length; at += records.readUInt32LE(at)) found.push(decodeMeasurement(records, at));
+  return found;
+}
+
+/** Places of the records that are answered, in a group. */
+function answeredIn(records: Buffer): number[] {
+  return decoded(records).flatMap(({ id }, place) => (id % 4_000 === 0 ? [place] : []));
+}

@@ -1,7 +1,7 @@
 /** `c8y_Connection` of agents that wait for operations over WebSocket or long polling (document 4 section 2.10). */
 import t from 'tap';
 import { BayeuxSocket } from '../helpers/running-server-bayeux.ts';
-import { PASSWORD, TENANT, eventually, notInCluster, startServer } from '../helpers/running-server.ts';
+import { PASSWORD, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
 const { rest } = server;
@@ -21,7 +21,7 @@ t.test('WebSocket', async (t) => {
   await becomes(id, 'DISCONNECTED');
 });
 
-t.test('long polling, in maintenance meanwhile', { skip: notInCluster('the polls of a session come to one node') }, async (t) => {
+t.test('long polling, in maintenance meanwhile', async (t) => {
   const id = await agent('polling agent');
   const ask = async (message: object, signal?: AbortSignal): Promise<any> => {
     const answer = await fetch(`${server.url}/devicecontrol/notifications`, {

@@ -13,10 +13,10 @@ const { port } = probe.address() as AddressInfo;
 probe.close();
 await once(probe, 'close');
 const BASE_URL = `http://iot.example.com:${port}`;
-const server = await startServer(t, { flags: ['--base-url', BASE_URL, '--http-port', String(port)] });
 const PASSWORD = 'Analytical-1';
 
 t.test('login, login options and links by the host', { skip: notInCluster('one port for all nodes') }, async (t) => {
+  const server = await startServer(t, { flags: ['--base-url', BASE_URL, '--http-port', String(port)] });
   t.equal((await server.management.post('/tenant/tenants', {
     id: 'acme', company: 'Acme', domain: 'acme', adminName: 'ada', adminEmail: 'ada@example.com', adminPass: PASSWORD })).status, 201);
   const headers = { 'x-forwarded-host': 'acme.example.com', 'content-type': 'application/x-www-form-urlencoded' };

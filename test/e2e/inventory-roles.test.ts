@@ -1,7 +1,7 @@
 /** Inventory roles and device permissions: their resources, and what they open in every list and every single read and write (document 4 sections 3.2, 3.5). */
 import t from 'tap';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
-import { CLUSTER_NODES, Rest, TENANT, eventually, notInCluster, startServer } from '../helpers/running-server.ts';
+import { CLUSTER_NODES, Rest, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
 const { rest } = server;
@@ -229,8 +229,7 @@ t.test('device permissions of users and groups', async (t) => {
   for (const user of [of, member]) t.equal((await user.get(`/inventory/managedObjects/${inside.id}`)).status, 403);
 });
 
-const toOneNode = notInCluster('the long polls of a session have to come to one node, which a balancer in front decides');
-t.test('live channels of an object take its scope', { skip: toOneNode }, async (t) => {
+t.test('live channels of an object take its scope', async (t) => {
   const { of, assignments } = await newUser('watching');
   await rest.post(assignments, { managedObject: building, roles: [{ id: (await rest.create(ROLES, { name: 'Alarms only', permissions: [{ scope: 'ALARM', permission: 'READ' }] })).id }] });
   const authorization = `Basic ${Buffer.from(`${TENANT}/watching:${PASSWORD}`).toString('base64')}`;

@@ -5,11 +5,10 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ConnectionProxy } from './connection-proxy.ts';
 import { startNats } from './nats-server.ts';
 import type { NatsServer } from './nats-server.ts';
 import { startRedis } from './redis-server.ts';
@@ -29,6 +28,27 @@ const JOURNAL_BYTES_MAX = 2 ** 30;
 interface Teardown { teardown(action: () => unknown): void }
 
 export interface ClusterPasswords { readonly admin: string; readonly management: string }
+
+/** What all nodes of a test's cluster have in common, as environment. */
+export const clusterSettings = (urls: { nats: string; redis: string; clickHouse: string }, passwords: ClusterPasswords): Record<string, string> => ({
+  MILLRACE_NATS: urls.nats, MILLRACE_REDIS: urls.redis, MILLRACE_CLICKHOUSE: urls.clickHouse,
+  MILLRACE_ADMIN_PASSWORD: passwords.admin, MILLRACE_MANAGEMENT_PASSWORD: passwords.management, MILLRACE_BOOTSTRAP_PASSWORD: 'mill-Race-9',
+  MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX), MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster',
+});
+
+/** Until each of the nodes sees all of them, and all shards have an owner. */
+export async function untilComplete(urls: readonly string[]): Promise<void> {
+  let seen: unknown;
+  await until('every node knows all nodes and has its shards', async () => {
+    const states = await Promise.all(urls.map(async (url) => {
+      const { parts } = await (await fetch(`${url}/health/ready`)).json() as { parts: { cluster: { nodes: string[]; shards: number } } };
+      return parts.cluster;
+    })).catch(() => []);
+    seen = states;
+    return states.length === urls.length && states.every(({ nodes, shards }) => nodes.length === urls.length && shards > 0)
+      && states.reduce((sum, { shards }) => sum + shards, 0) === SHARDS;
+  }, START_TIMEOUT_MS).catch((error: Error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
+}
 
 /** Ended with this process at the latest: a test that runs into its time limit does not come to its teardown. */
 const pids = new Set<number>();
@@ -121,68 +141,6 @@ export class ClusterNodeProcess {
   async kill(): Promise<void> { await this.stop('SIGKILL'); }
 }
 
-/** Passes each connection on to the next node that takes it. */
-class ConnectionProxy {
-  port = 0;
-  readonly #server = createServer({ noDelay: true }, (socket) => this.#accept(socket, this.#targets()));
-  readonly #sockets = new Set<Socket>();
-  readonly #ports: () => readonly number[];
-  #turn = 0;
-
-  /** @param ports where connections can go now. */
-  constructor(ports: () => readonly number[]) {
-    this.#ports = ports;
-  }
-
-  async listen(): Promise<this> {
-    await new Promise<void>((done, fail) => { this.#server.once('error', fail).listen(0, '127.0.0.1', done); });
-    this.port = (this.#server.address() as AddressInfo).port;
-    return this;
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-  }
-
-  /** All of them, the one whose turn it is first. */
-  #targets(): number[] {
-    const ports = this.#ports();
-    this.#turn += 1;
-    return ports.map((_, index) => ports[(this.#turn + index) % ports.length]);
-  }
-
-  #accept(client: Socket, targets: readonly number[]): void {
-    if (targets.length === 0 || client.destroyed) return void client.destroy();
-    const upstream = connect({ port: targets[0], host: '127.0.0.1', noDelay: true });
-    let isConnected = false;
-    this.#sockets.add(client);
-    const end = (): void => {
-      this.#sockets.delete(client);
-      client.destroy();
-      upstream.destroy();
-    };
-    upstream.once('connect', () => {
-      isConnected = true;
-      client.pipe(upstream);
-      upstream.pipe(client);
-    });
-    upstream.once('error', () => {
-      if (isConnected) return end();
-      client.removeAllListeners('error').removeAllListeners('close');
-      this.#accept(client, targets.slice(1));
-    });
-    // What the node sent before it closed has still to be read.
-    upstream.once('close', (hadError) => { if (isConnected && hadError) end(); });
-    client.once('error', end);
-    client.once('close', (hadError) => {
-      this.#sockets.delete(client);
-      // As above: what the client sent before it closed has still to arrive.
-      if (hadError || !isConnected) end();
-    });
-  }
-}
-
 export interface ClusterOptions {
   readonly nodes: number;
   readonly passwords: ClusterPasswords;
@@ -216,11 +174,8 @@ export class RunningCluster {
     this.redis = servers.redis;
     this.engine = servers.engine;
     this.#clickHouseUrl = servers.clickHouseUrl;
-    const environment = {
-      MILLRACE_NATS: servers.nats.url, MILLRACE_REDIS: servers.redis.url, MILLRACE_CLICKHOUSE: servers.clickHouseUrl,
-      MILLRACE_ADMIN_PASSWORD: options.passwords.admin, MILLRACE_MANAGEMENT_PASSWORD: options.passwords.management,
-      MILLRACE_BOOTSTRAP_PASSWORD: 'mill-Race-9', MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX), MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster', ...options.environment,
-    };
+    const urls = { nats: servers.nats.url, redis: servers.redis.url, clickHouse: servers.clickHouseUrl };
+    const environment = { ...clusterSettings(urls, options.passwords), ...options.environment };
     this.#environment = environment;
     this.nodes = Array.from({ length: options.nodes }, (_, index) =>
       new ClusterNodeProcess(`node-${index + 1}`, join(data, `node-${index + 1}`), { ...environment, ...environments[index] }, options.flags ?? []));
@@ -283,17 +238,7 @@ export class RunningCluster {
 
   /** Until every node that runs sees all that run, and all shards have an owner. */
   async complete(): Promise<void> {
-    const living = this.nodes.filter(({ isAlive, isPaused }) => isAlive && !isPaused);
-    let seen: unknown;
-    await until('every node knows all nodes and has its shards', async () => {
-      const states = await Promise.all(living.map(async (node) => {
-        const { parts } = await (await fetch(`${node.url}/health/ready`)).json() as { parts: { cluster: { nodes: string[]; shards: number } } };
-        return parts.cluster;
-      })).catch(() => []);
-      seen = states;
-      return states.length === living.length && states.every(({ nodes, shards }) => nodes.length === living.length && shards > 0)
-        && states.reduce((sum, { shards }) => sum + shards, 0) === SHARDS;
-    }, START_TIMEOUT_MS).catch((error: Error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
+    await untilComplete(this.nodes.filter(({ isAlive, isPaused }) => isAlive && !isPaused).map(({ url }) => url));
   }
 
   /** @returns 0, or the exit code of a node that failed. */

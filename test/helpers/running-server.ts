@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { HostedCluster, hasHosts } from './hosted-cluster.ts';
 import { RunningCluster } from './running-cluster.ts';
 import { cleanEnvironment, scratchDirectory, until } from './setup-command.ts';
 import { DIST } from './root.ts';
@@ -203,11 +204,13 @@ async function startSingle(t: Teardown, data: string, flags: readonly string[]):
 
 /** By the directory that the test knows: a second start there is a start of the nodes of the first. */
 const clusters = new Map<string, RunningCluster>();
+const hosted = new Map<string, HostedCluster>();
+const PASSWORDS = { admin: PASSWORD, management: MANAGEMENT_PASSWORD };
 
 async function startCluster(t: Teardown, data: string | undefined, flags: readonly string[]): Promise<{ data: string; started: Started }> {
   let cluster = data === undefined ? undefined : clusters.get(data);
   if (cluster === undefined) {
-    cluster = await RunningCluster.start(t, { nodes: CLUSTER_NODES, flags, passwords: { admin: PASSWORD, management: MANAGEMENT_PASSWORD } });
+    cluster = await RunningCluster.start(t, { nodes: CLUSTER_NODES, flags, passwords: PASSWORDS });
     clusters.set(cluster.data, cluster);
   } else await cluster.startNodes(flags);
   const running = cluster;
@@ -216,6 +219,19 @@ async function startCluster(t: Teardown, data: string | undefined, flags: readon
     errors: () => inOrder(running.nodes.flatMap(({ errors }) => errors.split('\n'))), isRunning: () => running.nodes.every(({ isAlive }) => isAlive),
     urls: () => running.nodes.map(({ url }) => url),
     stop: (signal) => running.stop(signal),
+  } };
+}
+
+async function startHosted(t: Teardown, data: string | undefined, flags: readonly string[]): Promise<{ data: string; started: Started }> {
+  let cluster = data === undefined ? undefined : hosted.get(data);
+  if (cluster === undefined) {
+    cluster = await HostedCluster.start(t, flags, PASSWORDS);
+    hosted.set(cluster.data, cluster);
+  } else await cluster.startAgain(flags);
+  const running = cluster;
+  return { data: running.data, started: {
+    ports: { http: running.httpPort, mqtt: running.mqttPort, mqttTls: running.mqttTlsPort }, errors: () => running.errors, isRunning: () => running.isRunning,
+    urls: () => running.urls, stop: () => running.stop(),
   } };
 }
 
@@ -229,7 +245,7 @@ function inOrder(lines: readonly string[]): string {
 export async function startServer(t: Teardown, options: { readonly data?: string; readonly flags?: readonly string[] } = {}): Promise<RunningServer> {
   const flags = options.flags ?? [];
   if (CLUSTER_NODES > 0) {
-    const { data, started } = await startCluster(t, options.data, flags);
+    const { data, started } = await (hasHosts ? startHosted : startCluster)(t, options.data, flags);
     return new RunningServer(data, started);
   }
   const data = options.data ?? scratchDirectory(t);

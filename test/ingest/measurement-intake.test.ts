@@ -221,6 +221,9 @@ t.test('a store that answers later: the same answers, and an unknown source is l
   const before = reads();
   await t.rejects(post(one('1', '999')), { code: 'source/not-found' });
   t.equal(reads(), before + 1);
+  const unread = newIntake({ async: true });
+  await unread.post(`{"measurements":[${Array.from({ length: 1_000 }, (_, index) => one(String(index), index % 2 === 0 ? '251' : '252')).join(',')}]}`);
+  t.equal(unread.reads(), 2, 'sources are looked for once, however many measurements they have');
   const answers = await Promise.all([post(one(), { wantsBody: true }), post(one('5'), { wantsBody: true })]);
   t.same(stored().map(({ id }) => String(id)), answers.map(({ documents }) => documents[0].id));
   await t.rejects(newIntake({ async: 'down' }).post(one()), { code: 'general/busy' });

@@ -13,14 +13,15 @@ const ALARM_TYPE = 'c8y_UnavailabilityAlarm';
 
 interface Clock { now: number }
 
-function monitorOf(platform: Platform, clock: Clock, more: { connected?: Set<number>; isMine?: boolean; stepDevices?: number; heardMax?: number } = {}) {
+function monitorOf(platform: Platform, clock: Clock, more: { connected?: Set<number>; isMine?: boolean; ownedSince?: () => number | undefined; stepDevices?: number; heardMax?: number } = {}) {
   let id = 1_000_000;
   const counted: string[] = [];
   const next = (): number => { id += 1; return id; };
   const monitor = new AvailabilityMonitor({
-    commands: platform.commands, documents: platform.documents, ids: { next, peek: next, nextBeside: next } as never, tenants: () => [TENANT], isMine: () => more.isMine ?? true,
+    commands: platform.commands, documents: platform.documents, ids: { next, peek: next, nextBeside: next } as never, tenants: () => [TENANT],
+    isMine: () => more.isMine ?? true,
     isConnected: (_tenant, device) => more.connected?.has(device) ?? false, refusals: { count: (limit) => void counted.push(limit) }, log: silentLog, now: () => clock.now,
-    ...(more.stepDevices === undefined ? {} : { stepDevices: more.stepDevices }), ...(more.heardMax === undefined ? {} : { heardMax: more.heardMax }),
+    ...(more.ownedSince === undefined ? {} : { ownedSince: more.ownedSince }), ...(more.stepDevices === undefined ? {} : { stepDevices: more.stepDevices }), ...(more.heardMax === undefined ? {} : { heardMax: more.heardMax }),
   });
   /** The rest of the pass under way, and a whole one. */
   const pass = async (): Promise<void> => { for (let ends = 0; ends < 2; ends += await monitor.step() ? 1 : 0); };
@@ -204,6 +205,23 @@ t.test('pages, and devices of other processes', async (t) => {
   t.equal(platform.ids('alarm').length, 0);
   await own.pass();
   t.same(Array.from({ length: 7 }, (_, index) => object(platform, String(index + 1)).c8y_Availability.status === 'AVAILABLE'), [false, false, false, true, false, false, false]);
+});
+
+t.test('a device that connects before its new owner judges, and of which nothing is stored', async (t) => {
+  const platform = openPlatform(t);
+  const clock = { now: NOW };
+  await platform.create('1', JSON.stringify({ c8y_IsDevice: {} }));
+  const options = { connected: new Set([1]), isMine: false, ownedSince: (): number | undefined => NOW };
+  const owner = monitorOf(platform, clock, options);
+  const other = monitorOf(platform, clock, { ...options, ownedSince: () => undefined });
+  for (const { monitor, pass } of [owner, other]) {
+    monitor.lookAt(TENANT, 1);
+    await pass();
+    t.equal(object(platform, '1').c8y_Connection, undefined, 'not yet');
+  }
+  options.isMine = true;
+  await owner.pass();
+  t.match(object(platform, '1').c8y_Connection, { status: 'CONNECTED' });
 });
 
 t.test('a restart', async (t) => {

@@ -22,11 +22,11 @@ function held<Data>({ data, error, response }: { data?: Data; error?: unknown; r
 
 export async function scenario(baseUrl: string, authorization: string): Promise<Result> {
   const client = createClient<paths, 'application/json'>({ baseUrl, headers: { authorization, accept: 'application/json' } });
-  const time = '2024-05-02T10:00:00.000Z';
+  const time = '2024-05-02T10:00:30.000Z';
   const created = await client.POST('/inventory/managedObjects', { body: { name: 'Pump 7', type: 'c8y_Pump', c8y_IsDevice: {}, com_cumulocity_model_Agent: {} } });
   const { id } = held(created);
   for (const value of [21, 22, 23]) {
-    held(await client.POST('/measurement/measurements', { body: { source: { id }, time, type: 'c8y_Env', c8y_Env: { T: { value, unit: 'C' } } } }));
+    held(await client.POST('/measurement/measurements', { body: { source: { id }, time: `2024-05-02T10:00:${value}.000Z`, type: 'c8y_Env', c8y_Env: { T: { value, unit: 'C' } } } }));
   }
   const page = held(await client.GET('/measurement/measurements', { params: { query: { source: id, pageSize: 2, withTotalPages: true } } }));
   const second = held(await client.GET('/measurement/measurements', { params: { query: { source: id, pageSize: 2, currentPage: 2 } } }));
