@@ -102,7 +102,7 @@ t.test('a second signal ends at once, also one right behind the first', async (t
   const cases = [['SIGTERM', 'SIGTERM', {}], ['SIGTERM', 'SIGTERM', started], ['SIGINT', 'SIGTERM', started], ['SIGTERM', 'SIGINT', started],
     ['SIGINT', 'SIGINT', {}]] as const;
   await Promise.all(cases.map(async ([first, second, environment]) => {
-    const running = serveStandIn(t, -1, {}, { npm_lifecycle_event: 'test', ...environment });
+    const running = serveStandIn(t, -1, { 'shutdown-timeout-ms': '600000' }, { npm_lifecycle_event: 'test', ...environment });
     await isUp(running);
     running.child.kill(first);
     await until('the stop begins', () => running.output().stderr.includes('"msg":"stopping"'));

@@ -1,5 +1,5 @@
 /** Issue 2, section 1: start, stop, operate. */
-import type { Mutant, MutantTable } from './mutant.ts';
+import type { Change, Mutant, MutantTable } from './mutant.ts';
 
 const CONFIG = { file: 'src/config.ts', tests: ['config'] };
 const SETTING = { file: 'src/cli/settings.ts', tests: ['config'] };
@@ -17,13 +17,16 @@ const METERED = { file: 'src/operate/server-metrics.ts', tests: ['operate/metric
 const LISTENERS = { file: 'src/server/listeners.ts', tests: ['e2e/operators'] };
 const NODE = { file: 'src/server/single-node.ts' };
 
+/** The administrators' group has every role as well. */
+const NO_GROUPS: readonly Change[] = [['  if (admin === undefined) return changes;\n', '  return changes;\n']];
+
 /** The setting has another variable, as if nobody relied on its name. */
 const variable = (name: string, type = 'text'): Mutant => ({
   rule: `the variable of --${name} has its name`, ...CONFIG, changes: [[`{ name: '${name}', type: '${type}',`, `{ name: '${name}', environment: 'MILLRACE_OTHER', type: '${type}',`]],
 });
 
 /** The value of a metric that is read is another one. */
-const gauge = (rule: string, from: string): Mutant => ({ rule, ...METERED, changes: [[from, '-1']] });
+const gauge = (rule: string, from: string): Mutant => ({ rule, ...METERED, changes: [[from, '0']] });
 
 export const OPERATE: readonly MutantTable[] = [
   { heading: 'Issue 2, 1.1: npm start, the screen and the first password', mutants: [
@@ -78,9 +81,9 @@ export const OPERATE: readonly MutantTable[] = [
       changes: [['BOOTSTRAP_USER = \'devicebootstrap\'', 'BOOTSTRAP_USER = \'bootstrap\'']] },
     { rule: 'the device bootstrap user has that one role', ...ACCOUNTS, changes: [['roles: [BOOTSTRAP_ROLE]', 'roles: [...ROLES, BOOTSTRAP_ROLE]']] },
     { rule: 'the administrator of the first tenant has every role', ...ACCOUNTS,
-      changes: [['password: settings.adminPassword, roles: ROLES', 'password: settings.adminPassword, roles: ROLES.slice(1)']] },
+      changes: [['password: settings.adminPassword, roles: ROLES', 'password: settings.adminPassword, roles: ROLES.slice(1)'], ...NO_GROUPS] },
     { rule: 'the management administrator has every role', ...ACCOUNTS,
-      changes: [['password: settings.managementPassword, roles: ROLES', 'password: settings.managementPassword, roles: ROLES.slice(1)']] },
+      changes: [['password: settings.managementPassword, roles: ROLES', 'password: settings.managementPassword, roles: ROLES.slice(1)'], ...NO_GROUPS] },
   ] },
   { heading: 'Issue 2, 1.3: one schema of settings', mutants: [
     { rule: 'a flag wins over the environment', ...SETTING, changes: [['if (flag !== undefined) return', 'if (flag !== undefined && !sources.environment[environmentName(setting) ?? \'\']) return']] },
@@ -132,7 +135,7 @@ export const OPERATE: readonly MutantTable[] = [
       changes: [['const answer = await askServer(data, { command: \'backup\', to });', 'const answer = undefined as undefined | { ok: boolean; error?: string };']] },
     { rule: 'a server that holds the data and does not answer is not copied under way', file: 'src/cli/backup.ts', tests: ['cli-backup'],
       changes: [['if (holder !== undefined) throw', 'if (false) throw']] },
-    { rule: 'a backup takes an empty directory', file: 'src/cli/backup.ts', tests: ['cli-backup'], changes: [['if (!await isEmptyOrAbsent(to)) throw', 'if (false) throw']] },
+    { rule: 'a backup takes an empty directory', ...FILES, tests: ['operate/running-backups'], changes: [['if (!await isEmptyOrAbsent(to)) throw', 'if (false) throw']] },
     { rule: 'a backup lies outside the data', file: 'src/cli/backup.ts', tests: ['cli-backup'], changes: [['if (`${to}${sep}`.startsWith(`${data}${sep}`)) {', 'if (false) {']] },
     { rule: 'the lock of a process is not in its backup', ...FILES, changes: [['\'control.sock\', \'lock\', ', '\'control.sock\', ']] },
     { rule: 'symbolic links stay links in a backup', ...FILES, changes: [['else if (entry.isSymbolicLink()) await copyLink(options.top, source, target);', '']] },
