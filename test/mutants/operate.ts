@@ -159,7 +159,7 @@ export const OPERATE: readonly MutantTable[] = [
       changes: [['for (const name of [RESTORE_NAMES.copying, RESTORE_NAMES.unwanted]) await', 'for (const name of [RESTORE_NAMES.unwanted]) await']] },
     { rule: 'a restore that was cut off while it moved goes on', ...RESTORE,
       changes: [['  if (!existsSync(moving)) return false;\n', '  if (!existsSync(moving) || existsSync(join(data, \'secrets.json\'))) return false;\n']] },
-    { rule: 'a restored backup replaces what was there', ...RESTORE, changes: [['if (!KEPT_NAMES.includes(name)) await', 'if (false) await']] },
+    { rule: 'a restored backup replaces what was there', ...RESTORE, changes: [['if (!KEPT_NAMES.includes(name)) await', 'if (!KEPT_NAMES.includes(name) && existsSync(join(whole, name))) await']] },
     { rule: 'a backup of a newer schema is refused', ...RESTORE, changes: [['if (schema > SCHEMA_VERSION) throw', 'if (false) throw']] },
     { rule: 'a running server starts again on the restored backup', ...NODE, tests: ['cli-backup'],
       changes: [['if (await finishRestore(data, () => endOrphan(join(data, CLICKHOUSE_DIRECTORY), log))) log.info', 'if (false) log.info']] },
