@@ -109,7 +109,7 @@ export const JOURNAL: readonly MutantTable[] = [
     { rule: 'follow-ups of a replay are appended behind it', ...ACTORS, changes: [['if (!group.isReplay) this.#followUps.send(context);', 'this.#followUps.send(context);']] },
     { rule: 'a command whose handler fails does not hold up what is behind it', file: 'src/actors/actor-system.ts', tests: ['cluster/once'],
       changes: [['error = thrown instanceof PlatformError ? thrown : this.#setAside(command, thrown as Error);', 'if (!(thrown instanceof PlatformError)) throw thrown;\n      error = thrown;']] },
-    { rule: 'the server handles at its start what the journal has beyond the documents', file: 'src/server/single-node.ts', tests: ['faults/kill-server'],
+    { rule: 'the server handles at its start what the journal has beyond the documents', file: 'src/server/single-node.ts', tests: ['faults/replay'],
       changes: [['seq <= this.journal.lastSeq;) {', 'false;) {']] },
   ] },
   { heading: 'Design, Identifiers', mutants: [
