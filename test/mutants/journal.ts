@@ -139,9 +139,7 @@ export const JOURNAL: readonly MutantTable[] = [
     { rule: 'rows in memory are bounded while the history is slower', ...PROJECTOR, changes: [['if (block.isFull || seq > through) return;', 'if (seq > through) return;']] },
     { rule: 'what did not fit into memory is read from the journal', ...PROJECTOR, changes: [['if (this.isLagging) await this.#catchUp();', 'this.isLagging = false;']] },
     { rule: 'what the block is, is written down before its insert', ...BLOCK,
-      changes: [['      await this.untilDone(() => progress.saveIntent(intent));\n', ''],
-        ['      if (refusal === undefined || refusal === \'left\') return columns.rowCount;\n', '      await this.untilDone(() => progress.saveIntent(intent));\n'
-          + '      if (refusal === undefined || refusal === \'left\') return columns.rowCount;\n']] },
+      changes: [['      await this.untilDone(() => progress.saveIntent(intent));\n', '      await this.untilDone(() => progress.savePosition(position));\n']] },
     { rule: 'the token of an insert comes from the sequences of its block', ...BLOCK,
       changes: [['const token = `${firstSeq}-${lastSeq}`;', 'const token = `${firstSeq}-${lastSeq}-${Math.random()}`;']] },
     { rule: 'a block that was begun is built again after a crash', ...PROJECTOR,
