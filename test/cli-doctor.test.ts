@@ -1,7 +1,7 @@
 /** `millrace doctor` on this machine, and with a port that is taken. */
 import { createServer } from 'node:net';
 import t from 'tap';
-import { findingLine } from '../src/cli/doctor.ts';
+import { checkData, checkDescriptors, checkDisk, checkGlibc, checkLoad, checkNode, findingLine } from '../src/cli/doctor.ts';
 import { millrace, scratchDirectory } from './helpers/setup-command.ts';
 
 t.test('a machine that can run the server', async (t) => {
@@ -29,4 +29,23 @@ t.test('what fails is named with its remedy', async (t) => {
 t.test('a remedy stands only where one is needed', async (t) => {
   t.equal(findingLine({ state: 'ok', name: 'Node', fact: '20', remedy: 'x' }), 'ok    Node               20\n');
   t.equal(findingLine({ state: 'fail', name: 'Node', fact: '8', remedy: 'x' }), 'fail  Node               8: x\n');
+});
+
+t.test('each check has what fails, what may, and what is right', async (t) => {
+  const states = (findings: readonly { state: string }[]): string[] => findings.map(({ state }) => state);
+  t.same(states(['18.20.8', '20.18.9', '20.19.0', '22.1.0'].map(checkNode)), ['fail', 'fail', 'ok', 'ok']);
+  t.match(checkNode('18.20.8'), { fact: '18.20.8', remedy: /install Node 20.19/ });
+  t.same(states(['2.30', '2.31', '3.0', undefined].map(checkGlibc)), ['fail', 'ok', 'ok', 'fail']);
+  const limits = (max: string): string => `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${max}  ${max}  files\n`;
+  const descriptors = (max: string) => checkDescriptors({ mqttConnectionsMax: 18_000 }, limits(max));
+  t.same(states(['1023', '1024', '18999', '19000', 'unlimited'].map(descriptors)), ['fail', 'warn', 'warn', 'ok', 'ok']);
+  t.match(descriptors('1023'), { fact: '1023 open files', remedy: /ulimit -n 19000/ });
+  const data = scratchDirectory(t);
+  const disk = (diskFreeMinBytes: number, journalMaxBytes: number) => checkDisk({ data, diskFreeMinBytes, journalMaxBytes }).state;
+  t.same([disk(2 ** 60, 0), disk(0, 2 ** 60)], ['fail', 'warn']);
+  const asked: string[] = [];
+  const refused = checkData({ data: `${data}/not/yet` }, (path) => { asked.push(path); throw new Error('EACCES'); });
+  t.match(refused, { state: 'fail', fact: `${data} cannot be written`, remedy: /--data/ });
+  t.same(asked, [data], 'the nearest that is there');
+  t.match(await checkLoad({ name: 'engine', packageName: 'no-such-package', code: '' }), { state: 'fail', fact: /^no-such-package does not load \(Error/, remedy: /install/ });
 });

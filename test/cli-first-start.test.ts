@@ -37,6 +37,9 @@ t.test('a taken port at the first start', async (t) => {
   t.teardown(() => { third.stop(); });
   await until('the screen', () => third.output().includes('mosquitto_pub'));
   t.notMatch(third.output(), /generated, shown only now/, 'shown once');
+  const beside = serve(data, 0);
+  t.equal(await beside.ended, 1, 'a second server on the data ends');
+  t.match(beside.output(), /another server \(process \d+\) uses the data directory/);
   third.stop();
-  await third.ended;
+  t.equal(await third.ended, 0, 'and the first goes on');
 });

@@ -102,7 +102,7 @@ t.test('a second signal ends at once, also one right behind the first', async (t
   const cases = [['SIGTERM', 'SIGTERM', {}], ['SIGTERM', 'SIGTERM', started], ['SIGINT', 'SIGTERM', started], ['SIGTERM', 'SIGINT', started],
     ['SIGINT', 'SIGINT', {}]] as const;
   await Promise.all(cases.map(async ([first, second, environment]) => {
-    const running = serveStandIn(t, -1, {}, { npm_lifecycle_event: 'test', ...environment });
+    const running = serveStandIn(t, -1, { 'shutdown-timeout-ms': '600000' }, { npm_lifecycle_event: 'test', ...environment });
     await isUp(running);
     running.child.kill(first);
     await until('the stop begins', () => running.output().stderr.includes('"msg":"stopping"'));
@@ -134,12 +134,22 @@ t.test('a stop that hangs ends with 1 after its time', async (t) => {
   t.match(stderr, /shutdown-timeout-ms/);
 });
 
+t.test('a start that fails, and an exception that nobody caught, end with 1 and say why', async (t) => {
+  const failed = await serveStandIn(t, 0, {}, { FAIL_START: '1' }).ended;
+  t.equal(failed.code, 1);
+  t.match(failed.stderr, /"msg":"the server could not start: the port is taken"/);
+  t.notMatch(failed.stdout, /is running/);
+  const later = await serveStandIn(t, 0, {}, { FAIL_LATER: '1' }).ended;
+  t.equal(later.code, 1);
+  t.match(later.stderr, /"msg":"uncaught exception: nobody caught this"/);
+});
+
 t.test('the screen and the log', async (t) => {
   const running = serveStandIn(t, 0, { 'admin-password': 'hidden-word' });
   await isUp(running);
   running.child.kill('SIGTERM');
   const { stdout, stderr } = await running.ended;
-  t.match(stdout, /http:\/\/localhost:1\n[\s\S]*MQTT port {6}2\n[\s\S]*abc {2}\(generated/);
+  t.match(stdout, /http:\/\/localhost:1\n[\s\S]*MQTT port {6}2\n[\s\S]*tenant {9}t1\n[\s\S]*administrator {2}admin\n[\s\S]*abc {2}\(generated, shown only now\)\n/);
   for (const line of stderr.trim().split('\n')) t.ok(JSON.parse(line), 'JSON when standard error is no terminal');
   t.notMatch(stdout + stderr, /hidden-word/);
 });

@@ -27,7 +27,7 @@ function mistakes(flags: Record<string, unknown>, environment: Record<string, st
 }
 
 t.test('defaults', async (t) => {
-  t.match(load(), {
+  t.hasStrict(load(), {
     host: '0.0.0.0', httpPort: 8080, mqttPort: 1883, mqttTlsPort: 8883, data: './data', tenant: 't1', adminUser: 'admin',
     managementUser: 'admin', logLevel: 'info', mqttPayloadMaxBytes: 16_184, mqttConnectionsMax: 18_000,
     bodySizeMaxBytes: 16 * 1024 * 1024, journalMaxBytes: 4 * 1024 ** 3, diskFreeMinBytes: 256 * 1024 ** 2,
@@ -46,7 +46,7 @@ t.test('flag before environment before file before default', async (t) => {
   const file = join(scratchDirectory(t), 'config.json');
   writeFileSync(file, JSON.stringify({ 'http-port': 1001, 'mqtt-port': 1002, tenant: 'file', 'journal-max-bytes': '1GiB' }));
   const config = load({ config: file, 'http-port': '3001' }, { MILLRACE_HTTP_PORT: '2001', MILLRACE_MQTT_PORT: '2002' });
-  t.match(config, { httpPort: 3001, mqttPort: 2002, tenant: 'file', mqttTlsPort: 8883, journalMaxBytes: 1024 ** 3 });
+  t.hasStrict(config, { httpPort: 3001, mqttPort: 2002, tenant: 'file', mqttTlsPort: 8883, journalMaxBytes: 1024 ** 3 });
   t.equal(load({}, { MILLRACE_CONFIG: file }).httpPort, 1001);
   t.equal(load({}, { MILLRACE_HTTP_PORT: '' }).httpPort, 8080, 'an empty variable is not given');
 });
@@ -57,7 +57,7 @@ t.test('names that scripts rely on', async (t) => {
     MILLRACE_ADMIN_USER: 'a', MILLRACE_ADMIN_PASSWORD: 'b', MILLRACE_MANAGEMENT_USER: 'c', MILLRACE_MANAGEMENT_PASSWORD: 'd',
     MILLRACE_BOOTSTRAP_PASSWORD: 'e',
   });
-  t.match(config, {
+  t.hasStrict(config, {
     host: '127.0.0.1', httpPort: 1, mqttPort: 2, data: '/d', tenant: 't9', adminUser: 'a', adminPassword: 'b', managementUser: 'c',
     managementPassword: 'd', bootstrapPassword: 'e',
   });

@@ -35,7 +35,8 @@ const LOAD_PREFIX = 'const [name, scratch] = process.argv.slice(1); const m = aw
 /** Runs every check; prints to standard output; exit code 1 when one failed. */
 export async function doctor(config: Config): Promise<number> {
   const cluster = clusterFindings(config);
-  const findings: Finding[] = [checkNode(), checkGlibc(), checkDescriptors(config), checkMemory(), checkData(config), checkDisk(config)];
+  const findings: Finding[] = [checkNode(process.versions.node), checkGlibc(runningGlibc()), checkDescriptors(config, processLimits()), checkMemory(),
+    checkData(config), checkDisk(config)];
   const isRunning = await isServerRunning(resolve(config.data));
   for (const [name, port] of portsOf(config)) findings.push(await checkPort(config.host, port, name, isRunning));
   for (const load of LOADS) findings.push(await checkLoad(load));
@@ -58,15 +59,17 @@ function atLeast(version: string, minimum: readonly number[]): boolean {
   return true;
 }
 
-function checkNode(): Finding {
-  const version = process.versions.node;
+export function checkNode(version: string): Finding {
   const state = atLeast(version, NODE_MIN) ? 'ok' : 'fail';
   return { state, name: 'Node', fact: version, remedy: `install Node ${NODE_MIN.join('.')} or newer` };
 }
 
-function checkGlibc(): Finding {
-  const header = (process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined)?.header;
-  const version = header?.glibcVersionRuntime;
+function runningGlibc(): string | undefined {
+  return (process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined)?.header?.glibcVersionRuntime;
+}
+
+/** @param version undefined: there is none. */
+export function checkGlibc(version: string | undefined): Finding {
   if (version === undefined) {
     return { state: 'fail', name: 'glibc', fact: 'not found', remedy: 'the engine needs a Linux with glibc, not musl' };
   }
@@ -75,15 +78,17 @@ function checkGlibc(): Finding {
     remedy: `the prebuilt engine needs ${GLIBC_MIN.join('.')}: take a newer distribution or the container` };
 }
 
-function checkDescriptors(config: Config): Finding {
+/** Undefined where the system does not tell them. */
+function processLimits(): string | undefined {
+  try { return readFileSync('/proc/self/limits', 'utf8'); } catch { return undefined; }
+}
+
+/** @param limits text of /proc/self/limits. */
+export function checkDescriptors(config: Pick<Config, 'mqttConnectionsMax'>, limits: string | undefined): Finding {
   const name = 'descriptors';
-  let limit: number;
-  try {
-    const text = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
-    limit = text === 'unlimited' ? Infinity : Number(text);
-  } catch {
-    return { state: 'warn', name, fact: 'the limit is not known', remedy: 'this system has no /proc; see ulimit -n' };
-  }
+  if (limits === undefined) return { state: 'warn', name, fact: 'the limit is not known', remedy: 'this system has no /proc; see ulimit -n' };
+  const text = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
+  const limit = text === 'unlimited' ? Infinity : Number(text);
   const wanted = config.mqttConnectionsMax + DESCRIPTORS_OTHER;
   const state = limit < DESCRIPTORS_MIN ? 'fail' : limit < wanted ? 'warn' : 'ok';
   return { state, name, fact: `${limit} open files`,
@@ -106,17 +111,18 @@ function existing(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : existing(dirname(path));
 }
 
-function checkData(config: Config): Finding {
+/** @param access throws where the directory cannot be written. */
+export function checkData(config: Pick<Config, 'data'>, access = (path: string): void => accessSync(path, constants.W_OK | constants.X_OK)): Finding {
   const path = existing(resolve(config.data));
   try {
-    accessSync(path, constants.W_OK | constants.X_OK);
+    access(path);
     return { state: 'ok', name: 'data directory', fact: resolve(config.data) };
   } catch {
     return { state: 'fail', name: 'data directory', fact: `${path} cannot be written`, remedy: 'change its owner or take another --data' };
   }
 }
 
-function checkDisk(config: Config): Finding {
+export function checkDisk(config: Pick<Config, 'data' | 'journalMaxBytes' | 'diskFreeMinBytes'>): Finding {
   const { bavail, bsize } = statfsSync(existing(resolve(config.data)));
   const free = bavail * bsize;
   const comfortable = Math.max(DISK_COMFORTABLE_BYTES, config.journalMaxBytes + config.diskFreeMinBytes);
@@ -147,7 +153,7 @@ function checkPort(host: string, port: number, name: string, isRunning: boolean)
 }
 
 /** Loads a native package in a process of its own: one that crashes does not take the doctor along. */
-function checkLoad(load: { name: string; code: string; packageName: string }): Promise<Finding> {
+export function checkLoad(load: { name: string; code: string; packageName: string }): Promise<Finding> {
   const scratch = mkdtempSync(join(tmpdir(), 'millrace-doctor-'));
   return new Promise((resolveLoad) => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', LOAD_PREFIX + load.code, load.packageName, scratch], {

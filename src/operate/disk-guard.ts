@@ -12,12 +12,15 @@ export class DiskGuard {
   readonly #path: string;
   readonly #freeBytesMin: number;
   readonly #log: Log;
+  readonly #freeBytesOf: (path: string) => Promise<number>;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: { path: string; freeBytesMin: number; log: Log }) {
+  /** @param options.freeBytesOf as the file system says when absent. */
+  constructor(options: { path: string; freeBytesMin: number; log: Log; freeBytesOf?: (path: string) => Promise<number> }) {
     this.#path = options.path;
     this.#freeBytesMin = options.freeBytesMin;
     this.#log = options.log;
+    this.#freeBytesOf = options.freeBytesOf ?? freeBytesOf;
   }
 
   async start(): Promise<void> {
@@ -32,8 +35,7 @@ export class DiskGuard {
 
   async check(): Promise<void> {
     try {
-      const { bavail, bsize } = await statfs(this.#path);
-      this.freeBytes = bavail * bsize;
+      this.freeBytes = await this.#freeBytesOf(this.#path);
     } catch (error) {
       this.#log.error({ path: this.#path, error: (error as Error).message }, 'the free space cannot be read');
       return;
@@ -46,4 +48,9 @@ export class DiskGuard {
       this.#log.info({ freeBytes: this.freeBytes }, 'the disk has room again: writes are taken');
     }
   }
+}
+
+async function freeBytesOf(path: string): Promise<number> {
+  const { bavail, bsize } = await statfs(path);
+  return bavail * bsize;
 }

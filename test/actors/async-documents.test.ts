@@ -3,7 +3,7 @@ import t from 'tap';
 import type { DocumentChange, Documents } from '../../src/actors/documents.ts';
 import { NotLoaded, StateView } from '../../src/actors/state-view.ts';
 import { COMMAND } from '../../src/model/command.ts';
-import { NOW, openPlatform } from './platform.ts';
+import { NOW, openPlatform, until } from './platform.ts';
 
 t.test('groups are offered whole and in order, with all their rows', async (t) => {
   const platform = openPlatform(t, { isAsync: true });
@@ -27,6 +27,32 @@ t.test('groups are offered whole and in order, with all their rows', async (t) =
   t.ok(groups.every(({ rows, firstSeq, lastSeq }) => rows.every((seq) => seq >= firstSeq && seq <= lastSeq)));
   t.ok(groups.every(({ bytes }) => bytes > 0));
   t.equal(platform.rows.length, 41);
+});
+
+t.test('groups are committed in the order of the journal, whichever is decided first', async (t) => {
+  const platform = openPlatform(t, { isAsync: true });
+  await platform.create('5');
+  const groups: number[] = [];
+  platform.onGroup = (firstSeq) => { groups.push(firstSeq); };
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => { open = resolve; });
+  const { documents } = platform;
+  const [get, getMany] = [documents.get.bind(documents), documents.getMany.bind(documents)];
+  // Documents of the object 8 are answered late.
+  documents.get = async (collection, tenant, id) => { if (id === '8') await gate; return get(collection, tenant, id); };
+  documents.getMany = async (collection, tenant, ids) => { if (ids.includes('8')) await gate; return getMany(collection, tenant, ids); };
+  const before = platform.journal.lastSeq;
+  const answered: string[] = [];
+  const sent = [platform.create('8').then(() => answered.push('8'))];
+  await until(() => platform.journal.lastSeq === before + 1, 'the first group');
+  sent.push(platform.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: 5, body: { doc: '{"n":1}', mayChangeOwner: false } }).then(() => answered.push('5')));
+  await until(() => platform.journal.lastSeq === before + 2, 'the second group');
+  await until(() => platform.actors.commandsCount === 2, 'the second is decided');
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => { setImmediate(resolve); });
+  t.same([groups, answered, platform.stored.position()], [[], [], before]);
+  open();
+  await Promise.all(sent);
+  t.same([groups, answered], [[before + 1, before + 2], ['8', '5']]);
 });
 
 /** Answers when told to. */

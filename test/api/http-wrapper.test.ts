@@ -459,6 +459,10 @@ t.test('a port that is in use, and closing with an answer under way', async (t) 
   for (let tries = 0; tries < 100 && api.server.requestCount === 0; tries += 1) await pause(5);
   const closing = api.server.close(2000);
   await pause(20);
+  const late = createConnection({ host: '127.0.0.1', port: api.port });
+  t.equal(await new Promise((resolve) => void late.on('connect', () => resolve('taken')).on('error', ({ code }: NodeJS.ErrnoException) => resolve(code))), 'ECONNREFUSED',
+    'no new connection while answers are under way');
+  late.destroy();
   release();
   t.equal((await answer).text, 'done');
   await closing;

@@ -28,6 +28,8 @@ t.test('acknowledgement latencies, connections, readiness', async (t) => {
   await device.publish('s/us', '211,4', 0);
   await device.publish('nowhere', 'x');
   t.equal(await latency(server, 'mqtt'), 5);
+  const messages = (protocol: string, result: string): Promise<number> => metric(server, `millrace_messages_total{protocol="${protocol}",result="${result}"}`);
+  t.same(await Promise.all([0, 1, 2].map((qos) => messages(`mqtt-qos${qos}`, 'received'))), [1, 4, 1]);
   const sum = await latency(server, 'mqtt', 'sum');
   t.ok(sum > 0 && sum < 5, `${sum} s`);
   t.ok(await metric(server, 'millrace_group_commit_latency_seconds_count') > 0);
@@ -38,11 +40,14 @@ t.test('acknowledgement latencies, connections, readiness', async (t) => {
   const handshake = [{ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'] }];
   t.equal((await rest.post('/cep/realtime', JSON.stringify(handshake))).json[0].successful, true);
   t.equal(await latency(server, 'http'), httpBefore + 2, 'what was written, not what was read, refused or held back');
+  t.ok(await messages('http', '2xx') >= 4 && await messages('http', '4xx') >= 1, 'messages by protocol and result');
   t.ok(await metric(server, 'millrace_connections{protocol="http"}') >= 1);
+  t.equal(await metric(server, 'millrace_connections{protocol="mqtt"}'), 1);
   t.match(await rest.read('/health/ready'), { ready: true, parts: { documents: { ready: true, ...(CLUSTER_NODES > 0 ? {} : { lagRecords: 0 }) } } });
   await device.subscribe('s/e');
   await device.publish('s/us', `301,${'x'.repeat(1_001)}`);
   await device.row('s/e', /^45,301,The parameter type has the value x+…; it takes a text that is not empty and has at most 1000 bytes$/);
+  t.equal(await messages('mqtt', 'error'), 1);
   await device.end();
 });
 

@@ -1,7 +1,7 @@
 /** SIGTERM under load: in order, in time, nothing acknowledged is missing. */
 import t from 'tap';
 import { until } from '../helpers/setup-command.ts';
-import { delay, ServerProcess, signal } from '../helpers/server-process.ts';
+import { delay, readHistory, ServerProcess, signal } from '../helpers/server-process.ts';
 import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
 
 t.setTimeout(120_000);
@@ -28,6 +28,15 @@ t.test('SIGTERM under load', async (t) => {
   for (const device of devices) problems.push(...account(device.name, device.measurements, await measurementsOf(server, await server.deviceOf(device.name) ?? '')));
   problems.push(...account(single.name, single.ledger, await measurementsOf(server, single.device)));
   t.strictSame(problems, [], 'the account is exact');
+});
+
+t.test('SIGTERM flushes: what was acknowledged is in the history when the process ends', async (t) => {
+  const server = await new ServerProcess(t).start({ args: ['--projector-interval-ms', '60000'] });
+  const id = await server.createDevice('flushed');
+  const body = { source: { id }, time: new Date().toISOString(), type: 'x', fault: { n: { value: 7 } } };
+  t.equal((await server.http('POST', '/measurement/measurements', body)).status, 201);
+  t.equal((await server.terminate()).code, 0);
+  t.same(await readHistory(server.data, 'SELECT source, value FROM measurements'), [{ source: Number(id), value: 7 }]);
 });
 
 t.test('a second SIGTERM ends at once', async (t) => {

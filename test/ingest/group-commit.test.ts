@@ -156,6 +156,25 @@ t.test('a full group takes nothing more until it has left', async (t) => {
   t.same(log, ['group 1+3', 'a0', 'a1', 'a2', 'a!', 'group 4+1', 'a100', 'a!']);
 });
 
+t.test('records of one body that find no room are kept as they were, and go together into the next group', async (t) => {
+  const { journal, group, log, put, a, b } = newGroup();
+  while (put(a, 1, record('x'.repeat(GROUP_BYTES_MAX / 4)))) log.length = 0;
+  const records = Buffer.concat([record('one'.repeat(100_000)), record('two'.repeat(100_000)), record('y'.repeat(GROUP_BYTES_MAX / 4))]);
+  group.appendAll(records, records.length, 3, b, 7);
+  const sent = Buffer.from(records);
+  records.fill(0);
+  await turn();
+  t.equal(journal.appends[0].count, 3);
+  journal.appends[0].resolve();
+  await turn();
+  t.equal(journal.appends[1].count, 3, 'one group');
+  t.ok(journal.appends[1].records.equals(sent));
+  t.notMatch(log.join(), /b7/);
+  journal.appends[1].resolve();
+  await turn();
+  t.same(log.slice(-2), ['b7', 'b!']);
+});
+
 t.test('one record larger than a group goes alone', async (t) => {
   const { journal, put, a } = newGroup();
   const huge = record('x'.repeat(GROUP_BYTES_MAX + 5));
@@ -292,9 +311,30 @@ t.test('command bus: requests are answered by the actor, refused by the limits, 
   journal.appends[2].resolve();
   await followed;
   journal.sizeBytes = 10_000_000;
-  await t.rejects(bus.request(command), { code: 'general/busy' });
+  await t.rejects(bus.request(command), { code: 'general/busy', message: /journal\/bytes/ });
   t.same(refused, ['journal/bytes']);
+  const beyond = [bus.appendFollowUp(command, '1-0'), bus.requestBeyondBound(command)];
+  await appended(4);
+  journal.appends[3].resolve();
+  await turn();
+  replies.get(4)?.resolve('done');
+  await Promise.all(beyond);
+  t.same(refused, ['journal/bytes'], 'what the journal needs to be trimmed is taken');
   journal.sizeBytes = 0;
   await t.rejects(bus.request({ ...command, body: { text: 'x'.repeat(GROUP_BYTES_MAX) } }), { code: 'general/payload-too-large' });
   t.equal(bus.underWayCount, 0);
+});
+
+t.test('command bus: requests under way are bounded, the next one is refused by name and counted', async (t) => {
+  const { group } = newGroup();
+  const refused: string[] = [];
+  const bus = new CommandBus({
+    group, refusals: { count: (limit) => { refused.push(limit); } }, replies: { expectReply: () => undefined, cancelReply: () => undefined },
+  });
+  const command = { kind: COMMAND.EVENT_DELETE, tenant: 1, key: 1, mode: 0 as const, receivedAt: 0, body: { id: '1' } };
+  for (let count = 0; count < 20_000; count += 1) void bus.request(command);
+  t.same([bus.underWayCount, refused], [20_000, []]);
+  // One that is taken is never answered here.
+  await t.rejects(Promise.race([bus.request(command), turn()]), { code: 'general/busy', message: /commands\/under-way/ });
+  t.same(refused, ['commands/under-way']);
 });

@@ -169,6 +169,8 @@ t.test('ids and texts spread evenly over the shards, and always to the same one'
   check('every fourth id', Array.from({ length: count }, (_, index) => shardOfId(1, 4 * index)), count);
   check('ids beyond 2^32', Array.from({ length: count }, (_, index) => shardOfId(1, 2 ** 40 + index * 4_194_304)), count);
   check('external IDs', Array.from({ length: count }, (_, index) => shardOfText(1, `x:c8y_Serial\ndevice-${index}`)), count);
+  const tenants = new Set(Array.from({ length: 200 }, (_, tenant) => shardOfId(tenant, 4711)));
+  t.ok(tenants.size > SHARD_COUNT / 2, `the same id of 200 tenants lies in ${tenants.size} shards`);
   t.equal(shardOf(1, 4711), shardOfId(1, 4711));
   t.equal(shardOf(3, 't'), shardOfText(3, 't'));
   t.end();

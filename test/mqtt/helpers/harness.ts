@@ -152,6 +152,8 @@ export class Harness {
   readonly links: TestLink[] = [];
   readonly counts = new Map<string, number>();
   readonly errors: unknown[] = [];
+  readonly debugLines: { readonly text: string; readonly details: object }[] = [];
+  isDebug = true;
   readonly messageCounts = { in: [0, 0, 0], out: [0, 0, 0] };
   readonly latencies: { durationMs: number; count: number }[] = [];
   pending: Array<{ link: TestLink; packetId: number }> = [];
@@ -251,9 +253,9 @@ export class Harness {
 
   #log(): Log {
     const log: Log = {
-      debug: () => {}, info: () => {}, warn: () => {},
+      debug: (details, text) => { this.debugLines.push({ text, details }); }, info: () => {}, warn: () => {},
       error: (details) => { this.errors.push(details); },
-      isLevelEnabled: () => true,
+      isLevelEnabled: (level) => level !== 'debug' || this.isDebug,
       child: () => log,
     };
     return log;

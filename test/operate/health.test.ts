@@ -1,0 +1,39 @@
+/** What /health/ready reports: each part that is not ready makes the whole so, and each stage tells its lag. */
+import t from 'tap';
+import { reportHealth } from '../../src/operate/health.ts';
+import type { HealthParts } from '../../src/operate/health.ts';
+
+const WELL = {
+  journal: { lastSeq: 90, sizeBytes: 1_234 }, group: { lastAppendedSeq: 95, refusal: undefined }, actors: { committedSeq: 70, pendingCount: 2 },
+  projector: { position: 40, lastError: undefined }, disk: { refusal: undefined, freeBytes: 5_000 }, engine: { state: 'ready', restartsCount: 3 },
+  handledSeq: () => 88, watchedDocuments: { fault: () => undefined }, quarantine: { isFull: false, count: 1, sizeBytes: 100 },
+};
+
+const reportOf = (changes: object = {}): ReturnType<typeof reportHealth> => reportHealth({ ...WELL, ...changes } as unknown as HealthParts);
+
+t.test('the parts, with the lag of each stage', async (t) => {
+  t.same(reportOf(), { ready: true, parts: {
+    journal: { ready: true, lastSequence: 90, sizeBytes: 1_234, lagRecords: 5 },
+    documents: { ready: true, sequence: 70, lagRecords: 20, followUps: 2 },
+    clickhouse: { ready: true, state: 'ready', restarts: 3, sequence: 40, lagRecords: 48 },
+    quarantine: { ready: true, count: 1, sizeBytes: 100 },
+    disk: { ready: true, freeBytes: 5_000 },
+  } });
+});
+
+t.test('a part that is not ready: the whole is not, and the part says why', async (t) => {
+  const cases = [
+    ['journal', { group: { ...WELL.group, refusal: 'journal/bytes' } }, { refusal: 'journal/bytes' }],
+    ['documents', { watchedDocuments: { fault: () => 'a commit failed: no space' } }, { fault: 'a commit failed: no space' }],
+    ['clickhouse', { engine: { ...WELL.engine, state: 'down' } }, { state: 'down' }],
+    ['quarantine', { quarantine: { ...WELL.quarantine, isFull: true } }, {}],
+    ['disk', { disk: { refusal: 'disk/free-bytes', freeBytes: 1 } }, { freeBytes: 1 }],
+  ] as const;
+  for (const [name, changes, details] of cases) {
+    const report = reportOf(changes);
+    t.equal(report.ready, false, name);
+    t.match(report.parts[name], { ready: false, ...details }, name);
+    t.same(Object.entries(report.parts).filter(([, { ready }]) => !ready).map(([part]) => part), [name], 'only this one');
+  }
+  t.match(reportOf({ projector: { position: 40, lastError: 'refused' } }), { ready: true, parts: { clickhouse: { lastError: 'refused' } } });
+});

@@ -1,0 +1,27 @@
+/** Generated passwords: kept for their owner alone, found again, and gone when they were shown. */
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { SecretsFile } from '../../src/operate/secrets-file.ts';
+
+t.test('kept beside each other, read by the next process, taken once', async (t) => {
+  const directory = t.testdir();
+  const path = join(directory, 'secrets.json');
+  const secrets = new SecretsFile(path);
+  t.equal(await secrets.read('t1/admin'), undefined);
+  await secrets.add(new Map([['t1/admin', 'one'], ['management/admin', 'two']]));
+  await secrets.add(new Map([['key', 'three']]));
+  t.equal(statSync(path).mode & 0o777, 0o600, 'for nobody else');
+  const next = new SecretsFile(path);
+  t.same(await Promise.all(['t1/admin', 'management/admin', 'key'].map((name) => next.read(name))), ['one', 'two', 'three']);
+  t.equal(await next.take('t1/admin'), 'one');
+  t.equal(await next.take('t1/admin'), undefined);
+  t.same([await secrets.read('t1/admin'), await secrets.read('key')], [undefined, 'three']);
+  t.same(readdirSync(directory), ['secrets.json']);
+});
+
+t.test('a file that cannot be read is an error, not an empty one', async (t) => {
+  const path = join(t.testdir(), 'secrets.json');
+  writeFileSync(path, '{');
+  await t.rejects(new SecretsFile(path).add(new Map([['a', 'b']])));
+});
