@@ -210,6 +210,16 @@ t.test('QoS 2 of a session that is kept: the packet id is one commit with the me
   }
 });
 
+t.test('a topic that nothing is published on: acknowledged and ignored, with a row on s/e when it is like those of SmartREST', async (t) => {
+  const platform = new Platform();
+  platform.bind('s1', '7');
+  const link = platform.open('s1');
+  for (const [packetId, topic] of ['some/thing', 's/uz'].entries()) t.equal(publish(link, topic, 'x', packetId + 1), PUBLISH_RESULT.PENDING);
+  t.same(platform.acknowledged, [1, 2]);
+  t.same(platform.offered, []);
+  t.same(platform.sent.map(({ topic, payload }) => `${topic} ${Buffer.from(payload).toString()}`), ['s/e 41,,Nothing is published on the topic s/uz']);
+});
+
 t.test('a measurement is acknowledged when its group is durable', async (t) => {
   const platform = new Platform();
   platform.bind('s1', '7');
