@@ -29,7 +29,7 @@ function mistakes(flags: Record<string, unknown>, environment: Record<string, st
 t.test('defaults', async (t) => {
   t.hasStrict(load(), {
     host: '0.0.0.0', httpPort: 8080, mqttPort: 1883, mqttTlsPort: 8883, data: './data', tenant: 't1', adminUser: 'admin',
-    managementUser: 'admin', logLevel: 'info', mqttPayloadMaxBytes: 16_184, mqttConnectionsMax: 18_000,
+    managementUser: 'admin', logLevel: 'info', mqttPayloadMaxBytes: 16_184, mqttRateMax: 0, mqttConnectionsMax: 18_000,
     bodySizeMaxBytes: 16 * 1024 * 1024, journalMaxBytes: 4 * 1024 ** 3, diskFreeMinBytes: 256 * 1024 ** 2,
     projectorBatchRows: 50_000, projectorIntervalMs: 250, shutdownTimeoutMs: 4500,
   });

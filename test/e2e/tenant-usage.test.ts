@@ -142,11 +142,12 @@ t.test('the rate of a user: an option of the tenant, or the configuration', asyn
 
 t.test('the MQTT rate of a tenant', async (t) => {
   await create('streams', { customProperties: { 'limit.stream.requests': 5, 'limit.stream.queue': 5 } });
-  const device = await connectDevice(t, server, 'streams-1', { username: 'streams/a', password: ADMIN_PASS });
-  const closed = new Promise<void>((resolve) => { device.client.once('close', () => resolve()); });
-  for (let index = 0; index < 200; index += 1) device.client.publish('s/us', '211,1');
-  await closed;
-  t.pass('a flood beyond rate and queue ends the connection');
+  const device = await connectDevice(t, server, 'streams-1', { username: 'streams/a', password: ADMIN_PASS, protocolVersion: 5 });
+  let reason: string | undefined;
+  device.client.once('disconnect', ({ properties }) => { reason = properties?.reasonString; });
+  for (let index = 0; index < 30; index += 1) device.client.publish('s/us', '211,1');
+  await t.rejects(device.publish('s/us', '211,1'), 'a flood beyond rate and queue ends the connection');
+  t.match(reason, /mqtt\/rate-queue-messages/, 'which is told why');
   const free = await connectDevice(t, server, 'free-1');
   for (let index = 0; index < 200; index += 1) free.client.publish('s/us', '211,1');
   await free.publish('s/us', '211,1');

@@ -22,15 +22,26 @@ export class Device {
   readonly sessionPresent: boolean;
   /** Everything received, `<topic> <payload>`. */
   readonly received: string[] = [];
+  /** Publishes under way. */
+  readonly #publishing = new Set<(error: Error) => void>();
 
   constructor(client: MqttClient, sessionPresent: boolean) {
     this.client = client;
     this.sessionPresent = sessionPresent;
     client.on('message', (topic, payload) => this.received.push(`${topic} ${payload.toString()}`));
+    client.on('close', () => { for (const reject of this.#publishing) reject(new Error('the connection was closed')); });
   }
 
+  /** Rejects when the connection closes before it is acknowledged. */
   async publish(topic: string, payload: string, qos: 0 | 1 | 2 = 1): Promise<void> {
-    await this.client.publishAsync(topic, payload, { qos });
+    let onClosed: (error: Error) => void = () => undefined;
+    const closed = new Promise<never>((_resolve, reject) => { onClosed = reject; });
+    this.#publishing.add(onClosed);
+    try {
+      await Promise.race([this.client.publishAsync(topic, payload, { qos }), closed]);
+    } finally {
+      this.#publishing.delete(onClosed);
+    }
   }
 
   /** Subscribes to topics that have to be granted. */

@@ -62,6 +62,12 @@ t.test('faults', async (t) => {
   t.ok(harness.counted.includes('mqtt/bootstrap-topic'));
 });
 
+t.test('it receives credentials and errors, nothing else', async (t) => {
+  const { link } = new Harness();
+  for (const topic of ['s/dcr', 's/e']) t.equal(link.subscribe(topic, 1), 1, topic);
+  for (const topic of ['s/ds', 's/dc/x', 's/+', '#', 'error', 'x']) t.equal(link.subscribe(topic, 1), 0x80, topic);
+});
+
 t.test('a connection that is closed meanwhile is not resumed', async (t) => {
   const harness = new Harness();
   harness.publish('s/ucr', '', 1);

@@ -130,6 +130,16 @@ t.test('a second CONNECT is a protocol error', async (t) => {
   }
 });
 
+t.test('a session without expiry ends with its connection', async (t) => {
+  const harness = new Harness();
+  for (const version of [3, 4, 5] as const) {
+    (await harness.connected('c1', version)).drop();
+    await settle();
+    t.equal(harness.server.sessions.sessionsCount, 0, `version ${version}`);
+    t.equal(harness.store.entries.size, 0);
+  }
+});
+
 t.test('too many connections are told so', async (t) => {
   const harness = new Harness({ connections: 2 });
   await harness.connected('c1');

@@ -1,6 +1,8 @@
 import t from 'tap';
 import type { OfferedRecord } from '../../src/ingest/command-bus.ts';
+import { decodeCommand } from '../../src/ingest/command-record.ts';
 import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
+import { COMMAND } from '../../src/model/command.ts';
 import type { Collection } from '../../src/model/command.ts';
 import type { Log } from '../../src/model/log.ts';
 import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
@@ -21,6 +23,14 @@ class Platform {
   isLater = false;
   readFailure: Error | undefined;
   readonly acknowledged: number[] = [];
+  readonly disconnected: number[] = [];
+  /** Records that were offered together: the body of SESSION_RECEIVE, undefined for another. */
+  readonly offered: (object | undefined)[][] = [];
+  isPersistent = false;
+  /** Answers of the actors come when the test says so. */
+  heldAnswers: (() => void)[] | undefined;
+  /** What has a place in the open group; without it there is none. */
+  openGroup: (() => void)[] | undefined;
   refusal: string | undefined;
   resumed = 0;
   readonly application: DeviceApplication;
@@ -38,9 +48,12 @@ class Platform {
     const log: Log = {
       debug() {}, info() {}, warn: (_details, message) => { this.warnings.push(message); }, error() {}, isLevelEnabled: () => true, child: () => log,
     };
+    const buffer = Buffer.alloc(1_024);
     const group = {
+      buffer, view: new DataView(buffer.buffer, buffer.byteOffset, buffer.length),
       acknowledgeInOrder: (sink: AcknowledgementSink, token: number) => sink.durable(token),
-      whenFree() {}, reserve: () => -1, refusal: undefined,
+      append: (_bytes: number, sink: AcknowledgementSink, token: number) => { this.openGroup?.push(() => sink.durable(token)); },
+      whenFree() {}, reserve: () => (this.openGroup === undefined ? -1 : 0), refusal: undefined,
     };
     Object.defineProperty(group, 'refusal', { get: () => this.refusal });
     const commands = {
@@ -50,8 +63,13 @@ class Platform {
         return { id: '8', created: true };
       },
       offer: (records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number) => {
-        for (const { onAnswer } of records) onAnswer?.resolve(undefined);
-        sink.durable(token);
+        this.offered.push(records.map(({ record }) => (record[5] === COMMAND.SESSION_RECEIVE ? decodeCommand(record, 0, 1).body : undefined)));
+        for (const { onAnswer } of records) {
+          if (onAnswer !== undefined && this.heldAnswers !== undefined) this.heldAnswers.push(() => onAnswer.resolve(undefined));
+          else onAnswer?.resolve(undefined);
+        }
+        if (this.heldAnswers === undefined) sink.durable(token);
+        else queueMicrotask(() => sink.durable(token));
         return true;
       },
     };
@@ -79,17 +97,18 @@ class Platform {
 
   open(serial: string): PlatformDeviceLink {
     const connection: DeviceConnection = {
-      principal: { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_DEVICE']) }, clientId: serial, protocolVersion: 4, isPersistent: false,
-      acknowledge: (packetId) => { this.acknowledged.push(packetId); }, rejected() {}, flush() {}, resume: () => { this.resumed += 1; }, deliver: (message) => { this.sent.push(message); }, disconnect() {},
+      principal: { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_DEVICE']) }, clientId: serial, protocolVersion: 4, isPersistent: this.isPersistent,
+      acknowledge: (packetId) => { this.acknowledged.push(packetId); }, rejected() {}, flush() {}, resume: () => { this.resumed += 1; }, deliver: (message) => { this.sent.push(message); },
+      disconnect: (reasonCode) => { this.disconnected.push(reasonCode); },
     };
     return this.application.openDevice(connection);
   }
 }
 
-function publish(link: PlatformDeviceLink, topic: string, payload: string, packetId = 1): PublishResult {
+function publish(link: PlatformDeviceLink, topic: string, payload: string, packetId = 1, qos = 1): PublishResult {
   const chunk = Buffer.from(topic + payload);
   const topicEnd = Buffer.byteLength(topic);
-  return link.publish(chunk, 0, topicEnd, topicEnd, chunk.length, 1, packetId);
+  return link.publish(chunk, 0, topicEnd, topicEnd, chunk.length, qos, packetId);
 }
 
 t.test('a device whose object is deleted is found or created again by its next message', async (t) => {
@@ -161,6 +180,73 @@ t.test('a store that fails while something is sent to a device is in the log', a
   t.match(first, /a device could not be answered/);
   t.match([second, third], [/an operation could not be brought/, /an operation could not be brought/]);
   t.same(platform.sent, []);
+});
+
+t.test('forms of the client ID, and who may connect', async (t) => {
+  const platform = new Platform();
+  platform.bind('s1', '7');
+  const { application } = platform;
+  const principal = (...roles: string[]) => ({ tenant: 't1', tenantNumber: 1, userName: 'eve', roles: new Set(roles) });
+  for (const clientId of ['s1', 'd:s1', 'd:s1:my-templates']) t.equal(application.sessionKey(principal(), clientId), 's1', clientId);
+  for (const clientId of ['', 'd:', ':s1', 'x:s1', 'x:s1:t', 'd:s1:t:u', 'a/b', 'd:a+b', 's#', 'a\nb', 'x'.repeat(257)]) {
+    t.throws(() => application.sessionKey(principal(), clientId), { message: /the client id/, mqttReason: 0x85 } as object as Error, clientId.slice(0, 20));
+  }
+  const mayConnect = async (clientId: string, ...roles: string[]): Promise<boolean> => application.mayConnect(principal(...roles), clientId);
+  t.same([await mayConnect('new'), await mayConnect('new', 'ROLE_DEVICE'), await mayConnect('s1', 'ROLE_DEVICE')], [false, true, false]);
+  t.same([await mayConnect('s1', 'ROLE_DEVICE_CONTROL_ADMIN'), await mayConnect('d:s1', 'ROLE_DEVICE', 'ROLE_INVENTORY_ADMIN')], [true, true]);
+});
+
+t.test('QoS 2 of a session that is kept: the packet id is one commit with the message', async (t) => {
+  for (const isPersistent of [true, false]) {
+    const platform = new Platform();
+    platform.bind('s1', '7');
+    platform.isPersistent = isPersistent;
+    const link = platform.open('s1');
+    for (const [packetId, payload] of ['400,type,text', '211,1', '999'].entries()) publish(link, 's/us', payload, packetId + 1, 2);
+    const received = platform.offered.map((records) => records.filter((body) => body !== undefined));
+    t.same(received, isPersistent ? [1, 2, 3].map((id) => [{ session: 's1', id }]) : [[], []], 'also of a measurement, and of what is only answered');
+    t.same(platform.offered.slice(0, 2).map((records) => records.length), isPersistent ? [2, 2] : [1, 1]);
+    t.same(platform.acknowledged, [1, 2, 3]);
+  }
+});
+
+t.test('a topic that nothing is published on: acknowledged and ignored, with a row on s/e when it is like those of SmartREST', async (t) => {
+  const platform = new Platform();
+  platform.bind('s1', '7');
+  const link = platform.open('s1');
+  for (const [packetId, topic] of ['some/thing', 's/uz'].entries()) t.equal(publish(link, topic, 'x', packetId + 1), PUBLISH_RESULT.PENDING);
+  t.same(platform.acknowledged, [1, 2]);
+  t.same(platform.offered, []);
+  t.same(platform.sent.map(({ topic, payload }) => `${topic} ${Buffer.from(payload).toString()}`), ['s/e 41,,Nothing is published on the topic s/uz']);
+});
+
+t.test('a measurement is acknowledged when its group is durable', async (t) => {
+  const platform = new Platform();
+  platform.bind('s1', '7');
+  const link = platform.open('s1');
+  platform.openGroup = [];
+  for (const packetId of [1, 2]) t.equal(publish(link, 's/us', '211,1', packetId), PUBLISH_RESULT.PENDING);
+  t.same(platform.acknowledged, []);
+  for (const commit of platform.openGroup) commit();
+  t.same(platform.acknowledged, [1, 2]);
+});
+
+t.test('acknowledged in order, when the actors have answered; not at all when the commit fails', async (t) => {
+  const platform = new Platform();
+  platform.bind('s1', '7');
+  const link = platform.open('s1');
+  platform.heldAnswers = [];
+  publish(link, 's/us', '301,type,text', 1);
+  await settle();
+  publish(link, 's/us', '999', 2);
+  t.equal(platform.heldAnswers.length, 1);
+  t.same(platform.acknowledged, []);
+  platform.heldAnswers[0]();
+  t.same(platform.acknowledged, [1, 2]);
+  link.failed(3, new Error('disk is full'));
+  link.failed(4, new Error('journal/unreachable'));
+  t.same(platform.disconnected, [0x97, 0x89]);
+  t.same(platform.acknowledged, [1, 2]);
 });
 
 /** Offers a message as a connection does, until it is taken. */

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
 import { Harness, publish, subscribe } from './helpers/harness.ts';
 
 t.test('a packet that is too large is refused by its header', async (t) => {
@@ -46,6 +47,40 @@ t.test('keep alive: 1.5 times, any packet counts', async (t) => {
   t.notOk(quiet.isEnded, 'keep alive 0 has no limit');
 });
 
+t.test('keep alive: what a busy platform does not read is not the client\'s silence', async (t) => {
+  const harness = new Harness();
+  harness.onPublish = () => PUBLISH_RESULT.BUSY;
+  const client = await harness.connected('c1', 5, { keepalive: 10 });
+  client.send(publish('a', 'x', 1, 1));
+  harness.advance(100);
+  t.notOk(client.isEnded);
+  harness.onPublish = () => PUBLISH_RESULT.PENDING;
+  harness.link('c1').connection.resume();
+  t.same(client.takeCommands(), ['puback 1']);
+  harness.advance(33);
+  t.ok(client.isEnded, 'then its own counts again');
+});
+
+t.test('a reason string that is too long for the client is left out; 3.1.1 has no DISCONNECT', async (t) => {
+  const harness = new Harness();
+  const properties = { maximumPacketSize: 30 };
+  const refused = await harness.connect('barred', 5, { properties });
+  const [connack] = refused.take();
+  t.equal(connack.reasonCode, 0x87);
+  t.equal(connack.properties?.reasonString, undefined);
+  const client = await harness.connect('c1', 5, { properties });
+  client.take();
+  client.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 5 } });
+  const [disconnect] = client.take();
+  t.match(disconnect, { cmd: 'disconnect', reasonCode: 0x82 });
+  t.equal(disconnect.properties?.reasonString, undefined);
+  const old = await harness.connected('c2', 4);
+  old.writes.length = 0;
+  old.raw([0xf0, 0]);
+  t.ok(old.isEnded);
+  t.same(old.writes, []);
+});
+
 t.test('over the rate messages wait; over the queue the client goes', async (t) => {
   const harness = new Harness({ rateMessagesPerSecond: 10, rateQueueMessages: 20 });
   const client = await harness.connected('c1', 5);
@@ -69,6 +104,43 @@ t.test('over the rate messages wait; over the queue the client goes', async (t) 
   other.send(publish('a', 'x'), publish('a', 'x'.repeat(200)));
   t.ok(other.isEnded);
   t.equal(bytes.counts.get('mqtt/rate-queue-bytes'), 1);
+});
+
+t.test('the rate is of each connection: reading goes on, nothing is saved up, and what is not taken is not counted', async (t) => {
+  const harness = new Harness({ rateMessagesPerSecond: 2 });
+  const payloads = () => harness.received.splice(0).map(({ payload }) => payload);
+  const one = await harness.connected('c1');
+  const two = await harness.connected('c2');
+  for (const client of [one, two]) client.send(...['1', '2', '3'].map((payload) => publish('a', payload)));
+  t.same(payloads(), ['1', '2', '1', '2'], 'each has its own');
+  t.same([one.isPaused, two.isPaused], [false, false]);
+  harness.nowMs += 60_000;
+  harness.server.releaseThrottled();
+  t.same(payloads(), ['3', '3']);
+  harness.nowMs += 60_000;
+  one.send(...['4', '5', '6'].map((payload) => publish('a', payload)));
+  t.same(payloads(), ['4', '5'], 'a minute of silence allows no more than a second');
+  harness.nowMs += 1_000;
+  harness.server.releaseThrottled();
+  t.same(payloads(), ['6']);
+  harness.onPublish = () => PUBLISH_RESULT.BUSY;
+  one.send(publish('a', '7'));
+  for (let round = 0; round < 5; round++) harness.link('c1').connection.resume();
+  harness.onPublish = () => PUBLISH_RESULT.PENDING;
+  harness.link('c1').connection.resume();
+  t.same(payloads(), ['7'], 'however often it was offered');
+});
+
+t.test('the rate and the queue of a tenant', async (t) => {
+  const harness = new Harness({ rateMessagesPerSecond: 1, rateQueueMessages: 100 });
+  harness.rateOf = (tenant) => (tenant === 1 ? { messagesPerSecond: 3, queueMessages: 2 } : undefined);
+  const client = await harness.connected('c1', 5);
+  client.send(...[1, 2, 3, 4, 5].map((id) => publish('a', `${id}`, 1, id)));
+  t.equal(harness.received.length, 3);
+  t.notOk(client.isEnded);
+  client.send(publish('a', '6', 1, 6));
+  t.match(client.take().at(-1), { reasonCode: 0x96, properties: { reasonString: /mqtt\/rate-queue-messages/ } });
+  t.equal(harness.received.length, 3, 'what waited is rejected');
 });
 
 t.test('a client that does not read', async (t) => {

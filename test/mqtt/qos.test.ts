@@ -127,6 +127,38 @@ t.test('QoS 2 sent again before it is durable', async (t) => {
   t.equal(harness.received.length, 1);
 });
 
+t.test('QoS 2 that could not be made durable is a new message when it comes again', async (t) => {
+  const harness = new Harness();
+  harness.isAcknowledging = false;
+  const one = await harness.connected('c1', 4, { clean: false });
+  one.send(publish('a', 'once', 2, 5));
+  // As the platform does when the commit fails.
+  const { connection } = harness.link('c1');
+  harness.pending = [];
+  harness.store.entries.get('1/c1')!.received.delete(5);
+  connection.rejected(5);
+  connection.disconnect(0x97, 'the journal could not be written');
+  one.drop();
+  t.same(one.take(), []);
+  const two = await harness.connected('c1', 4, { clean: false });
+  two.send(publish('a', 'once', 2, 5, { dup: true }));
+  harness.acknowledgeAll();
+  t.same(two.takeCommands(), ['pubrec 5']);
+  t.equal(harness.received.length, 2);
+});
+
+t.test('packet ids of QoS 2 that are not released are bounded', async (t) => {
+  const harness = new Harness({ receivedIdentifiers: 2 });
+  const client = await harness.connected('c1', 4);
+  client.send(publish('a', 'x', 2, 1), publish('a', 'x', 2, 2), publish('a', 'x', 2, 2, { dup: true }));
+  t.notOk(client.isEnded);
+  client.send({ cmd: 'pubrel', messageId: 1 }, publish('a', 'x', 2, 3));
+  t.notOk(client.isEnded);
+  client.send(publish('a', 'x', 2, 4));
+  t.ok(client.isEnded);
+  t.equal(harness.counts.get('mqtt/received-identifiers'), 1);
+});
+
 t.test('a release that is under way or refused: the packet id is neither free nor answered before it is durable', async (t) => {
   for (const restart of [false, true]) {
     const harness = new Harness();
@@ -214,4 +246,9 @@ t.test('Receive Maximum is enforced for 5.0', async (t) => {
   t.notOk(client.isEnded);
   client.send(publish('a', 'x', 1, 6));
   t.match(client.take(), [{ cmd: 'disconnect', reasonCode: 0x93, properties: { reasonString: /mqtt\/receive-maximum/ } }]);
+  const other = await harness.connected('c2', 5);
+  other.send(publish('a', 'x', 2, 1), publish('a', 'x', 1, 2), publish('a', 'x', 2, 3));
+  t.notOk(other.isEnded);
+  other.send(publish('a', 'x', 2, 4));
+  t.match(other.take(), [{ cmd: 'disconnect', reasonCode: 0x93 }], 'QoS 2 counts too');
 });

@@ -127,6 +127,19 @@ t.test(`garbage and mutated packets close the connection and nothing else (SEED=
   t.same(healthy.takeCommands(), ['puback 1']);
 });
 
+t.test('what was wrong with the packet of one client is not left over for another', async (t) => {
+  const harness = new Harness();
+  for (const [version, wrong] of [[4, [0x82, 6, 0, 1, 0, 1, 97, 97]], [5, [0x82, 6, 0, 1, 0, 0, 9, 97]]] as const) {
+    const other = await harness.connected('c2', version);
+    const client = await harness.connected('c1', version);
+    client.raw([...wrong]);
+    t.ok(client.isEnded);
+    other.send(subscribe(1, ['s/ds', 1]));
+    t.same(other.takeCommands(), ['suback 1']);
+    other.drop();
+  }
+});
+
 t.test('a fault of the application closes one connection', async (t) => {
   const harness = new Harness();
   const other = await harness.connected('c2');

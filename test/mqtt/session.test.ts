@@ -1,6 +1,6 @@
 import t from 'tap';
 import { refusedBy } from '../../src/model/errors.ts';
-import { Harness, publish, settle, subscribe, until } from './helpers/harness.ts';
+import { Harness, principalOf, publish, settle, subscribe, until } from './helpers/harness.ts';
 import type { TestClient } from './helpers/harness.ts';
 
 const message = (topic: string, payload: string, qos: 0 | 1 | 2) => ({ topic, payload: Buffer.from(payload), qos });
@@ -47,6 +47,18 @@ t.test('SUBSCRIBE, delivery at the lower QoS, UNSUBSCRIBE', async (t) => {
   }
 });
 
+t.test('of overlapping subscriptions the highest QoS counts', async (t) => {
+  const rows: [filter: string, qos: 0 | 1 | 2][][] = [[['a/b', 0], ['a/+', 1], ['#', 0]], [['a/#', 2], ['a/b', 1]]];
+  for (const filters of rows) {
+    const harness = new Harness();
+    const client = await harness.connected('c1');
+    client.send(subscribe(1, ...filters));
+    client.take();
+    harness.link('c1').connection.deliver(message('a/b', 'x', 2));
+    t.same(client.take().map(({ qos }) => qos), [Math.max(...filters.map(([, qos]) => qos))]);
+  }
+});
+
 t.test('SUBSCRIBE that is not well-formed', async (t) => {
   const harness = new Harness();
   const check = async (bytes: number[]) => {
@@ -63,6 +75,14 @@ t.test('SUBSCRIBE that is not well-formed', async (t) => {
   await check([0x80, 6, 0, 1, 0, 1, 97, 0]);
   await check([0xa2, 2, 0, 1]);
   await check([0xa2, 5, 0, 0, 0, 1, 97]);
+});
+
+t.test('the length of a topic filter is limited', async (t) => {
+  const harness = new Harness({ topicFilterBytes: 10 });
+  const client = await harness.connected('c1', 5);
+  client.send(subscribe(1, ['x'.repeat(10), 1], ['x'.repeat(11), 1]));
+  t.same(client.take()[0].granted, [1, 0x97]);
+  t.equal(harness.counts.get('mqtt/topic-filter-bytes'), 1);
 });
 
 t.test('the number of subscriptions is limited', async (t) => {
@@ -82,6 +102,7 @@ t.test('a session that is kept: subscriptions and messages, over reconnect and r
       client.send(subscribe(1, ['s/ds', 1]));
       await until(() => client.packets.length > 0);
       t.same(client.takeCommands(), ['suback 1']);
+      t.same([...harness.store.entries.get('1/c1')!.subscriptions], [['s/ds', 1]], 'stored before SUBACK');
       for (const payload of ['unacknowledged', 'queued']) harness.link('c1').connection.deliver(message('s/ds', payload, 1));
       await until(() => client.packets.length > 0);
       await settle();
@@ -292,6 +313,18 @@ t.test('the window and the queue are bounded', async (t) => {
   t.equal(other.take().length, 1, 'no packet beyond the Maximum Packet Size of the client');
 });
 
+t.test('no more are in flight than the Receive Maximum of the client', async (t) => {
+  const harness = new Harness();
+  const client = await harness.connected('c1', 5, { properties: { receiveMaximum: 2 } });
+  client.send(subscribe(1, ['a', 1]));
+  client.take();
+  for (const payload of ['1', '2', '3']) harness.link('c1').connection.deliver(message('a', payload, 1));
+  const sent = client.take();
+  t.same(sent.map(({ payload }) => payload.toString()), ['1', '2']);
+  client.send({ cmd: 'puback', messageId: sent[0].messageId, reasonCode: 0 });
+  t.same(client.take().map(({ payload }) => payload.toString()), ['3']);
+});
+
 t.test('takeover', async (t) => {
   for (const change of [{}, kept]) {
     const harness = new Harness();
@@ -307,6 +340,16 @@ t.test('takeover', async (t) => {
     t.equal(harness.server.connectionsCount, 1);
     t.equal(harness.server.sessions.sessionsCount, 1);
   }
+});
+
+t.test('the same serial in another tenant is another session', async (t) => {
+  const harness = new Harness();
+  harness.authenticate = (userName) => ({ ...principalOf(userName), tenantNumber: Number(userName[1]) });
+  const one = await harness.connected('c1', 4, { ...kept, username: 't1/user' });
+  const other = await harness.connect('c1', 4, { ...kept, username: 't2/user' });
+  t.match(other.take(), [{ cmd: 'connack', sessionPresent: false }]);
+  t.notOk(one.isEnded);
+  t.same([...harness.store.entries.keys()], ['1/c1', '2/c1']);
 });
 
 t.test('many CONNECT of one client at once: the last one has the session', async (t) => {
@@ -344,6 +387,21 @@ t.test('expiry: in memory, after a restart, changed by DISCONNECT', async (t) =>
   const fourth = await harness.connected('c4', 5);
   fourth.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 5 } });
   t.match(fourth.take(), [{ cmd: 'disconnect', reasonCode: 0x82 }]);
+  const bounded = new Harness({ sessionExpirySeconds: 1_000 });
+  const fifth = await bounded.connected('c5', 5, change);
+  fifth.send({ cmd: 'disconnect', reasonCode: 0, properties: { sessionExpiryInterval: 5_000 } });
+  await settle();
+  t.equal(bounded.store.entries.get('1/c5')!.expirySeconds, 1_000, 'no longer than the limit');
+});
+
+t.test('a clean start discards what is stored, also after a restart', async (t) => {
+  const harness = new Harness();
+  await sentTwo(harness, 4, kept);
+  await settle();
+  harness.restart();
+  const client = await harness.connect('c1', 4);
+  t.match(client.take(), [{ cmd: 'connack', sessionPresent: false }]);
+  t.notOk(harness.store.entries.has('1/c1'));
 });
 
 t.test('sessions without a connection leave memory, not the store', async (t) => {

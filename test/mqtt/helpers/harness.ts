@@ -8,6 +8,7 @@ import type { Principal } from '../../../src/model/principal.ts';
 import type { Connection } from '../../../src/mqtt/connection.ts';
 import type { MqttLimits } from '../../../src/mqtt/limits.ts';
 import { MqttServer } from '../../../src/mqtt/server.ts';
+import type { MqttServerOptions } from '../../../src/mqtt/server.ts';
 import type { Transport } from '../../../src/mqtt/transport.ts';
 import { MemorySessionStore } from './memory-session-store.ts';
 
@@ -161,6 +162,7 @@ export class Harness {
   connectionsGauge = 0;
   onPublish: (link: TestLink, topic: string, packetId: number) => PublishResult = () => PUBLISH_RESULT.PENDING;
   authenticate: MqttApplication['authenticate'] = (userName, password) => password === 'right' ? principalOf(userName) : undefined;
+  rateOf: NonNullable<MqttServerOptions['rateOf']> = () => undefined;
   readonly #limits: Partial<MqttLimits>;
 
   constructor(limits: Partial<MqttLimits> = {}) {
@@ -241,7 +243,7 @@ export class Harness {
       },
     };
     return new MqttServer({
-      application, store: this.store, limits: this.#limits, now: () => this.nowMs, log: this.#log(),
+      application, store: this.store, limits: this.#limits, now: () => this.nowMs, log: this.#log(), rateOf: (tenant) => this.rateOf(tenant),
       metrics: {
         count: (limit) => { this.counts.set(limit, (this.counts.get(limit) ?? 0) + 1); },
         connections: (count) => { this.connectionsGauge = count; },

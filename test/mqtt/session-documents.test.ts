@@ -1,0 +1,61 @@
+/** What a session is comes back from the journal and the documents, whole, after a crash. */
+import t from 'tap';
+import { COMMAND } from '../../src/model/command.ts';
+import { SessionDocuments } from '../../src/mqtt/session-documents.ts';
+import { NOW, openPlatform, TENANT } from '../actors/platform.ts';
+import type { Platform } from '../actors/platform.ts';
+import { Harness, settle, subscribe, until } from './helpers/harness.ts';
+
+const storeOf = ({ commands, documents }: Platform): SessionDocuments => new SessionDocuments({ commands, documents, now: () => NOW });
+
+t.test('subscriptions, queued messages, released ones, packet ids and expiry', async (t) => {
+  let platform = openPlatform(t);
+  let store = storeOf(platform);
+  t.equal(await store.load(TENANT, 'a'), undefined);
+  const subscriptions = new Map<string, 0 | 1 | 2>([['s/ds', 2], ['s/dc/#', 0]]);
+  await store.save(TENANT, 'a', { subscriptions, expirySeconds: 60, disconnectedAt: NOW });
+  await store.addMessage(TENANT, 'a', { id: 9, topic: 's/ds', payload: Buffer.from('510,ä'), qos: 1 });
+  await store.addMessage(TENANT, 'a', { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2 });
+  await store.addMessage(TENANT, 'a', { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2, isReleased: true });
+  await store.addMessage(TENANT, 'a', { id: 11, topic: 's/ds', payload: Buffer.from('gone'), qos: 1 });
+  await store.removeMessage(TENANT, 'a', 11);
+  for (const id of [7, 8]) await platform.request({ kind: COMMAND.SESSION_RECEIVE, key: 's:a', body: { session: 'a', id } });
+  await store.release(TENANT, 'a', 8);
+  platform = await (await platform.crash()).recover();
+  store = storeOf(platform);
+  t.same(await store.load(TENANT, 'a'), {
+    subscriptions, received: [7], expirySeconds: 60, disconnectedAt: NOW, messages: [
+      { id: 9, topic: 's/ds', payload: Buffer.from('510,ä'), qos: 1, isReleased: false },
+      { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2, isReleased: true },
+    ],
+  });
+  t.equal(await store.load(TENANT + 1, 'a'), undefined);
+  await store.remove(TENANT, 'a');
+  t.equal(await store.load(TENANT, 'a'), undefined);
+});
+
+t.test('with the MQTT server: what waits for a device reaches it after a crash', async (t) => {
+  let platform = openPlatform(t);
+  const harness = new Harness({ inFlightMessages: 1 });
+  harness.nowMs = NOW;
+  const start = (): void => {
+    harness.store = storeOf(platform) as never;
+    harness.restart();
+  };
+  start();
+  const client = await harness.connected('c1', 4, { clean: false });
+  client.send(subscribe(1, ['s/ds', 1]));
+  await until(() => client.packets.length > 0);
+  for (const payload of ['sent', 'queued']) harness.link('c1').connection.deliver({ topic: 's/ds', payload: Buffer.from(payload), qos: 1 });
+  await until(() => platform.ids('sessionMessage').length === 2);
+  platform = await (await platform.crash()).recover();
+  start();
+  const again = await harness.connect('c1', 4, { clean: false });
+  await until(() => again.packets.length === 2);
+  const [connack, sent] = again.take();
+  t.equal(connack.sessionPresent, true);
+  again.send({ cmd: 'puback', messageId: sent.messageId });
+  await until(() => again.packets.length === 1);
+  t.same([sent, ...again.take()].map(({ payload }) => payload.toString()), ['sent', 'queued']);
+  await settle();
+});
