@@ -1,9 +1,11 @@
 /** The simulation: devices are seeded and realistic, the histogram is bounded, the client speaks to a foreign broker. */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
+import { generate, parser as createParser } from 'mqtt-packet';
 import t from 'tap';
 import { simulatedDevice } from '../src/cli/simulate/devices.ts';
 import { Histogram } from '../src/cli/simulate/histogram.ts';
+import { MqttLink } from '../src/cli/simulate/mqtt-link.ts';
 import { millrace, start, COMMAND, until } from './helpers/setup-command.ts';
 import { missing } from './helpers/tools.ts';
 
@@ -73,6 +75,42 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+t.test('what was not acknowledged is sent again, and no more is in flight than may be', async (t) => {
+  const received: string[] = [];
+  let isAcknowledging = false;
+  const broker = createServer((socket) => {
+    const parser = createParser();
+    parser.on('packet', (packet) => {
+      if (packet.cmd === 'connect') socket.write(generate({ cmd: 'connack', returnCode: 0, sessionPresent: false }));
+      if (packet.cmd !== 'publish') return;
+      received.push(`${packet.messageId} ${packet.payload.toString()}`);
+      if (isAcknowledging) socket.write(generate({ cmd: 'puback', messageId: packet.messageId! }));
+      else if (received.length === 2) socket.destroy();
+    });
+    socket.on('data', (chunk) => parser.parse(chunk));
+    socket.on('error', () => socket.destroy());
+  });
+  await new Promise<void>((done) => { broker.listen(0, '127.0.0.1', done); });
+  t.teardown(() => broker.close());
+  const { port } = broker.address() as { port: number };
+  let closed = 0;
+  let acknowledged = 0;
+  const link = new MqttLink({ host: '127.0.0.1', port, clientId: 'again', username: 'u', password: 'p', inFlightMax: 2 },
+    { connected: () => undefined, closed: () => { closed += 1; }, acknowledged: () => { acknowledged += 1; } });
+  t.teardown(() => link.end());
+  link.open();
+  await until('connected', () => link.canSend);
+  for (const payload of ['one', 'two']) link.publish('s/us', payload);
+  t.equal(link.canSend, false);
+  await until('closed', () => closed === 1);
+  t.equal(link.inFlight, 2);
+  isAcknowledging = true;
+  link.open();
+  await until('acknowledged', () => acknowledged === 2);
+  t.same(received, ['1 one', '2 two', '1 one', '2 two']);
+  t.equal(link.inFlight, 0);
+});
+
 t.test('nothing to connect to: exit code 1 and the reason', async (t) => {
   const port = await freePort();
   const result = await millrace(['simulate', '--host', '127.0.0.1', '--mqtt-port', String(port), '--password', 'x']);
@@ -98,7 +136,7 @@ t.test('a fleet against mosquitto', { skip: missing('mosquitto') }, async (t) =>
   t.equal(result['errors'], 0, timed.stderr);
   t.equal(result['acknowledged'], result['sent']);
   t.ok(result['sent'] > 400 && result['sent'] < 900, `${result['sent']} at 400 a second for 2 s`);
-  t.match(timed.stderr, /connected 40\/40 {2}sent\/s \d+ {2}acknowledged\/s \d+ {2}latency p50/);
+  t.match(timed.stderr, /connected 40\/40 {2}sent\/s \d+ {2}acknowledged\/s \d+ {2}latency p50 [\d.]+ ms, p99 (?!0\.0 )[\d.]+ ms {2}errors 0\n/);
 
   const endless = start(COMMAND, common);
   await until('a line of the display', () => endless.output().stderr.includes('connected 40/40'));
@@ -128,5 +166,6 @@ t.test('connections that break are opened again and nothing is forgotten', { ski
   const { stdout } = await fleet.ended;
   const result = JSON.parse(stdout) as Record<string, number>;
   t.ok(result['errors'] >= 20);
+  t.match(fleet.output().stderr, /errors \d+ \(.+\)\n/);
   t.equal(result['acknowledged'], result['sent']);
 });

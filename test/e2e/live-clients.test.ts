@@ -2,6 +2,7 @@
 import { CometD } from 'cometd';
 import { adapt } from 'cometd-nodejs-client';
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { BayeuxSocket, TOKEN } from '../helpers/running-server-bayeux.ts';
 import type { Message } from '../helpers/running-server-bayeux.ts';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
@@ -153,6 +154,21 @@ t.test('handshake refused, unknown client, disconnect', async (t) => {
   t.equal(unknown.status, 200);
   t.match(await unknown.json(), [{ id: '7', successful: false, error: '402::Unknown client' }]);
   t.equal((await post([{ channel: '/meta/handshake' }], 'Basic d3Jvbmc6d3Jvbmc=')).status, 401);
+});
+
+t.test('a WebSocket may bring its credentials in a header; wrong ones close it', async (t) => {
+  const basic = (password: string): Record<string, string> => ({ authorization: `Basic ${Buffer.from(`${TENANT}/header:${password}`).toString('base64')}` });
+  await rest.create(`/user/${TENANT}/users`, { userName: 'header', password: PASSWORD });
+  // The first login takes as long as its password is hashed, the second one none.
+  for (const round of ['first', 'second']) {
+    const live = await BayeuxSocket.open(t, server, '/notification/realtime', '', basic(PASSWORD));
+    t.match(await live.ask({ channel: '/meta/subscribe', subscription: '/alarms/*' }), { successful: false, error: /^403:/ }, `${round}: the rights of its user`);
+  }
+  const socket = new WebSocket(`ws://127.0.0.1:${server.httpPort}/cep/realtime`, { headers: basic('wrong') });
+  t.teardown(() => socket.terminate());
+  let code: number | undefined;
+  socket.once('close', (sent: number) => { code = sent; });
+  t.equal(await eventually('closed', () => code), 1008);
 });
 
 t.test('another tenant\'s subscriber gets nothing', async (t) => {

@@ -63,9 +63,13 @@ t.test('createBulk takes the good elements and reports the first bad one', async
   await device.publish('measurement/measurements/createBulk', bulk('measurements',
     { type: 'm', time: TIME, f: { s: { value: 1 } } }, { type: 'm', time: '2024-05-02T10:00:01.000Z', f: { s: { value: 2 } } }));
   t.same((await measurementsOf(id)).map((measurement) => measurement.f.s.value), [1, 2]);
-  await device.publish('event/events/createBulk', bulk('events', { type: 'e1', text: 'x', time: TIME }, { type: 'e2', time: TIME }, { type: 'e3', text: 'x', time: TIME }));
+  await device.publish('event/events/createBulk', bulk('events',
+    { type: 'e1', text: 'x', time: TIME }, { type: 'e2', time: TIME }, { type: 'e4', text: 'x' }, { type: 'e3', text: 'x', time: TIME }));
   t.same((await eventsOf(id)).map((event) => event.type).sort(), ['e1', 'e3']);
   t.match(JSON.parse(await device.row('error', /mandatory/)), { error: 'undefined/validationError', message: 'Following mandatory fields should be included: text' });
+  await device.publish('alarm/alarms/create', '{}');
+  await device.row('error', /severity/);
+  t.equal(device.rows('error').length, 2, 'of e4 nothing is told');
   await device.publish('alarm/alarms/createBulk', bulk('alarms', { type: 'a1', text: 'x', severity: 'MAJOR', time: TIME }, { type: 'a2', text: 'x', severity: 'MINOR', time: TIME }));
   t.same((await alarmsOf(id)).map((alarm) => alarm.type).sort(), ['a1', 'a2']);
 });
@@ -125,14 +129,16 @@ t.test('processing modes: what is stored and what is notified', async (t) => {
   };
   for (const mode of ['t', 'q', 'c', 's']) await publish(mode);
   await device.publish('t/us', '301,t_alarm,text');
+  await device.publish('t/us', '201,several,,f,t_201,1');
   await device.publish('t/measurement/measurements/create', JSON.stringify({ type: 'tj', time: TIME, f: { tj: { value: 1 } } }));
   await device.publish('q/measurement/measurements/create', JSON.stringify({ type: 'qj', time: TIME, f: { qj: { value: 1 } } }));
+  await device.publish('t/event/events/create', JSON.stringify({ type: 'tj_event', text: 'text', time: TIME }));
   await device.publish('s/us', '400,last,text');
   await live.message((message) => message.data.data.type === 'last');
   const seriesOf = (measurement: any): string => Object.keys(measurement.f)[0] ?? '';
   const seen = (area: string): any[] => live.messages.filter(({ channel }) => channel === `/${area}/${id}`).map(({ data }) => data.data);
-  t.same(seen('measurements').map(seriesOf), ['t', 's', 'tj']);
-  t.same(seen('events').map((event) => event.type), ['t_event', 's_event', 'last']);
+  t.same(seen('measurements').map(seriesOf), ['t', 's', 't_201', 'tj']);
+  t.same(seen('events').map((event) => event.type), ['t_event', 's_event', 'tj_event', 'last']);
   t.same(seen('alarms').map((alarm) => alarm.type), ['t_alarm']);
   t.same((await measurementsOf(id)).map(seriesOf).sort(), ['q', 'qj', 's']);
   t.same((await eventsOf(id)).map((event) => event.type).sort(), ['last', 'q_event', 's_event']);

@@ -94,6 +94,8 @@ t.test('what waits is delivered at subscribe, once, and again on 500', async (t)
   const { device, id } = await createDevice(t, 'pending', []);
   const done = await order(id, { c8y_Restart: {} });
   await rest.put(`/devicecontrol/operations/${done}`, { status: 'SUCCESSFUL' });
+  const begun = await order(id, { c8y_Command: { text: 'begun' } });
+  await rest.put(`/devicecontrol/operations/${begun}`, { status: 'EXECUTING' });
   await order(id, { c8y_Command: { text: 'one' } });
   await order(id, { c8y_Command: { text: 'two' } });
   t.same(device.rows('s/ds'), []);

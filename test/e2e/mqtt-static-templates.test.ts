@@ -57,6 +57,7 @@ t.test('101 creates child devices, 105 and 106 list them', async (t) => {
   t.equal(three.c8y_IsDevice, undefined);
   const { references } = await rest.read(`/inventory/managedObjects/${id}/childDevices?pageSize=10`);
   t.same(references.map((reference: any) => reference.managedObject.name).sort(), ['Child 1', 'MQTT Device gw1-child-2', 'Thing']);
+  await device.publish('s/us', '102,gw1-service,systemd,Service,up');
   await device.publish('s/us', '105');
   const row = await device.row('s/ds', /^106,/);
   t.same(row.split(',').slice(1).sort(), ['gw1-child-1', 'gw1-child-2', 'gw1-thing-3']);
@@ -99,8 +100,7 @@ t.test('100 as the first message of a child gives it its name and type', async (
 
 t.test('replies come in the order of the rows', async (t) => {
   const { device, id } = await createDevice(t, 'replies-1');
-  await device.publish('s/us', '101,replies-1-child');
-  await device.publish('s/us', '105\n123\n105');
+  await device.publish('s/us', '101,replies-1-child\n105\n123\n105');
   await device.publish('s/us', '123');
   await eventually('the replies', () => device.rows('s/ds').length === 4);
   t.same(device.rows('s/ds'), ['106,replies-1-child', `124,${id}`, '106,replies-1-child', `124,${id}`]);
@@ -162,8 +162,9 @@ t.test('a measurement without time has that of the server', async (t) => {
   const { device, id } = await createDevice(t, 'measurements-2');
   const beforeMs = Date.now();
   await device.publish('s/us', '211,25\n212,50');
+  await device.publish('s/us', '211,26');
   for (const { time } of await measurementsOf(id)) t.ok(Date.parse(time) >= beforeMs && Date.parse(time) <= Date.now());
-  t.equal((await measurementsOf(id)).length, 2);
+  t.equal((await measurementsOf(id)).length, 3);
 });
 
 t.test('301 to 306: alarms, repeats, severity and clearing', async (t) => {

@@ -29,9 +29,9 @@ export class BayeuxSocket {
     });
   }
 
-  /** Connects with the credentials in the handshake's `ext` and holds a connect open. */
-  static async open(t: Teardown, server: RunningServer, path: string, token = TOKEN): Promise<BayeuxSocket> {
-    const socket = new WebSocket(`ws://127.0.0.1:${server.httpPort}${path}`);
+  /** Connects with the credentials in the handshake's `ext`, or in a header with an empty token there, and holds a connect open. */
+  static async open(t: Teardown, server: RunningServer, path: string, token = TOKEN, headers: Readonly<Record<string, string>> = {}): Promise<BayeuxSocket> {
+    const socket = new WebSocket(`ws://127.0.0.1:${server.httpPort}${path}`, { headers });
     t.teardown(() => socket.terminate());
     await new Promise((resolve, reject) => { socket.once('open', resolve); socket.once('error', reject); });
     const live = new BayeuxSocket(socket);

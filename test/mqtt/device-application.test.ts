@@ -269,6 +269,7 @@ t.test('a store that answers later decides as one that answers at once', async (
     ['event/events/createBulk', '{"events":[{"externalSource":{"externalId":"child","type":"c8y_Serial"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"},'
       + '{"externalSource":{"externalId":"absent","type":"c8y_Serial"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"}]}'],
     ['s/us', '102,service,type,name,up'],
+    ['event/events/create', '{"source":{"id":"10"},"type":"a","text":"b","time":"2026-01-01T00:00:00Z"}'],
   ];
   const outcomes = await Promise.all([false, true].map(async (isLater) => {
     const platform = new Platform();
@@ -291,7 +292,12 @@ t.test('a store that answers later decides as one that answers at once', async (
     return { ensured: platform.ensured, sent: platform.sent.map(({ topic, payload }) => `${topic} ${payload.toString()}`), results: platform.results };
   }));
   t.same(outcomes[1], outcomes[0]);
-  t.ok(outcomes[0].results.length >= 5);
+  // What is neither the device nor below it, and not its user's, is not for it.
+  const faults = [/^s\/e 50,400,Access is denied/, /^s\/e 50,504,No operation/, /^s\/e 50,504,No operation/, /^error .*Access is denied.*"messageId":8}/,
+    /^error .*source 77 does not exist.*"messageId":10}/, /^error .*identity.*"messageId":11}/, /^error .*Access is denied.*"messageId":13}/];
+  t.match(outcomes[0].sent, faults);
+  t.equal(outcomes[0].sent.length, faults.length);
+  t.equal(outcomes[0].results.length, faults.length);
 });
 
 t.test('a store that does not answer holds the device back', async (t) => {

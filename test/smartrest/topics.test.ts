@@ -17,6 +17,8 @@ t.test('what is published (document 4 sections 7.4 and 7.8)', (t) => {
     ['/t/measurement/measurements/createBulk', { kind: 'json', mode: TRANSIENT, area: 'measurements', action: 'createBulk' }],
     ['measurement/measurements/delete/7', { kind: 'json', mode: PERSISTENT, area: 'measurements', action: 'delete', id: '7' }],
     ['q/event/events/create', { kind: 'json', mode: QUIESCENT, area: 'events', action: 'create' }],
+    ['event/events/createBulk', { kind: 'json', mode: PERSISTENT, area: 'events', action: 'createBulk' }],
+    ['alarm/alarms/create', { kind: 'json', mode: PERSISTENT, area: 'alarms', action: 'create' }],
     ['event/events/update/7', { kind: 'json', mode: PERSISTENT, area: 'events', action: 'update', id: '7' }],
     ['event/events/delete/7', { kind: 'json', mode: PERSISTENT, area: 'events', action: 'delete', id: '7' }],
     ['c/alarm/alarms/createBulk', { kind: 'json', mode: CEP, area: 'alarms', action: 'createBulk' }],
