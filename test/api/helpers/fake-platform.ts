@@ -54,7 +54,7 @@ export class FakePlatform {
   config: ApiConfig = { jsonBodyMaxBytes: 20_000, bodyMaxBytes: 200_000 };
   readonly users = new Map<string, { password: string; principal: Principal }>();
   /** Bodies that the intake was given. */
-  readonly posted: { body: string; principal: Principal; mode: number; wantsBody: boolean }[] = [];
+  readonly posted: { body: string; principal: Principal; mode: number; wantsBody: boolean; form: string | undefined }[] = [];
   answerOfIntake: MeasurementAnswer | PlatformError = { collection: false, documents: [{ id: '7', text: '' }] };
   private nextId = 1000;
 
@@ -165,8 +165,8 @@ export class FakePlatform {
       },
       cipher: fake.cipher,
       measurements: {
-        post: (body, principal, mode, wantsBody, done) => {
-          fake.posted.push({ body: body.toString(), principal, mode, wantsBody });
+        post: (body, principal, mode, wantsBody, done, _heard, form) => {
+          fake.posted.push({ body: body.toString(), principal, mode, wantsBody, form });
           const answer = fake.answerOfIntake;
           setImmediate(() => {
             if (answer instanceof PlatformError) done(answer);
