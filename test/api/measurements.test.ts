@@ -202,6 +202,10 @@ t.test('series', async (t) => {
   t.equal(cut.truncated, true);
   t.equal(Object.keys(cut.values).length, 5000);
   t.equal((await api.call('GET', `${path}?${query}&aggregationType=WEEKLY`)).status, 422);
+  for (const [id, owner, status] of [['1', 'admin', 403], ['2', 'device_1', 200]] as const) {
+    api.fake.addManagedObject(id, {}, owner);
+    t.equal((await api.call('GET', `${path}?${query.replace('source=1', `source=${id}`)}`, { headers: { authorization: DEVICE } })).status, status, `of ${owner}`);
+  }
 });
 
 t.test('units there and back', async (t) => {

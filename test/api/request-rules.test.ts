@@ -22,6 +22,10 @@ t.test('credentials', async (t) => {
     t.match(wrong.headers.get('www-authenticate'), /^XBasic/);
   }
   t.equal((await call({ authorization: basic('admin') })).json.userName, 'admin', 'without tenant: the default one');
+  t.equal(api.fake.loginPlace?.tenantNumber, undefined);
+  t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': 't1.example.com' })).json.userName, 'admin');
+  t.equal(api.fake.loginPlace?.tenantNumber, 2, 'the one whose domain was called');
+  t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': 't1.other.example' })).status, 403, 'the id of a tenant is no domain');
   t.equal((await call({ authorization: undefined }, '/nowhere')).status, 401, 'also where nothing is');
   for (const path of ['/health', '/health/ready', '/metrics', '/openapi', '/openapi.json', '/tenant/loginOptions']) {
     t.equal((await call({ authorization: undefined, accept: undefined }, path)).status, 200, path);

@@ -18,7 +18,7 @@ import { changeRecords } from '../../../src/actors/records.ts';
 import type { StateView } from '../../../src/actors/state-view.ts';
 import { deleteUser, putUser } from '../../../src/actors/user.ts';
 import type { JournalCommand } from '../../../src/ingest/command-record.ts';
-import type { Principal } from '../../../src/model/principal.ts';
+import type { LoginPlace, Principal } from '../../../src/model/principal.ts';
 import { ROLES } from '../../../src/model/roles.ts';
 import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/platform.ts';
 
@@ -49,6 +49,8 @@ export class FakePlatform {
   /** Answers of the next history queries, in turn; then empty. */
   rows: unknown[][] = [];
   authenticated = 0;
+  /** Of the last check of a password. */
+  loginPlace: LoginPlace | undefined;
   generation = 1;
   isReady = true;
   config: ApiConfig = { jsonBodyMaxBytes: 20_000, bodyMaxBytes: 200_000 };
@@ -143,8 +145,9 @@ export class FakePlatform {
         get generation() {
           return fake.generation;
         },
-        authenticate: (userName, password) => {
+        authenticate: (userName, password, place) => {
           fake.authenticated += 1;
+          fake.loginPlace = place;
           const user = fake.users.get(userName.includes('/') ? userName : `t1/${userName}`);
           return fake.login.then(() => (user?.password === password ? user.principal : undefined));
         },
