@@ -134,6 +134,8 @@ t.test('alarms: one open alarm of a type', async (t) => {
   t.match(parsed(await alarm(platform, '707', { type: 'C', status: 'CLEARED' })), { id: '707', status: 'CLEARED' });
   t.match(parsed(await alarm(platform, '708', { type: 'C' })), { id: '708', count: 1 });
   await t.rejects(alarm(platform, '709', { key: 99 }), { code: 'source/not-found' });
+  const counts = (id: string): unknown => platform.get('managedObject', id)?.['c8y_ActiveAlarmsStatus'];
+  t.same([counts('5'), counts('6')], [3, 1].map((major) => ({ critical: 0, major, minor: 0, warning: 0 })), 'the open ones');
   t.same(platform.notifications.filter(({ area }) => area === 'alarms').map(({ action }) => action[0]).join(''), 'CUUCCUUUCCC');
 });
 

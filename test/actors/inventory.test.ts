@@ -105,7 +105,12 @@ t.test('deletion: links on both sides, child additions, external IDs, data', asy
   await bind(platform, '2', 'T', 'a');
   await bind(platform, '2', 'T', 'line\nfeed');
   await bind(platform, '22', 'T', 'b');
+  const commands: string[] = [];
+  platform.onGroup = (_firstSeq, _lastSeq, records) => { commands.push(records.toString('latin1')); };
   await remove(platform, '2');
+  for (const table of ['measurements', 'events', 'alarms', 'operations']) {
+    t.ok(commands.some((text) => text.includes(`{"table":"${table}","filter":{"source":"2"}}`)), `its ${table} go too`);
+  }
   t.same(platform.ids('managedObject'), ['1', '22', '3'], 'with its child additions');
   t.same(platform.ids('children'), ['22\nchildDevices\n3']);
   t.same(platform.ids('parents'), ['3\nchildDevices\n22']);

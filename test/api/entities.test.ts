@@ -59,7 +59,7 @@ t.test('events', async (t) => {
     json: { error: 'undefined/validationError', message: 'Following mandatory fields should be included: source.id,text,time,type' },
   });
   t.equal((await api.call('DELETE', `/event/events/${id}`)).status, 204);
-  t.equal((await api.call('GET', '/event/events/x')).status, 404);
+  for (const id of ['x', '9']) t.match(await api.call('GET', `/event/events/${id}`), { status: 404, json: { error: 'event/Not Found' } }, id);
   t.equal((await api.call('DELETE', '/event/events?source=1&type=a&dateFrom=2024-05-02')).status, 204);
   t.match(api.fake.sent.at(-1), {
     key: 't',
@@ -101,6 +101,7 @@ t.test('alarms', async (t) => {
     json: { message: 'Following mandatory fields should be included: severity,text,time,type' },
   });
   t.equal((await api.call('POST', '/alarm/alarms', { body: { ...body, severity: 'minor' } })).status, 422);
+  t.match(await api.call('GET', '/alarm/alarms/9'), { status: 404, json: { error: 'alarm/Not Found' } });
   t.equal((await api.call('POST', '/alarm/alarms', { body: { ...body, status: 'OPEN' } })).status, 422);
   t.equal(
     (await api.call('PUT', `/alarm/alarms/${id}`, { body: { status: 'CLEARED', severity: 'MINOR', count: 1 } })).json.status,
@@ -121,7 +122,8 @@ t.test('alarms', async (t) => {
   t.strictSame(await filter('resolved=false'), [['ACTIVE', 'ACKNOWLEDGED']]);
   t.equal((await api.call('GET', '/alarm/alarms?severity=LOW')).status, 422);
   api.fake.rows = [[{ total: 3 }]];
-  t.match(await api.call('GET', '/alarm/alarms/count'), { status: 200, text: '3' });
+  const counted = await api.call('GET', '/alarm/alarms/count');
+  t.strictSame([counted.status, counted.text], [200, '3']);
   t.equal((await api.call('PUT', '/alarm/alarms', { body: { status: 'CLEARED' } })).status, 422, 'a bulk change needs a filter');
   t.equal((await api.call('PUT', '/alarm/alarms?source=1&status=ACTIVE', { body: { status: 'ACKNOWLEDGED' } })).status, 202, 'nobody has carried it out');
   const [job] = (api.fake.sent.at(-1)?.body as RecordsChange).changes;
@@ -248,7 +250,9 @@ t.test('tenant, options, roots, health', async (t) => {
     'tenant',
     'user',
   ]);
-  t.equal(platform.inventory.managedObjectsForType, `${api.url}/inventory/managedObjects?type={type}`);
+  for (const [name, parameter] of [['Type', 'type'], ['FragmentType', 'fragmentType'], ['ListOfIds', 'ids']]) {
+    t.equal(platform.inventory[`managedObjectsFor${name}`], `${api.url}/inventory/managedObjects?${parameter}={${parameter}}`);
+  }
   t.strictSame(platform.inventory.managedObjects, { self: `${api.url}/inventory/managedObjects`, references: [] });
   t.equal(
     platform.event.eventsForSourceAndDateAndFragmentTypeAndType,

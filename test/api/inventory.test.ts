@@ -110,6 +110,22 @@ t.test('links do not show objects that one may not read', async (t) => {
   t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).includes('device_1'), 'nor those of a query');
 });
 
+t.test('who links or unlinks needs a right to both objects', async (t) => {
+  const api = await startApi(t);
+  for (const [id, owner] of [['1', 'device_1'], ['2', 'device_1'], ['3', 'admin']]) api.fake.addManagedObject(id, {}, owner);
+  const as = (method: string, path: string, body?: object): Promise<number> =>
+    api.call(method, `${PATH}/${path}`, { ...(body === undefined ? {} : { body }), headers: { authorization: DEVICE } }).then(({ status }) => status);
+  const reference = (id: string): object => ({ managedObject: { id } });
+  t.equal(await as('POST', '1/childDevices', reference('2')), 201);
+  t.equal(await as('POST', '1/childDevices', reference('3')), 403, 'a child of somebody else');
+  t.equal(await as('POST', '3/childDevices', reference('2')), 403, 'a parent of somebody else');
+  api.fake.put('children', '3\nchildDevices\n2', '1');
+  t.equal(await as('DELETE', '3/childDevices/2'), 403);
+  t.equal(await as('DELETE', '3/childDevices'), 403);
+  t.ok(api.fake.get('children', '3\nchildDevices\n2'));
+  t.equal(await as('DELETE', '1/childDevices/2'), 204);
+});
+
 t.test('lists and counts', async (t) => {
   const api = await startApi(t);
   api.fake.addManagedObject('5');

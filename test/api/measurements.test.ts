@@ -57,10 +57,20 @@ t.test('POST: one, a collection, without body, nothing stored, refused', async (
   t.equal((await api.call('PUT', '/measurement/measurements/7', { body: {} })).status, 405);
 });
 
+t.test('POST: the vendor type says whether the body is one or a collection', async (t) => {
+  const api = await startApi(t);
+  for (const [type, form] of [['application/json', 'either'], ['application/vnd.com.nsn.platform.measurement+json', 'one'],
+    ['application/vnd.com.nsn.cumulocity.MeasurementCollection+json;ver=0.9', 'collection']]) {
+    t.equal((await api.call('POST', '/measurement/measurements', { body: '{"x":1}', headers: { 'content-type': type } })).status, 201);
+    t.equal(api.fake.posted.at(-1)?.form, form, type);
+  }
+});
+
 t.test('POST takes larger bodies than other resources', async (t) => {
   const api = await startApi(t);
   t.equal((await api.call('POST', '/measurement/measurements', { body: 'x'.repeat(200_000) })).status, 201);
   t.equal((await api.call('POST', '/measurement/measurements', { body: 'x'.repeat(200_001) })).status, 413);
+  t.equal((await api.call('POST', '/inventory/managedObjects', { body: `{"x":"${'x'.repeat(20_000)}"}` })).status, 413);
 });
 
 t.test('lists: values of one measurement stand together, stored documents stay', async (t) => {
@@ -142,6 +152,7 @@ t.test('one by id', async (t) => {
   }
   t.equal(api.fake.asked.length, 0, 'no query for what is no id');
   t.equal((await api.call('GET', '/measurement/measurements/5')).status, 404);
+  t.match(api.fake.asked.at(-1), { sql: 'WHERE tenant = {tenant:UInt32} AND id = ', params: { tenant: 2, id: 5 } });
   api.fake.rows = [[row('7', 'a', 'x', 1)]];
   t.equal((await api.call('DELETE', '/measurement/measurements/7')).status, 204);
   t.match(api.fake.sent.at(-1), {
@@ -158,6 +169,7 @@ t.test('series', async (t) => {
   const path = '/measurement/measurements/series';
   const missing = await api.call('GET', `${path}?source=1`);
   t.match(missing, { status: 422, json: { message: 'Following mandatory fields should be included: dateFrom,dateTo' } });
+  t.match(await api.call('GET', `${path}?dateFrom=2024-05-02&dateTo=2024-05-03`), { status: 422, json: { message: /: source$/ } });
   const point = (minute: number, series: string, low: number, high = low): object => ({
     bucket: String(Date.UTC(2024, 4, 2, 10, minute)),
     fragment: 'a',
@@ -190,6 +202,10 @@ t.test('series', async (t) => {
   t.equal(cut.truncated, true);
   t.equal(Object.keys(cut.values).length, 5000);
   t.equal((await api.call('GET', `${path}?${query}&aggregationType=WEEKLY`)).status, 422);
+  for (const [id, owner, status] of [['1', 'admin', 403], ['2', 'device_1', 200]] as const) {
+    api.fake.addManagedObject(id, {}, owner);
+    t.equal((await api.call('GET', `${path}?${query.replace('source=1', `source=${id}`)}`, { headers: { authorization: DEVICE } })).status, status, `of ${owner}`);
+  }
 });
 
 t.test('units there and back', async (t) => {

@@ -43,6 +43,7 @@ t.test('Content-Type: names, charset, other types', async (t) => {
     name: 'managedobjectreference',
   });
   t.match(parseContentType('application/json; charset="latin1"'), { isUtf8: false });
+  t.match(parseContentType('application/json; CHARSET="utf-8"'), { kind: 'json', isUtf8: true });
   t.match(parseContentType('application/x-www-form-urlencoded'), { kind: 'form' });
   t.match(parseContentType('multipart/form-data; boundary=x'), { kind: 'multipart' });
   t.match(parseContentType('text/xml'), { kind: 'other' });

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { ADMIN, DEVICE, basic, startApi } from './helpers/api.ts';
+import { rawRequest } from './helpers/raw-http.ts';
 
 const ERROR_TYPE = 'application/vnd.com.nsn.platform.error+json;charset=UTF-8;ver=0.9';
 const BRANDED = 'application/vnd.com.nsn.cumulocity.';
@@ -17,10 +18,14 @@ t.test('credentials', async (t) => {
   for (const authorization of [basic('t1/admin', 'wrong'), basic('t2/admin'), basic('nobody'), 'Bearer x', 'Basic ?']) {
     const wrong = await call({ authorization, usexbasic: 'true' });
     t.equal(wrong.status, 401, authorization);
-    t.equal(wrong.json.error, 'security/Unauthorized');
+    t.match(wrong.json, { error: 'security/Unauthorized', message: 'Invalid credentials! : Bad credentials' });
     t.match(wrong.headers.get('www-authenticate'), /^XBasic/);
   }
   t.equal((await call({ authorization: basic('admin') })).json.userName, 'admin', 'without tenant: the default one');
+  t.equal(api.fake.loginPlace?.tenantNumber, undefined);
+  t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': 't1.example.com' })).json.userName, 'admin');
+  t.equal(api.fake.loginPlace?.tenantNumber, 2, 'the one whose domain was called');
+  t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': 't1.other.example' })).status, 403, 'the id of a tenant is no domain');
   t.equal((await call({ authorization: undefined }, '/nowhere')).status, 401, 'also where nothing is');
   for (const path of ['/health', '/health/ready', '/metrics', '/openapi', '/openapi.json', '/tenant/loginOptions']) {
     t.equal((await call({ authorization: undefined, accept: undefined }, path)).status, 200, path);
@@ -58,6 +63,11 @@ t.test('roles and owners', async (t) => {
   t.equal((api.fake.sent.at(-1)?.body as { mayChangeOwner: boolean }).mayChangeOwner, false);
   t.equal(await as('DELETE', '/inventory/managedObjects/1'), 403);
   t.equal(await as('POST', '/inventory/managedObjects', {}), 403);
+  api.fake.addUser('creator', ['ROLE_INVENTORY_CREATE']);
+  for (const [user, owner] of [['admin', 'other'], ['creator', 'creator']]) {
+    t.equal((await api.call('POST', '/inventory/managedObjects', { body: { owner: 'other' }, headers: { authorization: basic(user) } })).status, 201);
+    t.match(api.fake.sent.at(-1)?.body, { owner }, `created by ${user}`);
+  }
   t.equal(await as('DELETE', '/event/events?source=2'), 403, 'collections need the role');
   t.equal(await as('GET', '/event'), 403);
   t.equal(await as('GET', '/measurement'), 200);
@@ -85,6 +95,11 @@ t.test('Accept and Content-Type', async (t) => {
     sent.end('{"name":"x"}');
   });
   t.match(bare, { status: 201, text: '', location: /\/inventory\/managedObjects\/\d+$/ }, 'no Accept, no body');
+  const { pathname } = new URL(bare.location);
+  t.match(await rawRequest(api.port, 'PUT', pathname, { authorization: ADMIN }, '{"name":"y"}'), { status: 200, text: '' }, 'nor of a PUT');
+  t.match(await rawRequest(api.port, 'GET', pathname, { authorization: ADMIN }), { status: 200, text: /"name":"y"/ }, 'a GET has one');
+  const event = JSON.stringify({ source: { id: pathname.split('/').pop() }, type: 'a', text: 'b', time: '2024-05-02T10:00:00.000Z' });
+  t.match(await rawRequest(api.port, 'POST', '/event/events', { authorization: ADMIN }, event), { status: 201, text: '' }, 'for each kind of entity');
   t.equal(
     (await post({ accept: '*/*' })).headers.get('content-type'),
     'application/vnd.com.nsn.platform.managedObject+json;charset=UTF-8;ver=0.9',
@@ -168,6 +183,8 @@ t.test('pages', async (t) => {
   t.strictSame(full.statistics, { currentPage: 2, pageSize: 5 });
   t.strictSame(full.events.map(({ id }: any) => id), ['1', '2', '3', '4', '5']);
   t.strictSame(Object.values(api.fake.asked.at(-1)?.params ?? {}), [2, 'a b', 1010, 5, 5], 'rows to read, then the page');
+  const first = await list('', keys(5));
+  t.strictSame([first.self, first.prev, first.events.length], [`${api.url}/event/events?pageSize=5&currentPage=1`, undefined, 5]);
   const last = await list('?pageSize=3&currentPage=3&withTotalPages=true&withTotalElements=true', keys(2));
   t.strictSame(last.statistics, { currentPage: 3, pageSize: 3, totalPages: 3, totalElements: 8 }, 'a page that is not full is its own count');
   t.strictSame([last.next, last.events.length], [undefined, 2]);

@@ -44,3 +44,19 @@ t.test('the lowest and the highest value of a bucket before 1970 and after 2106'
       [`${day}T23:59:00.000Z`]: [{ min: 9, max: 9 }] });
   }
 });
+
+t.test('without aggregation: each value at its own time; the series that are named', async (t) => {
+  const id = await rest.createDevice('Plain');
+  const [first, second] = ['2024-05-02T10:00:00.000Z', '2024-05-02T10:00:00.001Z'];
+  const source = { id: await rest.createDevice('Beside it') };
+  const measurements = [{ source: { id }, type: 't', time: first, f: { a: { value: 1, unit: 'C' }, b: { value: 2 } } },
+    { source: { id }, type: 't', time: second, f: { a: { value: 3, unit: 'C' } } }, { source, type: 't', time: first, f: { a: { value: 7 }, c: { value: 8 } } }];
+  t.equal((await rest.post('/measurement/measurements', { measurements })).status, 201);
+  const path = `/measurement/measurements/series?source=${id}&dateFrom=${first}&dateTo=${second}`;
+  const [a, b] = [{ unit: 'C', name: 'a', type: 'f' }, { name: 'b', type: 'f' }];
+  const value = (number: number): object => ({ min: number, max: number });
+  t.same(await rest.read(path), { series: [a, b], values: { [first]: [value(1), value(2)], [second]: [value(3), null] }, truncated: false });
+  t.same(await rest.read(`${path}&series=f.b`), { series: [b], values: { [first]: [value(2)] }, truncated: false });
+  t.same((await rest.read(`${path}&series=f.a,f.b`)).series, [a, b]);
+  t.same(Object.keys((await rest.read(path.replace(`dateFrom=${first}`, `dateFrom=${second}`))).values), [second]);
+});

@@ -30,6 +30,7 @@ function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {})
     return owner === undefined ? undefined : `{"id":"${id}","owner":"${owner}"}`;
   };
   let reads = 0;
+  let answers = 0;
   const get: DocumentReader['get'] = (_collection, tenant, id) => {
     reads += 1;
     if (options.async === 'down') return Promise.reject(new Error('connection lost'));
@@ -53,14 +54,14 @@ function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {})
       const principal = { tenant: 't', tenantNumber: settings.tenant ?? 1, userName: settings.user ?? 'ada',
         roles: new Set(settings.roles ?? ['ROLE_MEASUREMENT_ADMIN']) };
       intake.post(Buffer.from(body), principal, settings.mode ?? PROCESSING_MODE.PERSISTENT, settings.wantsBody ?? false,
-        (error, answer) => { if (error) reject(error); else resolve(answer as PostedMeasurements); }, undefined, settings.form);
+        (error, answer) => { answers += 1; if (error) reject(error); else resolve(answer as PostedMeasurements); }, undefined, settings.form);
     });
   const stored = (): DecodedMeasurement[] => groups.splice(0).flatMap(({ records }) => {
     const found: DecodedMeasurement[] = [];
     for (let at = 0; at < records.length; at += records.readUInt32LE(at)) found.push(decodeMeasurement(records, at));
     return found;
   });
-  return { post, stored, groups, refused, reads: () => reads };
+  return { post, stored, groups, refused, reads: () => reads, answers: () => answers };
 }
 
 const TIME = '2024-05-02T10:00:00.000Z';
@@ -81,6 +82,8 @@ t.test('single and collection, with and without a body in the answer', async (t)
   t.same(await post('{"measurements":[]}', { wantsBody: true }), { collection: true, documents: [] });
   t.equal(stored().length, 1);
   t.same(await post(`{"self":"x","measurements":[${one()}],"statistics":{}}`), { collection: true, documents: [] });
+  t.equal((await post(`{"source":{"id":"251"},"time":"${TIME}","type":"no series"}`)).documents.length, 1);
+  t.match(stored().at(-1), { type: 'no series', values: [] });
   const escaped = await post(one().replace('"T"', '"\\u0054"'));
   t.equal(escaped.documents[0].id, String(stored().at(-1)?.id), 'the id in the answer is the id that is stored');
 });
@@ -117,6 +120,7 @@ t.test('a body that is wrong anywhere stores nothing and says what is wrong', as
   await post(one('1', '251'), { roles: [] });
   await post(one('1', '252'));
   await post(one('1', '300'), { tenant: 2 });
+  await t.rejects(post(one('1', '300')), { code: 'source/not-found' }, 'of another tenant, also when it is remembered');
   t.same(stored().map(({ source }) => source), [251, 252, 300]);
 });
 
@@ -203,7 +207,7 @@ t.test('modes: what is not stored has no id', async (t) => {
 });
 
 t.test('ten thousand measurements in one body are one acknowledgement and one group', async (t) => {
-  const { post, stored, groups } = newIntake();
+  const { post, stored, groups, answers } = newIntake();
   const body = `{"measurements":[${Array.from({ length: 10_000 }, (_, index) => one(String(index))).join(',')}]}`;
   t.same(await post(body), { collection: true, documents: [] });
   t.equal(groups.length, 1);
@@ -212,6 +216,7 @@ t.test('ten thousand measurements in one body are one acknowledgement and one gr
   const both = await Promise.all([post(large), post(large), post(one())]);
   t.equal(both.length, 3, 'larger than a group, and two at once');
   t.equal(stored().length, 120_001);
+  t.equal(answers(), 4, 'one answer to each body');
 });
 
 t.test('a store that answers later: the same answers, and an unknown source is looked for once', async (t) => {

@@ -18,7 +18,7 @@ import { changeRecords } from '../../../src/actors/records.ts';
 import type { StateView } from '../../../src/actors/state-view.ts';
 import { deleteUser, putUser } from '../../../src/actors/user.ts';
 import type { JournalCommand } from '../../../src/ingest/command-record.ts';
-import type { Principal } from '../../../src/model/principal.ts';
+import type { LoginPlace, Principal } from '../../../src/model/principal.ts';
 import { ROLES } from '../../../src/model/roles.ts';
 import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/platform.ts';
 
@@ -49,12 +49,14 @@ export class FakePlatform {
   /** Answers of the next history queries, in turn; then empty. */
   rows: unknown[][] = [];
   authenticated = 0;
+  /** Of the last check of a password. */
+  loginPlace: LoginPlace | undefined;
   generation = 1;
   isReady = true;
   config: ApiConfig = { jsonBodyMaxBytes: 20_000, bodyMaxBytes: 200_000 };
   readonly users = new Map<string, { password: string; principal: Principal }>();
   /** Bodies that the intake was given. */
-  readonly posted: { body: string; principal: Principal; mode: number; wantsBody: boolean }[] = [];
+  readonly posted: { body: string; principal: Principal; mode: number; wantsBody: boolean; form: string | undefined }[] = [];
   answerOfIntake: MeasurementAnswer | PlatformError = { collection: false, documents: [{ id: '7', text: '' }] };
   private nextId = 1000;
 
@@ -143,8 +145,9 @@ export class FakePlatform {
         get generation() {
           return fake.generation;
         },
-        authenticate: (userName, password) => {
+        authenticate: (userName, password, place) => {
           fake.authenticated += 1;
+          fake.loginPlace = place;
           const user = fake.users.get(userName.includes('/') ? userName : `t1/${userName}`);
           return fake.login.then(() => (user?.password === password ? user.principal : undefined));
         },
@@ -165,8 +168,8 @@ export class FakePlatform {
       },
       cipher: fake.cipher,
       measurements: {
-        post: (body, principal, mode, wantsBody, done) => {
-          fake.posted.push({ body: body.toString(), principal, mode, wantsBody });
+        post: (body, principal, mode, wantsBody, done, _heard, form) => {
+          fake.posted.push({ body: body.toString(), principal, mode, wantsBody, form });
           const answer = fake.answerOfIntake;
           setImmediate(() => {
             if (answer instanceof PlatformError) done(answer);
