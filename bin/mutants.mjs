@@ -108,11 +108,11 @@ let held = 0;
 await share(trees, chosen, async (tree, mutant) => {
   const { rule, file, tests, cluster } = mutant;
   const startMs = Date.now();
-  const paths = compiled(tree, file);
+  const originals = compiled(tree, file).map((path) => [path, readFileSync(path)]);
   let found;
   try {
     const text = mutate(typescript, mutant);
-    for (const path of paths) writeFileSync(path, text);
+    for (const [path] of originals) writeFileSync(path, text);
     for (const name of tests.filter((one) => !broken.has(keyOf(one, cluster)))) {
       const failed = await runTest(tree, name, cluster);
       if (failed === undefined) continue;
@@ -123,7 +123,7 @@ await share(trees, chosen, async (tree, mutant) => {
     console.log(`WRONG    ${rule}: ${error.message}`);
     return;
   } finally {
-    for (const [index, path] of compiled(root, file).entries()) writeFileSync(paths[index], readFileSync(path));
+    for (const [path, original] of originals) writeFileSync(path, original);
   }
   const seconds = ((Date.now() - startMs) / 1000).toFixed(1);
   if (found === undefined) {

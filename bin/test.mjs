@@ -138,7 +138,8 @@ if (files.length > 0) await runAll(files);
 /** A process that runs nodes for tests (test/helpers/node-host.ts), with its port; it ends when its standard input does. */
 async function startHost() {
   const args = ['--enable-source-maps', compiledTestPath('test/helpers/node-host.ts')];
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) } });
+  const env = { ...process.env, MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) };
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], env });
   child.stdin.on('error', () => undefined);
   process.once('exit', () => child.kill('SIGKILL'));
   const ended = new Promise((resolve) => { child.once('exit', resolve); });

@@ -116,8 +116,8 @@ export class CommandGateway implements DeviceCommands {
 
   /**
    * Appends records at once and in order with other calls. Those of one shard are durable together or not at all, as far as they fit into a
-   * group. Acknowledged through `sink` when all are durable. That a QoS 2 message was received is stored after the message: a gateway that ends in between makes a
-   * device send it again, and it is there twice; the other way round it would be lost.
+   * group. Acknowledged through `sink` when all are durable. That a QoS 2 message was received is stored after the message: a gateway that
+   * ends in between makes a device send it again, and it is there twice; the other way round it would be lost.
    * @returns false when one of the shards has no room: nothing was appended.
    */
   offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number): boolean {

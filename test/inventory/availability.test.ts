@@ -21,7 +21,8 @@ function monitorOf(platform: Platform, clock: Clock, more: { connected?: Set<num
     commands: platform.commands, documents: platform.documents, ids: { next, peek: next, nextBeside: next } as never, tenants: () => [TENANT],
     isMine: () => more.isMine ?? true,
     isConnected: (_tenant, device) => more.connected?.has(device) ?? false, refusals: { count: (limit) => void counted.push(limit) }, log: silentLog, now: () => clock.now,
-    ...(more.ownedSince === undefined ? {} : { ownedSince: more.ownedSince }), ...(more.stepDevices === undefined ? {} : { stepDevices: more.stepDevices }), ...(more.heardMax === undefined ? {} : { heardMax: more.heardMax }),
+    ...(more.ownedSince === undefined ? {} : { ownedSince: more.ownedSince }), ...(more.stepDevices === undefined ? {} : { stepDevices: more.stepDevices }),
+    ...(more.heardMax === undefined ? {} : { heardMax: more.heardMax }),
   });
   /** The rest of the pass under way, and a whole one. */
   const pass = async (): Promise<void> => { for (let ends = 0; ends < 2; ends += await monitor.step() ? 1 : 0); };

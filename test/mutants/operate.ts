@@ -206,6 +206,9 @@ export const OPERATE: readonly MutantTable[] = [
       changes: [['limit === \'disk/free-bytes\' ? \'general/disk-full\' : \'general/busy\'', '\'general/busy\'']] },
   ] },
   { heading: 'Issue 2, 1.5: health', mutants: [
+    { rule: 'nobody reads that the server is ready before MQTT and the control socket are open', file: 'src/server/listeners.ts', tests: ['operate/start-order'],
+      changes: [['  const httpPort = await api.listen({ host: config.host, port: config.httpPort });\n', ''],
+        ['  const run = randomUUID();\n', '  const httpPort = await api.listen({ host: config.host, port: config.httpPort });\n  const run = randomUUID();\n']] },
     { rule: '/health/ready answers 503 when something is not', file: 'src/api/system.ts', tests: ['api/entities'], changes: [['status: report.ready ? 200 : 503,', 'status: 200,']] },
     { rule: '/health answers whatever is ready', file: 'src/api/system.ts', tests: ['faults/kill-clickhouse'],
       changes: [['handle: () => ({ status: 200, contentType: JSON_TYPE, text: \'{"status":"UP"}\' }),',
