@@ -3,6 +3,7 @@ import t from 'tap';
 import { JournalUnavailable } from '../../src/cluster/shard-journal.ts';
 import { InMemoryCluster, InMemoryJournal } from './in-memory.ts';
 import type { InMemoryNode } from './in-memory.ts';
+import { nodeMessagesContract } from './node-messages-contract.ts';
 import { groupOf, readShard, shardJournalContract } from './shard-journal-contract.ts';
 
 shardJournalContract(t, 'in memory', async () => {
@@ -10,6 +11,12 @@ shardJournalContract(t, 'in memory', async () => {
   return {
     open: async (nodeId) => ({ journal: cluster.node(nodeId, ['gateway'], nodeId).journal, close: async () => {} }),
   };
+});
+
+nodeMessagesContract(t, 'in memory', async () => {
+  const cluster = new InMemoryCluster();
+  const [a, b] = ['a-1', 'b-2'].map((nodeId) => cluster.node(nodeId, ['gateway'], nodeId).messages);
+  return { a, b };
 });
 
 t.test('a lost acknowledgement, a full journal, a node cut off', async (t) => {

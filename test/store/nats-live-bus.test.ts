@@ -7,6 +7,7 @@ import { NatsNodeMessages } from '../../src/store/nats-node-messages.ts';
 import { eventually } from '../cluster/shard-journal-contract.ts';
 import { silentLog, startNats, startNatsProxy } from '../helpers/nats-server.ts';
 import { missing } from '../helpers/tools.ts';
+import { liveBusContract } from '../realtime/live-bus-contract.ts';
 
 const skip = missing('nats-server');
 
@@ -20,6 +21,19 @@ async function open(nodeId: string, url: string): Promise<BusNode> {
     refusals: { count: (limit) => { refusals.set(limit, (refusals.get(limit) ?? 0) + 1); } } });
   return { bus, connection, refusals, close: async () => { bus.close(); messages.close(); await connection.close(); } };
 }
+
+liveBusContract(t, 'a node of a cluster', async (t) => {
+  const node = await open('a', (await startNats(t)).url);
+  t.teardown(() => node.close());
+  return { from: node.bus, to: node.bus };
+}, skip);
+
+liveBusContract(t, 'from one node to another', async (t) => {
+  const { url } = await startNats(t);
+  const [from, to] = [await open('a', url), await open('b', url)];
+  t.teardown(() => Promise.all([from.close(), to.close()]));
+  return { from: from.bus, to: to.bus };
+}, skip);
 
 let texts = 0;
 const notification = (n: number, options: Partial<Notification> = {}, body = ''): Notification =>

@@ -3,12 +3,25 @@ import t from 'tap';
 import { NodeUnreachable } from '../../src/cluster/node-messages.ts';
 import { NatsConnection } from '../../src/store/nats-connection.ts';
 import { NatsNodeMessages } from '../../src/store/nats-node-messages.ts';
+import { nodeMessagesContract } from '../cluster/node-messages-contract.ts';
 import { eventually } from '../cluster/shard-journal-contract.ts';
 import { silentLog, startNats, startNatsProxy } from '../helpers/nats-server.ts';
 import { missing } from '../helpers/tools.ts';
 
 const skip = missing('nats-server');
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+
+nodeMessagesContract(t, 'NATS', async (t) => {
+  const { url } = await startNats(t);
+  const [a, b] = await Promise.all(['a-1', 'b-2'].map(async (nodeId) => {
+    const connection = await NatsConnection.open({ servers: url, name: nodeId }, { log: silentLog });
+    const messages = new NatsNodeMessages({ connection, prefix: 'test', nodeId, log: silentLog });
+    t.teardown(async () => { messages.close(); await connection.close(); });
+    await connection.core.flush();
+    return messages;
+  }));
+  return { a, b };
+}, skip);
 
 t.test('requests, messages, broadcasts', { skip }, async (t) => {
   const server = await startNats(t);
