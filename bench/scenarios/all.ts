@@ -1,6 +1,7 @@
 /** The suite in the order in which it runs. */
 import type { Scenario } from '../scenario.ts';
 import { cluster } from './cluster.ts';
+import { handOver } from './hand-over.ts';
 import { idleConnections, newConnections } from './connections.ts';
 import { httpOne, httpThousand } from './http-rates.ts';
 import { acknowledgement, liveAndVisible } from './latencies.ts';
@@ -11,5 +12,5 @@ import { restart } from './restart.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   qos1Few, qos1Many, qos1Most, qos0, httpOne, httpThousand, acknowledgement, liveAndVisible, idleConnections, newConnections, queries,
-  restart, soak, cluster, lists,
+  restart, soak, cluster, handOver, lists,
 ];

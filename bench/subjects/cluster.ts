@@ -36,10 +36,10 @@ export async function startCluster(name: SubjectName, nodeCount: number, options
   return cluster;
 }
 
-class Cluster implements Subject {
+export class Cluster implements Subject {
   readonly name: string;
   private readonly options: MillraceOptions;
-  private readonly nodes: Millrace[] = [];
+  readonly nodes: Millrace[] = [];
   private readonly servers: [ProcessKind, ChildProcess][] = [];
   private monitorPort = 0;
   private redisPort = 0;
@@ -151,12 +151,12 @@ class Cluster implements Subject {
     });
   }
 
-  /** Every shard has an owner, and the nodes have about equally many. */
-  private async untilShared(): Promise<void> {
-    const most = Math.ceil(SHARDS / this.nodes.length);
+  /** Every shard has an owner, and the nodes (those that run) have about equally many. */
+  async untilShared(nodes: readonly Millrace[] = this.nodes): Promise<void> {
+    const most = Math.ceil(SHARDS / nodes.length);
     const deadline = performance.now() + START_LIMIT_MS;
     for (;;) {
-      const owned = await Promise.all(this.nodes.map((node) => node.metric('millrace_cluster_shards')));
+      const owned = await Promise.all(nodes.map((node) => node.metric('millrace_cluster_shards')));
       if (owned.reduce((sum, count) => sum + count, 0) === SHARDS && Math.max(...owned) <= most) return;
       if (performance.now() > deadline) throw new Error(`the shards are not shared out: ${owned.join(', ')}`);
       await new Promise((resolve) => setTimeout(resolve, 100));

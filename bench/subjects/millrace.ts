@@ -122,6 +122,14 @@ export class Millrace implements Subject {
     return (await response.json() as { id: string }).id;
   }
 
+  /** Merges fragments into an object. @returns whether it was answered with 200. */
+  async updateObject(id: string, fragments: object): Promise<boolean> {
+    const headers = { accept: 'application/json', 'content-type': 'application/json' };
+    const response = await this.fetch(`/inventory/managedObjects/${id}`, { method: 'PUT', body: JSON.stringify(fragments), headers });
+    await response.text();
+    return response.status === 200;
+  }
+
   /** Halts the database engine's processes (or lets them go on), so that the journal fills. */
   signalEngine(signal: 'SIGSTOP' | 'SIGCONT'): number {
     const engines = this.pids().slice(1);
