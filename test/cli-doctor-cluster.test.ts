@@ -63,6 +63,32 @@ t.test('servers that are not there are named, each with a remedy', async (t) => 
   }
 });
 
+t.test('NATS: each thing that a node does and the user may not is named', { skip: missing('nats-server'), timeout: 120_000 }, async (t) => {
+  const prefix = 'perm';
+  const others = { redis: `redis://${await nowhere()}`, clickhouse: `http://${await nowhere()}` };
+  const allowed = { publish: ['$JS.API.>', `${prefix}.>`, `$KV.${prefix}_leases.>`, `$KV.${prefix}_nodes.>`, `$O.${prefix}_blobs.>`, '_INBOX.>'], subscribe: ['_INBOX.>', `${prefix}.>`] };
+  const lacks: Readonly<Record<string, [Partial<typeof allowed> & { deny?: string[] }, RegExp | undefined]>> = {
+    all: [{}, undefined],
+    journal: [{ deny: [`${prefix}.doctor.>`] }, /cannot store a message/],
+    leases: [{ publish: allowed.publish.filter((subject) => !subject.includes('leases')) }, /cannot write to \$KV\.perm_leases\.>/],
+    heartbeats: [{ publish: allowed.publish.filter((subject) => !subject.includes('nodes')) }, /cannot write to \$KV\.perm_nodes\.>/],
+    content: [{ publish: allowed.publish.filter((subject) => !subject.startsWith('$O')) }, /cannot write to \$O\.perm_blobs\.>/],
+    direct: [{ deny: ['$JS.API.DIRECT.>'] }, /cannot read a message from any replica/],
+    consumers: [{ deny: ['$JS.API.CONSUMER.>'] }, /cannot read with a consumer/],
+    purges: [{ deny: ['$JS.API.STREAM.PURGE.>'] }, /cannot purge a stream/],
+    nodes: [{ subscribe: ['_INBOX.>'] }, /cannot tell other nodes something/],
+  };
+  const users = Object.entries(lacks).map(([user, [{ publish = allowed.publish, subscribe = allowed.subscribe, deny = [] }]]) =>
+    `{ user: ${user}, password: p, permissions: { publish: { allow: ${JSON.stringify(publish)}, deny: ${JSON.stringify(deny)} }, subscribe: ${JSON.stringify(subscribe)} } }`);
+  const { port } = await startNats(t, { config: `authorization { users: [ ${users.join(', ')} ] }` });
+  for (const [user, [, fact]] of Object.entries(lacks)) {
+    const findings = await clusterFindings(configOf({ ...others, nats: `nats://${user}:p@127.0.0.1:${port}`, 'cluster-prefix': prefix, 'journal-max-bytes': '1GiB' }));
+    const streams = findings.find(({ name }) => name === 'NATS streams');
+    if (fact === undefined) t.match(streams, { state: 'ok', fact: /nodes reach each other/ }, 'what the remedy names is enough');
+    else t.match(streams, { state: 'fail', fact, remedy: /allow the user to publish .*\$KV.*subscribe/ }, user);
+  }
+});
+
 t.test('the command ends with 1 when one of them fails', async (t) => {
   const result = await millrace(['doctor', '--clickhouse', `http://${await nowhere()}`, '--http-port', '0', '--mqtt-port', '0', '--data', scratchDirectory(t)]);
   t.equal(result.code, 1, result.stdout + result.stderr);

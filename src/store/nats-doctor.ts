@@ -1,6 +1,6 @@
 /** What `millrace doctor` finds out about NATS: whether a cluster can run on it, and how to mend what is missing. */
-import { DiscardPolicy, StorageType } from '@nats-io/jetstream';
-import { nuid } from '@nats-io/nats-core';
+import { AckPolicy, DeliverPolicy, DiscardPolicy, StorageType } from '@nats-io/jetstream';
+import { createInbox, nanos, nuid } from '@nats-io/nats-core';
 import type { Log } from '../model/log.ts';
 import { NatsConnection, serverNames } from './nats-connection.ts';
 import { TLS_REMEDY } from './tls-files.ts';
@@ -12,6 +12,8 @@ export interface NatsFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly 
 const VERSION_MIN = [2, 9] as const;
 const PAYLOAD_BYTES_MIN = 1024 * 1024;
 const CLOCK_DIFFERENCE_MAX_MS = 1_000;
+/** For each step that the server does not answer by itself when it is not allowed. */
+const STEP_MS = 2_000;
 /** JetStream API: there are not enough servers, or not with enough storage, for the replicas. */
 const NO_SUITABLE_PEERS = new Set([10005, 10023, 10047, 10074]);
 
@@ -20,8 +22,10 @@ interface Wanted { readonly prefix: string; readonly replicas: number; readonly 
 /** Connects, looks, makes a stream and removes it. Stops at what makes the next checks senseless. */
 export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log): Promise<NatsFinding[]> {
   let connection: NatsConnection;
+  let other: NatsConnection;
   try {
     connection = await NatsConnection.open(settings, { log, timeoutMs: 0 });
+    other = await NatsConnection.open(settings, { log, timeoutMs: 0 });
   } catch (error) {
     return [{ state: 'fail', name: 'NATS', fact: textOf(error), remedy: connectRemedy(error) }];
   }
@@ -35,10 +39,10 @@ export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log
     ];
     const jetStream = await checkJetStream(connection, wanted);
     findings.push(...jetStream);
-    if (jetStream.every(({ state }) => state !== 'fail')) findings.push(...await checkStream(connection, wanted));
+    if (jetStream.every(({ state }) => state !== 'fail')) findings.push(...await checkStream(connection, other, wanted));
     return findings;
   } finally {
-    await connection.close();
+    await Promise.all([connection.close(), other.close()]);
   }
 }
 
@@ -67,35 +71,87 @@ async function checkJetStream(connection: NatsConnection, wanted: Wanted): Promi
   }
 }
 
-/** Makes a stream as the journal and the buckets are, writes, reads, purges and removes it. */
-async function checkStream(connection: NatsConnection, { prefix, replicas }: Wanted): Promise<NatsFinding[]> {
+/** Makes a stream as the journal and the buckets are, does what a node does with one, removes it, and asks as nodes ask each other. */
+async function checkStream(connection: NatsConnection, other: NatsConnection, { prefix, replicas }: Wanted): Promise<NatsFinding[]> {
   const id = nuid.next();
   const name = `${prefix.toUpperCase()}_DOCTOR_${id}`;
   const subject = `${prefix}.doctor.${id}`;
-  const { streams } = connection.manager;
+  const { jetstream, manager: { streams, direct } } = connection;
   let step = 'make a stream';
   try {
-    await streams.add({ name, subjects: [subject, `$KV.${prefix}_doctor_${id}.>`, `$O.${prefix}_doctor_${id}.>`], storage: StorageType.File,
-      discard: DiscardPolicy.New, num_replicas: replicas, max_bytes: PAYLOAD_BYTES_MIN, allow_direct: true, allow_rollup_hdrs: true });
+    await streams.add({ name, subjects: [subject], storage: StorageType.File, discard: DiscardPolicy.New,
+      num_replicas: replicas, max_bytes: PAYLOAD_BYTES_MIN, allow_direct: true, allow_rollup_hdrs: true });
     step = 'store a message';
     const sentAt = Date.now();
-    const { seq } = await connection.jetstream.publish(subject, 'doctor');
+    const { seq } = await jetstream.publish(subject, 'doctor', { timeout: STEP_MS });
     const storedBy = Date.now();
+    for (const start of bucketsOf(prefix)) {
+      step = `write to ${start}.>`;
+      await mayPublish(connection, `${start}.doctor`);
+    }
     step = 'read a message';
     const message = await streams.getMessage(name, { seq });
+    step = 'read a message from any replica';
+    if (await direct.getMessage(name, { seq }) === null) throw new Error('it is not found');
+    step = 'read with a consumer';
+    await follow(connection, name, subject);
     step = 'purge a stream';
     await streams.purge(name);
-    const fact = `can be made with ${replicas} replica${replicas === 1 ? '' : 's'}, written, read, purged`;
+    step = `tell other nodes something (${prefix}.n.>)`;
+    await askOther(connection, other, `${prefix}.n.doctor-${id}.echo`);
+    const fact = `can be made with ${replicas} replica${replicas === 1 ? '' : 's'}, written, read, followed, purged; nodes reach each other`;
     return [durabilityFinding(replicas), { state: 'ok', name: 'NATS streams', fact },
       clockFinding(message!.time.getTime(), sentAt, storedBy)];
   } catch (error) {
     const isPlace = NO_SUITABLE_PEERS.has((error as { code?: number }).code ?? 0) || /replicas|peers|insufficient/.test(textOf(error));
     return [{ state: 'fail', name: 'NATS streams', fact: `cannot ${step}: ${textOf(error)}`, remedy: isPlace
       ? `${replicas} replicas need as many servers with JetStream and free storage: add servers, or lower the setting of the replicas`
-      : `allow the user to publish $JS.API.>, ${prefix}.>, $KV.${prefix}_*.>, $O.${prefix}_*.> and to subscribe _INBOX.> and ${prefix}.>` }];
+      : `allow the user to publish $JS.API.>, ${[prefix, ...bucketsOf(prefix), '_INBOX'].map((start) => `${start}.>`).join(', ')} `
+        + `and to subscribe _INBOX.> and ${prefix}.>` }];
   } finally {
     // It may not exist; one that stays is empty and says by its name whose it is.
     await streams.delete(name).catch(() => undefined);
+  }
+}
+
+/** Subjects that nodes write to beside those below the prefix. A wildcard of NATS stands for a whole word: each has to be allowed by itself. */
+const bucketsOf = (prefix: string): string[] => [`$KV.${prefix}_leases`, `$KV.${prefix}_nodes`, `$O.${prefix}_blobs`];
+
+/** Writes nothing: no stream has the name that is expected. @throws when the user may not. */
+async function mayPublish({ jetstream }: NatsConnection, subject: string): Promise<void> {
+  try {
+    await jetstream.publish(subject, 'doctor', { timeout: STEP_MS, expect: { streamName: `DOCTOR_${nuid.next()}` } });
+  } catch (error) {
+    if (/permission/i.test(textOf(error))) throw error;
+  }
+}
+
+/** Reads the first message of the subject as the owner of a shard follows its journal. @throws when it does not come. */
+async function follow({ core, manager: { consumers } }: NatsConnection, stream: string, subject: string): Promise<void> {
+  const { name } = await consumers.add(stream, {
+    name: `doctor-${nuid.next()}`, filter_subject: subject, deliver_policy: DeliverPolicy.All, ack_policy: AckPolicy.None, mem_storage: true,
+    num_replicas: 1, inactive_threshold: nanos(STEP_MS),
+  });
+  // Not by `request`: what is delivered has the subject of the stream.
+  const reply = createInbox();
+  const subscription = core.subscribe(reply, { max: 1, timeout: STEP_MS });
+  core.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, JSON.stringify({ batch: 1, no_wait: true }), { reply });
+  for await (const message of subscription) if (message.string() !== 'doctor') throw new Error(message.headers?.description ?? 'another message came');
+  await consumers.delete(stream, name);
+}
+
+/** A request as between nodes, which are connections of their own. @throws when it cannot be sent, heard or answered. */
+async function askOther({ core }: NatsConnection, other: NatsConnection, subject: string): Promise<void> {
+  let refused: Error | undefined;
+  other.core.subscribe(subject, { callback: (error, message) => {
+    if (error) refused = error;
+    else message.respond(message.data);
+  } });
+  try {
+    await other.core.flush();
+    await core.request(subject, 'doctor', { timeout: STEP_MS });
+  } catch (error) {
+    throw refused ?? error;
   }
 }
 
