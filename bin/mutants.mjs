@@ -28,6 +28,9 @@ function copyTree() {
   return tree;
 }
 
+/** Of tests that run. */
+const groups = new Set();
+
 /** Runs one compiled test file in a copy; resolves to the first failed point, or undefined when all passed. */
 function runTest(tree, name, isCluster) {
   return new Promise((resolve) => {
@@ -35,7 +38,9 @@ function runTest(tree, name, isCluster) {
     const env = { ...process.env, TAP: '1', TAP_BAIL: '1', TAP_TIMEOUT: String(TIMEOUT_SECONDS), ...(isCluster ? { MILLRACE_TEST_CLUSTER: '3' } : {}) };
     // A group of its own, so that nothing that the test started is left.
     const child = spawn(process.execPath, [file], { cwd: tree, detached: true, stdio: ['ignore', 'pipe', 'ignore'], env });
+    groups.add(child.pid);
     const end = () => {
+      groups.delete(child.pid);
       try {
         process.kill(-child.pid, 'SIGKILL');
       } catch (error) {
@@ -91,7 +96,10 @@ const parts = process.argv.slice(2);
 const chosen = TABLES.flatMap(({ heading, mutants }) => mutants.map((mutant) => ({ heading, ...mutant })))
   .filter(({ heading, rule, file, tests }) => parts.length === 0 || parts.some((part) => [heading, rule, file, ...tests].some((text) => text.includes(part))));
 const trees = Array.from({ length: WORKERS }, copyTree);
-process.on('exit', () => { for (const tree of trees) rmSync(tree, { recursive: true, force: true }); });
+process.on('exit', () => {
+  for (const pid of groups) process.kill(-pid, 'SIGKILL');
+  for (const tree of trees) rmSync(tree, { recursive: true, force: true });
+});
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
 const keyOf = (name, cluster) => `${name}${cluster ? ' (cluster)' : ''}`;

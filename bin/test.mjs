@@ -173,8 +173,14 @@ if (clusterFiles.length > 0 && missing.length > 0) {
   total[isCi ? 'failed' : 'skipped'] += clusterFiles.length;
   for (const name of clusterFiles) console.log(`${isCi ? 'FAILED (skipped on CI)' : 'skipped'} ${name} (cluster): ${missing[0]} is not installed`);
 } else if (clusterFiles.length > 0) {
-  const hosts = await Promise.all(Array.from({ length: Math.min(CLUSTER_JOBS, clusterFiles.length) }, startHost));
-  await runAll(clusterFiles, {
+  const starting = await Promise.allSettled(Array.from({ length: Math.min(CLUSTER_JOBS, clusterFiles.length) }, startHost));
+  const hosts = starting.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  for (const one of starting) {
+    if (one.status === 'fulfilled') continue;
+    console.log(`FAILED ${one.reason.message}`);
+    total.failed += 1;
+  }
+  if (hosts.length > 0) await runAll(clusterFiles, {
     environment: { MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES), MILLRACE_TEST_NODE_HOSTS: hosts.map(({ port }) => port).join(',') },
     jobs: hosts.length, title: ' (cluster)', report: 'last-run-cluster',
   });

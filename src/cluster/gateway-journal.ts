@@ -49,10 +49,10 @@ interface Line {
   open: Group;
   isAppending: boolean;
   isScheduled: boolean;
-  /** Called when the open group has left. */
+  /** Called in this order when the open group has left, or when bytes are free. */
   waiting: (() => void)[];
-  /** Parts that wait for room: nothing overtakes them. */
-  deferred: number;
+  /** A part that is acknowledged with others waits for room: nothing overtakes it. */
+  isBehind: boolean;
   /** Last sequence that was acknowledged to this gateway. */
   acknowledgedSeq: number;
 }
@@ -89,19 +89,21 @@ export class GatewayJournal implements RecordIntake {
   readonly #name: string;
   #groupNumber = 0;
   #reserved: Group;
-  /** The line that had no room last; undefined: there was none in the node. */
-  #full: Line | undefined;
+  /** The line that had no room last. */
+  #full: Line;
+  /** Lines for which the node had no room. */
+  readonly #starved = new Set<Line>();
   #openBytes = 0;
   #underWay = 0;
-  readonly #waitingForBytes: (() => void)[] = [];
   readonly #appendScheduled = (): void => { for (const line of this.#scheduled.splice(0)) { line.isScheduled = false; this.#append(line); } };
 
   constructor(options: GatewayJournalOptions) {
     this.#options = options;
     this.#name = `${options.nodeId}-${randomBytes(6).toString('base64url')}`;
     this.#lines = Array.from({ length: SHARD_COUNT }, (_, shard) => (
-      { open: newGroup(shard), isAppending: false, isScheduled: false, waiting: [], deferred: 0, acknowledgedSeq: 0 }));
-    this.#reserved = this.#lines[0].open;
+      { open: newGroup(shard), isAppending: false, isScheduled: false, waiting: [], isBehind: false, acknowledgedSeq: 0 }));
+    [this.#full] = this.#lines;
+    this.#reserved = this.#full.open;
   }
 
   get buffer(): Buffer { return this.#reserved.buffer; }
@@ -124,20 +126,14 @@ export class GatewayJournal implements RecordIntake {
     return this.#reserve(bytes, 1, this.#lines[shardOf(tenant, key)]);
   }
 
-  /** @param isDeferred for a part that waits already. */
-  #reserve(bytes: number, recordCount: number, line: Line, isDeferred = false): number {
+  #reserve(bytes: number, recordCount: number, line: Line): number {
     const group = line.open;
-    if (line.deferred > 0 && !isDeferred) {
-      this.#full = group.used > 0 ? line : undefined;
-      return -1;
-    }
     const needed = group.used + bytes;
-    if (group.used > 0 && (needed > GROUP_BYTES_MAX || group.recordCount + recordCount > GROUP_RECORDS_MAX)) {
+    const isFull = group.used > 0 && (needed > GROUP_BYTES_MAX || group.recordCount + recordCount > GROUP_RECORDS_MAX);
+    const isStarved = !isFull && this.#openBytes + bytes > OPEN_BYTES_MAX;
+    if (isStarved) this.#starved.add(line);
+    if (isFull || isStarved || line.isBehind) {
       this.#full = line;
-      return -1;
-    }
-    if (this.#openBytes + bytes > OPEN_BYTES_MAX) {
-      this.#full = undefined;
       return -1;
     }
     if (needed > group.buffer.length) growGroup(group, Math.max(needed, Math.min(group.buffer.length * 2, GROUP_BYTES_MAX)));
@@ -162,15 +158,14 @@ export class GatewayJournal implements RecordIntake {
   }
 
   /** Copies a part into the shard's open group, now or when there is room; behind those that wait already. */
-  #addLater(part: ShardRecords, entry: Entry, isDeferred = false): void {
+  #addLater(part: ShardRecords, entry: Entry): void {
     const line = this.#lines[part.shard];
-    const at = this.#reserve(part.records.length, part.recordCount, line, isDeferred);
+    const at = this.#reserve(part.records.length, part.recordCount, line);
     if (at < 0) {
-      if (!isDeferred) line.deferred += 1;
-      this.whenFree(() => this.#addLater(part, entry, true));
+      line.isBehind = true;
+      this.whenFree(() => this.#addLater(part, entry));
       return;
     }
-    if (isDeferred) line.deferred -= 1;
     part.records.copy(line.open.buffer, at);
     this.#add(line.open, part.records.length, part.recordCount, entry, part.onStored);
   }
@@ -206,7 +201,7 @@ export class GatewayJournal implements RecordIntake {
   }
 
   whenFree(callback: () => void): void {
-    (this.#full?.waiting ?? this.#waitingForBytes).push(callback);
+    this.#full.waiting.push(callback);
   }
 
   /** Resolves when everything appended so far is stored or has failed. */
@@ -244,12 +239,18 @@ export class GatewayJournal implements RecordIntake {
     line.isAppending = true;
     this.#underWay += 1;
     line.open = newGroup(group.shard, group.used);
-    for (const callback of line.waiting.splice(0)) callback();
+    this.#wake(line);
     this.#groupNumber += 1;
     this.#options.journal.append(group.shard, `${this.#name}-${this.#groupNumber}`, group.buffer.subarray(0, group.used), group.recordCount).then(
       (firstSeq) => this.#stored(line, group, firstSeq),
       (error: Error) => this.#failed(line, group, error),
     );
+  }
+
+  /** In order: behind a part that still finds no room all others wait again. */
+  #wake(line: Line): void {
+    line.isBehind = false;
+    for (const callback of line.waiting.splice(0)) callback();
   }
 
   #stored(line: Line, group: Group, firstSeq: number): void {
@@ -305,7 +306,9 @@ export class GatewayJournal implements RecordIntake {
     this.#underWay -= 1;
     line.isAppending = false;
     this.#append(line);
-    for (const callback of this.#waitingForBytes.splice(0)) callback();
+    const starved = [...this.#starved];
+    this.#starved.clear();
+    for (const one of starved) this.#wake(one);
     if (this.#underWay === 0 && this.#openBytes === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 }

@@ -4,6 +4,7 @@
  */
 import { isGroupKey } from '../accounts/groups.ts';
 import type { StoredGroup } from '../accounts/groups.ts';
+import type { StoredTotp } from '../accounts/second-factor.ts';
 import type { RecordChange } from '../model/command.ts';
 import type { PlatformError } from '../model/errors.ts';
 import type { CommandAnswer } from './command-gateway.ts';
@@ -67,7 +68,7 @@ export class OutcomeSender {
 
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     this.#options.onRecordsChanged(tenant, changes);
-for (const texts of packed(changes.map((change) => JSON.stringify(toldRecord(change))))) {
+    for (const texts of packed(changes.map((change) => JSON.stringify(toldRecord(change))))) {
       this.#changes.push({ kind: 'records', tenant, id: `[${texts.join(',')}]` });
     }
     this.#schedule();
@@ -105,11 +106,19 @@ for (const texts of packed(changes.map((change) => JSON.stringify(toldRecord(cha
 
 /**
  * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/rights-watch.ts): a group's roles, and of a
- * user only that there was one.
+ * user only that there was one; and whether a second factor was asked for, by which secret (accounts/second-factor.ts).
  */
 function toldRecord({ collection, id, expected }: RecordChange): ToldRecord {
   if (expected === undefined) return [collection, id];
-  return collection === 'group' && isGroupKey(id) ? [collection, id, rolesOf(expected)] : collection === 'user' ? [collection, id, ''] : [collection, id];
+  if (collection === 'group' && isGroupKey(id)) return [collection, id, rolesOf(expected)];
+  if (collection === 'totp') return [collection, id, needOf(expected)];
+  return collection === 'user' ? [collection, id, ''] : [collection, id];
+}
+
+/** Without the secret. */
+function needOf(text: string): string {
+  const { id, isActive } = JSON.parse(text) as Pick<StoredTotp, 'id' | 'isActive'>;
+  return JSON.stringify({ id, isActive });
 }
 
 /** A group's text may be as large as a request. */

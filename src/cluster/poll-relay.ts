@@ -6,8 +6,11 @@
  *     client <- B: blank, text A -> B: `poll-answer`  (requests, one after the other; a long text in parts)
  *     client goes from B       B -> A: `poll-gone`    (one-way; a lost one is noticed at the next word to B)
  *
+ *     B -> A: `poll-check`     (request, now and then: does A still know these?)
+ *
  * A node that dies answers nothing: both sides look at the members every second. What was on the way to a client when NATS or a node went is lost
- * to it, as what was written to a long poll whose client went; it is counted as `realtime/poll-relay`.
+ * to it, as what was written to a long poll whose client went; it is counted as `realtime/poll-relay`. While NATS is away nothing is ended: members
+ * cannot be told from those that have gone.
  */
 import { createHash } from 'node:crypto';
 import type { Log } from '../model/log.ts';
@@ -22,11 +25,15 @@ import type { LongPollAnswerer, LongPollRequest, PollsElsewhere } from '../realt
 import type { NodeMessages } from './node-messages.ts';
 import type { Member } from './shard-leases.ts';
 
-const SUBJECT = { poll: 'poll', answer: 'poll-answer', gone: 'poll-gone' } as const;
+const SUBJECT = { poll: 'poll', answer: 'poll-answer', gone: 'poll-gone', check: 'poll-check' } as const;
 /** Bytes of the node's id in a client id. */
 const END_BYTES = 4;
 const TIMEOUT_MS = 5_000;
 const TICK_MS = 1_000;
+/** Ticks from one check to the next; longer than an answer takes. */
+const CHECK_TICKS = 6;
+/** Ticks after a reconnection to NATS until the members are known again. */
+const SETTLE_TICKS = 6;
 /** Below the smallest message that NATS is set up for. */
 const PART_BYTES = 262_144;
 /** Answers on the way to other nodes. */
@@ -34,7 +41,7 @@ const ANSWER_BYTES_MAX = 67_108_864;
 const LIMIT = { relay: 'realtime/poll-relay', bytes: 'realtime/poll-relay-bytes' } as const;
 
 /** What the first byte of a `poll-answer` says. */
-const KIND = { blank: 0, part: 1, last: 2, probe: 3 } as const;
+const KIND = { blank: 0, part: 1, last: 2, probe: 3, lost: 4 } as const;
 type Kind = typeof KIND[keyof typeof KIND];
 const KNOWN = Buffer.from('1');
 const GONE = Buffer.from('0');
@@ -48,6 +55,7 @@ export interface PollRelayOptions {
   readonly leases: { readonly members: readonly Member[] };
   readonly refusals: Refusals;
   readonly log: Log;
+  readonly tickMs?: number;
 }
 
 /** What another node has to know of who asks: roles are those of the session. */
@@ -62,6 +70,10 @@ interface Waiting {
   readonly requests: readonly Request[];
   readonly responder: LongPollResponder;
   readonly parts: Uint8Array[];
+  /** Checks in which the node did not know it. */
+  unknownCount: number;
+  /** Since when it is old enough for a check. */
+  readonly sinceTick: number;
 }
 
 export class PollRelay implements PollsElsewhere {
@@ -73,6 +85,10 @@ export class PollRelay implements PollsElsewhere {
   #pollCount = 0;
   #bytesUnderWay = 0;
   #ticker: NodeJS.Timeout | undefined = undefined;
+  #ticks = 0;
+  #settledAtTick = 0;
+  /** Other nodes by the end of their client ids, as last seen. */
+  #ends = new Map<string, string>();
 
   constructor(options: PollRelayOptions) {
     this.#options = options;
@@ -89,8 +105,10 @@ export class PollRelay implements PollsElsewhere {
     messages.answer(SUBJECT.poll, (payload, from) => this.#take(Buffer.from(payload), from, answerer));
     messages.answer(SUBJECT.answer, (payload, from) => this.#answered(Buffer.from(payload), from));
     messages.listen(SUBJECT.gone, (payload, from) => this.#answering.get(keyOf(from, Buffer.from(payload).toString()))?.abort());
+    messages.answer(SUBJECT.check, (payload, from) => Buffer.from(JSON.stringify(
+      (JSON.parse(Buffer.from(payload).toString()) as string[]).filter((id) => !this.#answering.has(keyOf(from, id))))));
     messages.onReconnected(() => this.#reconnected());
-    this.#ticker = setInterval(() => this.#tick(), TICK_MS).unref();
+    this.#ticker = setInterval(() => this.#tick(), this.#options.tickMs ?? TICK_MS).unref();
   }
 
   relay(poll: LongPollRequest, responder: LongPollResponder): boolean {
@@ -98,7 +116,7 @@ export class PollRelay implements PollsElsewhere {
     if (nodeId === undefined) return false;
     this.#pollCount += 1;
     const id = String(this.#pollCount);
-    this.#waiting.set(id, { nodeId, requests: poll.requests, responder, parts: [] });
+    this.#waiting.set(id, { nodeId, requests: poll.requests, responder, parts: [], unknownCount: 0, sinceTick: this.#ticks });
     responder.onAborted(() => {
       if (this.#waiting.delete(id)) this.#options.messages.send(nodeId, SUBJECT.gone, Buffer.from(id));
     });
@@ -116,12 +134,21 @@ export class PollRelay implements PollsElsewhere {
 
   /** @returns the other node that has the session of all these messages. A handshake begins one here, whatever else its request names. */
   #nodeOf(requests: readonly Request[]): string | undefined {
-    const { messages, leases } = this.#options;
     if (requests.some(({ channel }) => channel === '/meta/handshake')) return undefined;
     const ends = new Set(requests.map(({ clientId }) => textOf(clientId).slice(-this.clientIdEnd.length)));
     const [end] = ends;
     if (ends.size !== 1 || end === '' || end === this.clientIdEnd) return undefined;
-    return leases.members.find(({ nodeId }) => nodeId !== messages.nodeId && endOf(nodeId) === end)?.nodeId;
+    if (!this.#ends.has(end)) this.#lookAtMembers();
+    return this.#ends.get(end);
+  }
+
+  /** @returns the members; undefined while nobody can say who they are. */
+  #lookAtMembers(): Set<string> | undefined {
+    const { messages, leases } = this.#options;
+    if (!messages.isConnected || this.#ticks < this.#settledAtTick) return undefined;
+    const members = new Set(leases.members.map(({ nodeId }) => nodeId));
+    this.#ends = new Map(Array.from(members, (nodeId) => [endOf(nodeId), nodeId]));
+    return members;
   }
 
   async #ask(id: string, nodeId: string, { text, requester }: LongPollRequest): Promise<void> {
@@ -130,6 +157,8 @@ export class PollRelay implements PollsElsewhere {
     } catch (error) {
       this.#options.refusals.count(LIMIT.relay);
       this.#options.log.warn({ node: nodeId, error: (error as Error).message, limit: LIMIT.relay }, 'the node of a Bayeux session cannot be asked');
+      // It may have come all the same: then nobody waits for its answer.
+      this.#options.messages.send(nodeId, SUBJECT.gone, Buffer.from(id));
       this.#answerWaiting(id, AWAY);
     }
   }
@@ -143,6 +172,8 @@ export class PollRelay implements PollsElsewhere {
     if (waiting === undefined || waiting.nodeId !== from) return GONE;
     if (kind === KIND.blank) {
       waiting.responder.sendBlank();
+    } else if (kind === KIND.lost) {
+      this.#answerWaiting(id, AWAY);
     } else if (kind !== KIND.probe) {
       waiting.parts.push(payload.subarray(end + 1));
       if (kind === KIND.last) {
@@ -202,14 +233,42 @@ export class PollRelay implements PollsElsewhere {
 
   /** What nodes that have gone held or waited for. */
   #tick(): void {
-    if (this.#waiting.size === 0 && this.#answering.size === 0) return;
-    const members = new Set(this.#options.leases.members.map(({ nodeId }) => nodeId));
+    this.#ticks += 1;
+    const members = this.#lookAtMembers();
+    if (members === undefined) return;
     for (const [id, { nodeId }] of this.#waiting) if (!members.has(nodeId)) this.#answerWaiting(id, UNKNOWN_CLIENT);
     for (const poll of this.#answering.values()) if (!members.has(poll.from)) poll.abort();
+    if (this.#ticks % CHECK_TICKS === 0) this.#check();
+  }
+
+  /** A node that could not reach this one has given polls up, and cannot have said so. */
+  #check(): void {
+    const byNode = new Map<string, string[]>();
+    for (const [id, { nodeId, sinceTick }] of this.#waiting) {
+      if (this.#ticks - sinceTick < CHECK_TICKS) continue;
+      const ids = byNode.get(nodeId);
+      if (ids) ids.push(id);
+      else byNode.set(nodeId, [id]);
+    }
+    for (const [nodeId, ids] of byNode) {
+      this.#options.messages.request(nodeId, SUBJECT.check, Buffer.from(JSON.stringify(ids)), TIMEOUT_MS).then((answer) => {
+        const unknown = new Set(JSON.parse(Buffer.from(answer).toString()) as string[]);
+        for (const id of ids) this.#checked(id, !unknown.has(id));
+      }, (error: Error) => this.#options.log.debug({ node: nodeId, error: error.message }, 'the node of Bayeux sessions was not asked for their polls'));
+    }
+  }
+
+  /** Once may be an answer that is on its way. */
+  #checked(id: string, isKnown: boolean): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    waiting.unknownCount = isKnown ? 0 : waiting.unknownCount + 1;
+    if (waiting.unknownCount === 2) this.#answerWaiting(id, AWAY);
   }
 
   /** Answers may have been lost: clients ask again. Those who waited on other nodes may have gone. */
   #reconnected(): void {
+    this.#settledAtTick = this.#ticks + SETTLE_TICKS;
     for (const [id, { nodeId }] of this.#waiting) {
       this.#options.messages.send(nodeId, SUBJECT.gone, Buffer.from(id));
       this.#answerWaiting(id, AWAY);
@@ -259,7 +318,8 @@ class RelayedPoll implements LongPollResponder {
     const bytes = Buffer.from(text);
     if (!this.#events.reserve(bytes.length)) {
       this.#events.onLost(LIMIT.bytes, `${ANSWER_BYTES_MAX} bytes are on the way to other nodes`);
-      this.#end();
+      this.#say(KIND.lost);
+      this.#tail = this.#tail.then(() => this.#end());
       return;
     }
     for (let at = 0; at < bytes.length; at += PART_BYTES) {

@@ -83,16 +83,16 @@ export class JsonMeasurementIntake {
   /** See MeasurementIntake in api/platform.ts. `body` may be changed after `done`. */
   post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard?: AvailabilityPort['heard'],
     form: MeasurementBody = 'either'): void {
-    this.#heard = heard;
-    this.#heardSource = 0;
-    this.#post(body, principal, mode, wantsBody, done, form, undefined);
+    this.#post(body, principal, mode, wantsBody, done, heard, form, undefined);
   }
 
   /** @param lookedUp what is known already, when this is not the first attempt. */
-  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, form: MeasurementBody,
-    lookedUp: LookedUp | undefined): void {
+  #post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard: AvailabilityPort['heard'] | undefined,
+    form: MeasurementBody, lookedUp: LookedUp | undefined): void {
     try {
       this.#lookedUp = lookedUp;
+      this.#heard = heard;
+      this.#heardSource = 0;
       const limit = this.#group.refusal;
       if (limit !== undefined) {
         this.#refusals.count(limit);
@@ -107,7 +107,7 @@ export class JsonMeasurementIntake {
           ...Array.from(sources, async ([source, known]) => { if (!await known) looked.missing.add(source); }),
           ...Array.from(rights, async ([source, may]) => { looked.rights.set(source, await may); }),
         ]).then(
-          () => { this.#post(body, principal, mode, wantsBody, done, form, looked); },
+          () => { this.#post(body, principal, mode, wantsBody, done, heard, form, looked); },
           (error: Error) => { done(new PlatformError('general/busy', { limit: `the documents do not answer: ${error.message}` })); },
         );
         return;
@@ -227,13 +227,13 @@ export class JsonMeasurementIntake {
     if (this.#fetching?.sources.has(source)) return;
     const known = this.#lookedUp?.missing.has(source) ? undefined : this.#sources.find(principal.tenantNumber, source);
     if (known instanceof Promise) {
-      (this.#fetching ??= newFetching()).sources.set(source, known);
+      (this.#fetching ??= newFetching()).sources.set(source, handled(known));
     } else if (!known) {
       throw new PlatformError('source/not-found', { area: 'measurement', id: source });
     } else if (!principal.roles.has(ADMIN_ROLE) && known.owner !== principal.userName) {
       this.#checkGrants(principal, source);
     }
-    // Of a body of one device once; what is tried again later is told already.
+    // Of a body of one device once.
     if (this.#heard === undefined || source === this.#heardSource || !known || known instanceof Promise) return;
     this.#heardSource = source;
     this.#heard(principal.tenantNumber, source, this.#head.receivedAt);
@@ -244,7 +244,7 @@ export class JsonMeasurementIntake {
     if (this.#fetching?.rights.has(source)) return;
     const may = this.#lookedUp?.rights.get(source) ?? this.#sources.mayMeasure(principal, source);
     if (may instanceof Promise) {
-      (this.#fetching ??= newFetching()).rights.set(source, may);
+      (this.#fetching ??= newFetching()).rights.set(source, handled(may));
     } else if (!may) {
       throw new PlatformError('security/forbidden');
     }
@@ -280,6 +280,13 @@ export class JsonMeasurementIntake {
       this.#view = new DataView(this.#scratch.buffer, this.#scratch.byteOffset, this.#scratch.length);
     }
   }
+}
+
+/** Nobody waits for it when the rest of the body is refused: its rejection must not end the process. */
+function handled<Value>(promise: Promise<Value>): Promise<Value> {
+  // Whoever waits for it hears of it all the same.
+  promise.catch(() => undefined);
+  return promise;
 }
 
 const newFetching = () => ({ sources: new Map<number, Promise<unknown>>(), rights: new Map<number, Promise<boolean>>() });

@@ -127,19 +127,27 @@ export class AvailabilityMonitor implements AvailabilityPort {
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       let isPassOver = true;
+      let hasFailed = false;
       try {
         isPassOver = await this.step();
       } catch (error) {
         this.#options.log.warn({ err: error, retryMs: PASS_PAUSE_MS }, 'the availability of devices could not be written');
+        hasFailed = true;
       }
-      if (!isPassOver) await this.#pause(STEP_PAUSE_MS);
+      if (hasFailed) await this.#pause(PASS_PAUSE_MS);
+      else if (!isPassOver) await this.#pause(STEP_PAUSE_MS);
       else if (this.#urgent.size > 0) await this.#pause(URGENT_PAUSE_MS);
       else await this.#pause(PASS_PAUSE_MS, { untilUrgent: true });
     }
   }
 
   async #lookAtUrgent(limit: number): Promise<void> {
-    const due = [...this.#urgent].slice(0, limit);
+    // There may be millions when a node has become the owner of a tenant.
+    const due: [number, number][] = [];
+    for (const entry of this.#urgent) {
+      if (due.length === limit) break;
+      due.push(entry);
+    }
     for (const [device] of due) this.#urgent.delete(device);
     await Promise.all(due.map(async ([device, tenant]) => {
       if (!this.#options.isMine(tenant)) {

@@ -21,12 +21,13 @@ interface Wanted { readonly prefix: string; readonly replicas: number; readonly 
 
 /** Connects, looks, makes a stream and removes it. Stops at what makes the next checks senseless. */
 export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log): Promise<NatsFinding[]> {
-  let connection: NatsConnection;
+  let connection: NatsConnection | undefined;
   let other: NatsConnection;
   try {
     connection = await NatsConnection.open(settings, { log, timeoutMs: 0 });
     other = await NatsConnection.open(settings, { log, timeoutMs: 0 });
   } catch (error) {
+    await connection?.close();
     return [{ state: 'fail', name: 'NATS', fact: textOf(error), remedy: connectRemedy(error) }];
   }
   try {

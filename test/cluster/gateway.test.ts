@@ -257,6 +257,23 @@ t.test('a message with more records than a group takes: several groups, in order
   t.same(counts, [4_096, 904, 1], 'that it was received comes after all of it');
 });
 
+t.test('bodies that follow each other do not keep one message waiting', async (t) => {
+  const { journal, intake } = gateway();
+  const sink = new Sink();
+  const large = Buffer.concat(Array.from({ length: 3_000 }, () => measurement(A)));
+  for (let body = 1; body <= 4; body += 1) intake.appendAll(large, large.length, 3_000, sink, body);
+  let isWaiting = !put(intake, A, sink, 100);
+  t.ok(isWaiting, 'there is no room now');
+  intake.whenFree(function again() { if (put(intake, A, sink, 100)) isWaiting = false; else intake.whenFree(again); });
+  for (let group = 0; group < 8 && isWaiting; group += 1) {
+    await until(() => journal.appends.length === group + 1);
+    // One more for each that leaves.
+    intake.appendAll(large, large.length, 3_000, sink, 10 + group);
+    journal.appends[group].resolve((group + 1) * 10_000);
+  }
+  t.notOk(isWaiting, 'its turn came');
+});
+
 function decoded(records: Buffer): { id: number }[] {
   const found: { id: number }[] = [];
   for (let at = 0; at < records.length; at += records.readUInt32LE(at)) found.push(decodeMeasurement(records, at));

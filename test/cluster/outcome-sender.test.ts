@@ -24,6 +24,7 @@ t.test('records are told by name, groups with the roles they had, in messages th
     { collection: 'group', id: '9000', expected: JSON.stringify({ name: 'large', roles: ['ROLE_A'], customProperties: 'x'.repeat(2_000_000) }), value: undefined },
     { collection: 'user', id: 'ada', expected: '{"password":"hash"}', value: '{"password":"other"}' }, { collection: 'user', id: 'eve', expected: undefined, value: '{}' },
     { collection: 'option', id: 'a\nb', expected: '{"value":"secret"}', value: undefined },
+    { collection: 'totp', id: 'ada', expected: '{"id":"x","encrypted":"secret","isActive":true}', value: undefined },
   ];
   sender.recordsChanged(7, changes);
   await new Promise((resolve) => { setImmediate(resolve); });
@@ -33,6 +34,7 @@ t.test('records are told by name, groups with the roles they had, in messages th
   const records = sent.flatMap((payload) => JSON.parse(payload.toString()) as Change[])
     .flatMap(({ kind, tenant, id }) => (kind === 'records' && tenant === 7 ? JSON.parse(id) as ToldRecord[] : []));
   t.same(records.slice(0, 1), [['group', '1', JSON.stringify({ roles })]]);
-  t.same(records.slice(2_000), [['group', 'n\ng0'], ['group', '9000', '{"roles":["ROLE_A"]}'], ['user', 'ada', ''], ['user', 'eve'], ['option', 'a\nb']]);
+  t.same(records.slice(2_000), [['group', 'n\ng0'], ['group', '9000', '{"roles":["ROLE_A"]}'], ['user', 'ada', ''], ['user', 'eve'], ['option', 'a\nb'],
+    ['totp', 'ada', '{"id":"x","isActive":true}']]);
   t.notMatch(Buffer.concat(sent).toString(), /hash|secret|xxx/);
 });

@@ -20,7 +20,7 @@ function createNodes(): { cluster: InMemoryCluster; members: Set<string>; a: Rel
     const counted: string[] = [];
     const relay = new PollRelay({
       messages: cluster.node(name, undefined, name).messages, leases, refusals: { count: (limit) => { counted.push(limit); } },
-      log: { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child() { return this; } },
+      log: { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child() { return this; } }, tickMs: 20,
     });
     return Object.assign(createWorld({ elsewhere: relay }), { relay, counted });
   };
@@ -182,4 +182,49 @@ t.test('after NATS was away both sides look whether the other still waits', asyn
   await until('a knows', () => nodes.a.relay.counts.answering === 0);
   publish(nodes.a, '{"n":1}');
   t.match(deliveriesOf(await answered(await overC.connect())), [{ data: { data: { n: 1 } } }]);
+});
+
+t.test('a poll that the node of the session gave up, because it could not say so, is answered', async (t) => {
+  const nodes = createNodes();
+  const { poll, overC } = await held(nodes);
+  nodes.cluster.cut('a');
+  publish(nodes.a, '{"n":1}');
+  await until('a gave it up', () => nodes.a.counted.length === 1);
+  publish(nodes.a, '{"n":2}');
+  t.equal(poll.messages, undefined);
+  nodes.cluster.mend('a');
+  t.match(await answered(poll), [{ successful: false, error: /^503::/, advice: { reconnect: 'retry' } }]);
+  t.match(deliveriesOf(await answered(await overC.connect())), [{ data: { data: { n: 2 } } }], 'the session went on');
+});
+
+t.test('while NATS is away nobody is taken for gone', async (t) => {
+  const nodes = createNodes();
+  const { poll, overB } = await held(nodes);
+  for (const name of ['a', 'b', 'c']) nodes.cluster.cut(name);
+  nodes.members.clear();
+  t.match(await ask(overB, { channel: '/meta/connect' }), { error: /^503::/, advice: { reconnect: 'retry' } }, 'the session may still be there');
+  t.equal(nodes.a.relay.counts.answering, 1);
+  t.equal(poll.messages, undefined);
+  for (const name of ['a', 'b', 'c']) {
+    nodes.members.add(name);
+    nodes.cluster.mend(name);
+  }
+  t.match(await answered(poll), [{ error: /^503::/, advice: { reconnect: 'retry' } }]);
+  await until('a knows', () => nodes.a.relay.counts.answering === 0);
+  publish(nodes.a, '{"n":1}');
+  t.match(deliveriesOf(await answered(await overB.connect())), [{ data: { data: { n: 1 } } }]);
+});
+
+t.test('a node that was asked and did not answer in time holds nothing for nobody', async (t) => {
+  const nodes = createNodes();
+  const { clientId } = await held(nodes);
+  const messages = nodes.cluster.nodes.get('a')?.messages as InMemoryMessages;
+  const answer = messages.answers.get('poll') as NonNullable<ReturnType<typeof messages.answers.get>>;
+  messages.answers.set('poll', (payload, from) => {
+    void answer(payload, from);
+    throw new Error('the answer was lost');
+  });
+  const poll = await at(nodes.c, clientId).connect();
+  t.match(await answered(poll), [{ error: /^503::/ }]);
+  await until('a holds no poll of it', () => nodes.a.relay.counts.answering === 0);
 });

@@ -8,7 +8,7 @@ import { apiRoutes } from '../../src/api/routes.ts';
 import type { Route } from '../../src/api/route.ts';
 import { Random, hostileRequest } from '../helpers/hostile-requests.ts';
 import type { HostileRequest } from '../helpers/hostile-requests.ts';
-import { PASSWORD, Rest, startServer } from '../helpers/running-server.ts';
+import { CLUSTER_NODES, PASSWORD, Rest, startServer } from '../helpers/running-server.ts';
 
 const SEED = Number(process.env['MILLRACE_TEST_SEED'] ?? 20_261_121);
 const DURATION_MS = Number(process.env['MILLRACE_TEST_FUZZ_MS'] ?? 8_000);
@@ -100,6 +100,8 @@ function send(sent: HostileRequest, authorization: string | undefined): Promise<
 
 /** What is wrong with an answer. */
 function complaint({ status, type, text }: Outcome): string | undefined {
+  // The proxy in front of a cluster passes long request lines on in pieces (docs/http.md, Known limits).
+  if (CLUSTER_NODES > 0 && status === 505 && text.includes('uWebSockets')) return undefined;
   if (status >= 500) return `status ${status}: ${text.slice(0, 300)}`;
   if (text.includes(MARK)) return `data of the other tenant: ${text.slice(0, 300)}`;
   if (status < 400) return undefined;

@@ -17,7 +17,7 @@ function bulk(kibibytes: number, value: number): string {
 }
 
 async function refusals(limit: string): Promise<number> {
-  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const text = await server.metricsText();
   const line = text.split('\n').find((one) => one.startsWith('millrace_refusals_total') && one.includes(`"${limit}"`));
   return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(' ') + 1));
 }

@@ -22,7 +22,7 @@ class HostConnection {
 
   private constructor(socket: Socket, onHello: () => void) {
     this.#socket = socket;
-    createInterface({ input: socket }).on('line', (line) => {
+    createInterface({ input: socket }).on('error', () => socket.destroy()).on('line', (line) => {
       const answer = JSON.parse(line) as HostAnswer | Record<string, never>;
       if ('log' in answer) this.log.push(answer.log);
       else if ('error' in answer) this.#waiting.shift()?.reject(new Error(answer.error));
@@ -57,6 +57,7 @@ class HostConnection {
     this.#socket.ref();
     try {
       return await new Promise((resolve, reject) => {
+        if (this.#socket.destroyed) reject(new Error('the host of the nodes has ended'));
         this.#waiting.push({ resolve: resolve as (answer: HostAnswer) => void, reject });
         this.#socket.write(`${JSON.stringify(request)}\n`);
       });

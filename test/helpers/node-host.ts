@@ -71,7 +71,7 @@ class HostedCluster {
       this.#environment = { ...clusterSettings({ nats: nats.url, redis: redis.url, clickHouse: clickHouseUrl }, passwords), MILLRACE_CLICKHOUSE_DATABASE: this.#database };
     }
     const given = Object.fromEntries(flags.flatMap((flag, index) => (index % 2 === 0 ? [[flag.slice(2), flags[index + 1]]] : [])));
-    this.#nodes = await Promise.all(Array.from({ length: NODES }, (_, index) => {
+    const started = await Promise.allSettled(Array.from({ length: NODES }, (_, index) => {
       const name = `node-${index + 1}`;
       const { config } = loadConfig({
         flags: { host: '127.0.0.1', 'http-port': '0', 'mqtt-port': '0', 'mqtt-tls-port': '0', data: join(this.data, name), ...given },
@@ -79,6 +79,8 @@ class HostedCluster {
       });
       return startServer(config, this.#log);
     }));
+    this.#nodes = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    for (const one of started) if (one.status === 'rejected') throw one.reason;
     return this.#nodes.map(({ httpPort, mqttPort, mqttTlsPort }) => ({ httpPort, mqttPort: mqttPort ?? 0, ...(mqttTlsPort === undefined ? {} : { mqttTlsPort }) }));
   }
 
@@ -118,7 +120,7 @@ class Host {
     const log = logTo((line) => say({ log: line }));
     socket.write('{}\n');
     socket.on('error', () => socket.destroy());
-    createInterface({ input: socket }).on('line', (line) => {
+    createInterface({ input: socket }).on('error', () => socket.destroy()).on('line', (line) => {
       this.#work = this.#work.then(async () => {
         try {
           say(await this.#do(JSON.parse(line) as HostRequest, log));
@@ -128,16 +130,16 @@ class Host {
       });
     });
     socket.on('close', () => {
-      this.#work = this.#work.then(async () => {
-        await this.clear();
-        this.#client = undefined;
-      });
+      this.#work = this.#work.then(() => this.clear()).finally(() => { this.#client = undefined; });
     });
   }
 
   async clear(): Promise<void> {
-    for (const cluster of this.#clusters.values()) await cluster.end(this.#clickHouse);
+    const clusters = [...this.#clusters.values()];
     this.#clusters.clear();
+    for (const cluster of clusters) {
+      await cluster.end(this.#clickHouse).catch((error: unknown) => { process.stderr.write(`a cluster did not end in order: ${String(error)}\n`); });
+    }
   }
 
   async close(): Promise<void> {

@@ -232,6 +232,9 @@ t.test('a store that answers later: the same answers, and an unknown source is l
   const answers = await Promise.all([post(one(), { wantsBody: true }), post(one('5'), { wantsBody: true })]);
   t.same(stored().map(({ id }) => String(id)), answers.map(({ documents }) => documents[0].id));
   await t.rejects(newIntake({ async: 'down' }).post(one()), { code: 'general/busy' });
+  await t.rejects(newIntake({ async: 'down' }).post(`{"measurements":[${one()},{}]}`), { code: /^(?!general.busy)/ }, 'a body that is wrong as well');
+  await new Promise((resolve) => { setImmediate(resolve); });
+  t.pass('the read that nobody waits for any more ends nothing');
 });
 
 interface Read { source: number; time: number; type: string; values: readonly object[]; document: string; isKept: boolean }

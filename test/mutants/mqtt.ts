@@ -22,7 +22,7 @@ export const MQTT: readonly MutantTable[] = [
     { rule: 'MQTT is spoken over TLS', file: 'src/mqtt/server.ts', tests: ['mqtt/sockets'],
       changes: [['const server = options.tls === undefined', 'const server = options !== undefined']] },
     { rule: 'TLS is listened on when a key is configured', file: 'src/server/listeners.ts', tests: ['e2e/mqtt-connections'],
-      changes: [['const tlsPort = tls ?', 'const tlsPort = false ?']] },
+      changes: [['const mqttTlsPort = tls ?', 'const mqttTlsPort = false ?']] },
     { rule: 'MQTT over WebSocket is at /mqtt on the HTTP port', file: 'src/server/listeners.ts', tests: ['e2e/mqtt-connections'],
       changes: [["api.webSocket('/mqtt',", "api.webSocket('/other',"]] },
     { rule: 'a WebSocket takes the sub-protocol mqtt', file: 'src/mqtt/web-socket-transport.ts', tests: ['mqtt/web-socket'],
