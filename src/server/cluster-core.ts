@@ -353,7 +353,10 @@ export class ClusterCore implements ServerCore {
       this.sources.forget(Number(change.id));
       this.events.onObjectChanged?.(Number(change.id));
     } else {
-      void this.#readRecords(change.tenant, JSON.parse(change.id) as ToldRecord[]);
+      const told = JSON.parse(change.id) as ToldRecord[];
+      // What is remembered of users ends now; the rest when the records are read.
+      this.authenticator.recordsChanged(change.tenant, told.map(([collection, id, expected]) => ({ collection, id, expected, value: undefined })));
+      void this.#readRecords(change.tenant, told);
     }
   }
 
