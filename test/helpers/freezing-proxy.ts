@@ -31,6 +31,15 @@ export class FreezingProxy {
     for (const [client, upstream] of this.#pairs) silence(client, upstream);
   }
 
+  /** What was held is passed on, in order, as if it had been slow. */
+  release(): void {
+    this.#isFrozen = false;
+    for (const [client, upstream] of this.#pairs) {
+      client.pipe(upstream);
+      upstream.pipe(client);
+    }
+  }
+
   /** Only for connections that are made from now on: those there were stay silent for ever. */
   thaw(): void {
     this.#isFrozen = false;

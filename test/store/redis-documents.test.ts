@@ -7,6 +7,7 @@ import { COMMIT_BYTES_MAX, COMMIT_CHANGES_MAX, RedisDocuments } from '../../src/
 import { readRedisTarget } from '../../src/store/redis-settings.ts';
 import { documentsContract } from '../actors/documents-contract.ts';
 import type { DocumentsPlace } from '../actors/documents-contract.ts';
+import { FreezingProxy } from '../helpers/freezing-proxy.ts';
 import { quiet, startRedis, startRedisCluster } from '../helpers/redis-server.ts';
 import { missing } from '../helpers/tools.ts';
 
@@ -39,8 +40,8 @@ else {
   documentsContract(t, 'Redis Cluster', () => place(cluster.url));
 
   const change = (id: string, value: string | undefined): DocumentChange => ({ collection: 'event', tenant: 1, id, value });
-  const pair = (t: Test, shard: number): [RedisDocuments, RedisDocuments] => ['a', 'b'].map((owner) => {
-    const connection = connectionOf(server.url);
+  const pair = (t: Test, shard: number, url = server.url): [RedisDocuments, RedisDocuments] => ['a', 'b'].map((owner) => {
+    const connection = connectionOf(owner === 'a' ? url : server.url);
     const documents = new RedisDocuments({ connection, prefix: 'pair', shard, owner, log: quiet, onLostState: () => { t.fail('lost'); } });
     t.teardown(() => { documents.stop(); connection.close(); });
     return documents;
@@ -62,16 +63,14 @@ else {
   });
 
   t.test('a commit that was held up while the shard was taken over is refused', async (t) => {
-    const [former, next] = pair(t, 2);
+    const proxy = await FreezingProxy.start(t, server.port);
+    const [former, next] = pair(t, 2, `redis://127.0.0.1:${proxy.port}`);
     await former.takeOver(1);
     await former.commit([change('1', 'a')], 1);
-    server.pause();
-    const taken = next.takeOver(2);
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
+    proxy.freeze();
     const late = t.rejects(former.commit([change('1', 'late')], 2), { name: 'Fenced' });
-    await new Promise((resolve) => { setTimeout(resolve, 50); });
-    server.proceed();
-    t.equal(await taken, 1);
+    t.equal(await next.takeOver(2), 1);
+    proxy.release();
     await late;
     t.equal(await next.get('event', 1, '1'), 'a');
   });
