@@ -28,6 +28,7 @@ import { changeRecords } from './records.ts';
 import { created, found, notStored } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
+import { Count } from './schema-parts.ts';
 import * as schemas from './schemas.ts';
 import { selectingFilters } from './selecting-filters.ts';
 
@@ -252,7 +253,7 @@ export function alarmRoutes(): Route[] {
       summary: 'Count alarms',
       query: ALARM_FILTERS,
       produces: ['vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], example: 3 }],
+      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], json: Count, example: 3 }],
       handle: count,
     },
     {

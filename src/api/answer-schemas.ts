@@ -1,54 +1,101 @@
-/** Schemas of answers that no request body shares: roots, tenants, options, certificates, statistics, logins. Components of /openapi.json. */
+/** Schemas of answers by vendor name: components of /openapi.json. What a member of one refers to is another. */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
-
-const OPEN = { additionalProperties: true } as const;
-const Text = Type.String();
-const Link = Type.String({ format: 'uri' });
-const optional = (schema: TSchema): TSchema => Type.Optional(schema);
-const open = (members: Record<string, TSchema>): TSchema => Type.Object(members, OPEN);
-const listOf = (name: string, item: TSchema): TSchema => open({ self: optional(Link), [name]: Type.Array(item) });
+import { ALARM_SEVERITIES, ALARM_STATUSES } from '../model/alarm.ts';
+import { DEVICE_REQUEST_STATUSES } from '../model/device-request.ts';
+import { OPERATION_STATUSES } from '../model/operation.ts';
+import { APPLICATION_ANSWER_SCHEMAS } from './application-schemas.ts';
+import { RETENTION_ANSWER_SCHEMAS } from './retention-schemas.ts';
+import { Count, Fragments, Link, Text, Timestamp, collectionOf, entity, listOf, nullable, open, optional, ref } from './schema-parts.ts';
+import * as bodies from './schemas.ts';
+import { TENANT_ANSWER_SCHEMAS } from './tenant-schemas.ts';
+import { USER_ANSWER_SCHEMAS } from './user-schemas.ts';
 
 /** Collections as `{self, <name>: []}`, templates as texts with `{name}` places. */
 const Root = open({ self: Link });
 const ROOTS = ['measurement', 'inventory', 'event', 'alarm', 'identity', 'devicecontrol', 'user', 'tenant', 'application', 'audit'];
+const PLATFORM_ROOTS = ['alarm', 'audit', 'deviceControl', 'event', 'identity', 'inventory', 'measurement', 'tenant', 'user'];
 
-const Option = open({ self: optional(Link), category: optional(Text), key: optional(Text), value: optional(Text), editable: optional(Type.Boolean()) });
-const Tenant = open({ id: Text, self: Link, domain: optional(Text), company: optional(Text), status: Type.Enum(['ACTIVE', 'SUSPENDED']),
-  adminName: optional(Text),
-  adminEmail: optional(Text), parent: optional(Text), creationTime: optional(Text) });
-const Certificate = open({ self: Link, fingerprint: Text, name: optional(Text), status: Type.Enum(['ENABLED', 'DISABLED']), certInPemFormat: Text,
-  notBefore: optional(Text), notAfter: optional(Text), issuer: optional(Text), subject: optional(Text), serialNumber: optional(Text) });
-const LoginOption = open({ id: optional(Text), self: optional(Link), type: Text });
-const Numbers = open({});
-const Reference = open({ self: Link, application: optional(open({})) });
+/** What a source, a child or a parent is shown as. */
+const Source = open({ id: Text, self: optional(Link), name: optional(nullable(Text)), type: optional(nullable(Text)) });
+const created = { creationTime: Timestamp, lastUpdated: optional(Timestamp) };
+const References = open({ references: Type.Array(ref('managedObjectReference')), self: Link });
 
-export const FURTHER_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
-  platformApi: open({ self: Link, ...Object.fromEntries(['alarm', 'audit', 'deviceControl', 'event', 'identity', 'inventory', 'measurement', 'tenant', 'user']
-    .map((name) => [name, Root])) }),
+const ManagedObject = open({
+  name: optional(Text), type: optional(Text), owner: optional(Text), creationTime: Timestamp, lastUpdated: Timestamp,
+  childDevices: optional(References), childAssets: optional(References), childAdditions: optional(References),
+  deviceParents: optional(References), assetParents: optional(References), additionParents: optional(References),
+}, 'Fragments are further members');
+
+const Measurement = open({ source: Source, time: Timestamp, type: Text }, 'Fragments hold series: {"c8y_Env":{"T":{"value":21.5,"unit":"C"}}}');
+/** Those of an aggregation have min and max. */
+const SeriesValue = nullable(open({ min: Type.Number(), max: Type.Number() }));
+const Event = open({ source: Source, time: Timestamp, type: Text, text: Text, ...created });
+const Alarm = open({
+  source: Source, time: Timestamp, type: Text, text: Text, severity: Type.Enum([...ALARM_SEVERITIES]), status: Type.Enum([...ALARM_STATUSES]),
+  count: optional(Count), firstOccurrenceTime: optional(Timestamp), ...created,
+});
+/** Those of the server about what is no resource with an id have no source. */
+const AuditRecord = open({
+  ...bodies.AuditRecord.properties, source: optional(Source), time: Timestamp, creationTime: Timestamp,
+});
+const Operation = open({
+  deviceId: Text, status: Type.Enum([...OPERATION_STATUSES]), creationTime: Timestamp, description: optional(Text), failureReason: optional(Text),
+  deviceName: optional(Text), bulkOperationId: optional(Text),
+});
+const Progress = open({ pending: Count, failed: Count, executing: Count, successful: Count, all: Count });
+const BulkOperation = open({
+  groupId: optional(nullable(Text)), failedParentId: optional(nullable(Text)), startDate: Timestamp, creationRamp: Type.Number(),
+  operationPrototype: Fragments, status: Text, generalStatus: Text, progress: Progress, note: optional(nullable(Text)),
+});
+const NewDeviceRequest = open({
+  status: Type.Enum([...DEVICE_REQUEST_STATUSES]), tenantId: Text, creationTime: Timestamp, owner: optional(Text), groupId: optional(nullable(Text)),
+  type: optional(nullable(Text)), customProperties: optional(nullable(Fragments)),
+});
+const BulkLine = open({ bulkNewDeviceStatus: optional(Text), deviceId: optional(Text), failureReason: optional(Text), line: optional(Text) });
+
+/** By vendor name, as the routes name them. */
+export const ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
+  error: open({ error: Text, message: Text, info: optional(Link) }),
+  platformApi: open({ self: Link, ...Object.fromEntries(PLATFORM_ROOTS.map((name) => [name, Root])) }),
   ...Object.fromEntries(ROOTS.map((name) => [`${name}Api`, Root])),
-  measurementSeries: open({ values: Type.Record(Text, Type.Array(Type.Unknown())), series: Type.Array(open({ type: Text, name: Text, unit: optional(Text) })),
-    truncated: Type.Boolean() }),
+  measurement: entity(Measurement),
+  measurementCollection: collectionOf('measurements', ref('measurement')),
+  measurementSeries: open({
+    values: Type.Record(Text, Type.Array(SeriesValue)), series: Type.Array(open({ type: Text, name: Text, unit: optional(Text) })),
+    truncated: Type.Boolean(),
+  }),
   supportedMeasurements: open({ c8y_SupportedMeasurements: Type.Array(Text) }),
   supportedSeries: open({ c8y_SupportedSeries: Type.Array(Text) }),
-  eventBinary: open({ self: Link, name: optional(Text), type: Text, source: Text, length: Type.Integer() }),
-  userTfaData: open({ tfaEnabled: Type.Boolean(), tfaEnforced: Type.Boolean(), strategy: Text }),
-  totpSecretActivity: open({ isActive: Type.Boolean(), isForced: Type.Boolean() }),
-  devicePermissions: open({ users: Type.Array(open({})), groups: Type.Array(open({})) }),
-  authConfig: LoginOption,
-  loginOptionCollection: listOf('loginOptions', LoginOption),
-  currentTenant: open({ name: Text, domainName: Text }),
-  tfaSettings: open({}),
-  option: Option,
-  optionCollection: listOf('options', Option),
-  tenant: Tenant,
-  tenantCollection: listOf('tenants', Tenant),
-  applicationReference: Reference,
-  applicationReferenceCollection: listOf('references', Reference),
-  trustedCertificate: Certificate,
-  trustedCertificateCollection: listOf('certificates', Certificate),
-  tenantUsageStatisticsCollection: listOf('usageStatistics', Numbers),
-  tenantUsageStatisticsSummary: Numbers,
-  allTenantsSummary: Type.Array(Numbers),
-  deviceStatisticsCollection: listOf('statistics', Numbers),
+  managedObject: entity(ManagedObject),
+  managedObjectCollection: collectionOf('managedObjects', ref('managedObject')),
+  managedObjectUser: open({ self: Link, userName: Text, enabled: Type.Boolean() }),
+  managedObjectReference: open({ managedObject: Source, self: Link }),
+  managedObjectReferenceCollection: collectionOf('references', ref('managedObjectReference')),
+  externalId: open({ externalId: Text, type: Text, self: Link, managedObject: Source }),
+  externalIdCollection: listOf('externalIds', ref('externalId')),
+  event: entity(Event),
+  eventCollection: collectionOf('events', ref('event')),
+  eventBinary: open({ self: Link, name: optional(Text), type: Text, source: Text, length: Count }),
+  alarm: entity(Alarm),
+  alarmCollection: collectionOf('alarms', ref('alarm')),
+  auditRecord: entity(AuditRecord),
+  auditRecordCollection: collectionOf('auditRecords', ref('auditRecord')),
+  operation: entity(Operation),
+  operationCollection: collectionOf('operations', ref('operation')),
+  bulkOperation: entity(BulkOperation),
+  bulkOperationCollection: collectionOf('bulkOperations', ref('bulkOperation')),
+  newDeviceRequest: entity(NewDeviceRequest),
+  newDeviceRequestCollection: collectionOf('newDeviceRequests', ref('newDeviceRequest')),
+  newDeviceRequestAcceptance: Type.Array(Type.Object({ id: Text, successful: Type.Boolean(), error: optional(Text) })),
+  newDeviceRequestLimit: Type.Object({ isReached: Type.Boolean(), limit: optional(Count), deviceCount: Count }),
+  bulkNewDeviceRequest: Type.Object({
+    numberOfAll: Count, numberOfCreated: Count, numberOfFailed: Count, numberOfSuccessful: Count,
+    credentialUpdatedList: Type.Array(BulkLine), failedCreationList: Type.Array(BulkLine),
+  }),
+  deviceCredentials: entity(Type.Object({ tenantId: Text, username: Text, password: Text })),
+  ...APPLICATION_ANSWER_SCHEMAS,
+  ...USER_ANSWER_SCHEMAS,
+  ...TENANT_ANSWER_SCHEMAS,
+  ...RETENTION_ANSWER_SCHEMAS,
 };

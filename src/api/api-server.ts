@@ -9,7 +9,7 @@ import { processingModeOf } from '../model/processing-mode.ts';
 import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import { ApiRequest } from './api-request.ts';
 import type { RequestOwner } from './api-request.ts';
-import { HeaderAuthentication, credentialsText, isCookie, isFromOwnPage } from './authentication.ts';
+import { HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage } from './authentication.ts';
 import { baseUrlOf, calledAs } from './base-url.ts';
 import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
@@ -139,7 +139,7 @@ export class ApiServer implements RequestOwner {
       return;
     }
     if (this.platform.usage !== undefined) request.isOfApplication = APPLICATION_HEADERS.some((name) => exchange.header(name) !== '');
-    if (isCookie(credentials)) request.xsrfToken = exchange.header('x-xsrf-token');
+    if (isCookie(credentials)) request.xsrfToken = exchange.header(XSRF_HEADER);
     if (this.platform.basicRestrictions?.isAny === true) request.userAgent = exchange.header('user-agent');
     let principal: ReturnType<HeaderAuthentication['authenticate']>;
     try {

@@ -3,6 +3,7 @@
  * sections 6.6 and 6.7). The image of a microservice is stored, not run.
  */
 import Type from 'typebox';
+import type { TSchema } from 'typebox';
 import { VERSION_FORM } from '../model/application.ts';
 import type { ApplicationVersion, StoredApplication, StoredAttachment } from '../model/application.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -11,6 +12,7 @@ import type { ApiRequest } from './api-request.ts';
 import {
   attachmentChange, attachmentRemoval, attachmentsOfApplication, loadAttachment, loadOwn, loadVisible, requireRoomForAttachment, updateApplication,
 } from './application-records.ts';
+import { ArchiveForm, FilesForm, VersionForm } from './application-schemas.ts';
 import { applicationUrl, attachmentText, binaryUrl, versionText } from './application-text.ts';
 import { APPLICATION_ADMIN, APPLICATION_ANY, activated, changed } from './applications.ts';
 import { archiveLimit } from './archive-limits.ts';
@@ -24,7 +26,7 @@ import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import { ANSWERED } from './route.ts';
-import type { Answer, Route } from './route.ts';
+import type { Answer, Route, RouteBody } from './route.ts';
 import { badArchive, openArchive, readEntry, readThrough } from './zip-archive.ts';
 import type { ArchiveSource } from './zip-archive.ts';
 import { rewritten } from './zip-writer.ts';
@@ -295,17 +297,17 @@ export function applicationBinaryRoutes(): Route[] {
   const read = { area, access: 'roles', roles: APPLICATION_ANY } as const;
   const binaries = '/application/applications/{id}/binaries';
   const versions = '/application/applications/{id}/versions';
-  const form = { form: 'stream', mediaTypes: ['multipart/form-data'] } as const;
+  const form = (schema: TSchema, example: object): RouteBody => ({ form: 'stream', contents: { 'multipart/form-data': { schema, example } } });
   const one = { version: text('The version'), tag: text('A tag of the version; not beside version') };
   const madeVersion = [{ status: 201, description: 'The version', mediaType: 'applicationVersion' }];
   return [
     { ...read, method: 'GET', path: binaries, summary: 'List archives of an application', query: PAGE_PARAMETERS,
       answers: [{ status: 200, description: 'A page of archives', mediaType: 'applicationBinaries' }], handle: list },
     { ...admin, method: 'POST', path: binaries, summary: 'Upload an archive: part "file", a ZIP; of a microservice with its manifest and image.tar',
-      headers: ['content-type'], body: { ...form, example: 'file=…' },
+      headers: ['content-type'], body: form(ArchiveForm, { file: 'PK…' }),
       answers: [{ status: 201, description: 'The archive', mediaType: 'applicationBinary' }], handle: post },
     { ...admin, method: 'POST', path: `${binaries}/files`, summary: 'Replace text files of the active archive of a web application: a field for each path',
-      headers: ['content-type'], body: { ...form, example: 'cumulocity.json={"name":"web"}' },
+      headers: ['content-type'], body: form(FilesForm, { 'cumulocity.json': '{"name":"web"}' }),
       answers: [{ status: 201, description: 'The new archive', mediaType: 'applicationBinary' }], handle: postFiles },
     { ...read, method: 'GET', path: `${binaries}/{binaryId}`, summary: 'Download an archive',
       produces: ['other', 'vendor', 'json', 'text', 'html', 'csv', 'json-stream'],
@@ -316,7 +318,8 @@ export function applicationBinaryRoutes(): Route[] {
       answers: [{ status: 200, description: 'The versions', mediaType: 'applicationVersionCollection' }], handle: listVersions },
     { ...admin, method: 'POST', path: versions, headers: ['content-type'],
       summary: 'Upload a version: parts "applicationBinary" (a ZIP) and "applicationVersion" (JSON with version and tags)',
-      body: { ...form, example: 'applicationVersion={"version":"1.0.0","tags":["latest"]}, applicationBinary=…' }, answers: madeVersion, handle: postVersion },
+      body: form(VersionForm, { applicationVersion: '{"version":"1.0.0","tags":["latest"]}', applicationBinary: 'PK…' }),
+      answers: madeVersion, handle: postVersion },
     { ...admin, method: 'PUT', path: `${versions}/{version}`, summary: 'Set the tags of a version',
       body: { schema: TagsBody, mediaTypes: ['applicationVersion'], example: { tags: ['latest'] } }, answers: madeVersion, handle: putVersion },
     { ...admin, method: 'DELETE', path: versions, summary: 'Delete a version with its archive', query: one,

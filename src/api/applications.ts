@@ -336,7 +336,7 @@ export function applicationRoutes(): Route[] {
   const admin = { area, access: 'roles', roles: APPLICATION_ADMIN } as const;
   const page = [{ status: 200, description: 'A page of applications', mediaType: 'applicationCollection' }];
   const one = [{ status: 200, description: 'The application', mediaType: 'application' }];
-  const noBody = { form: 'bytes', isOptional: true, mediaTypes: [], example: '' } as const;
+  const noBody = { form: 'bytes', isOptional: true, contents: { 'text/plain': { schema: Type.String({ maxLength: 0 }), example: '' } } } as const;
   const made = [{ status: 201, description: 'The application', mediaType: 'application' }];
   const [all, path] = ['/application/applications', '/application/applications/{id}'];
   const example = { key: 'my-app-key', name: 'my-app', type: 'EXTERNAL', externalUrl: 'https://example.com/app', roles: ['ROLE_MY_APP_ADMIN'] };

@@ -17,6 +17,8 @@ const HEADER_LENGTH_MAX = 8192;
 const COOKIE_SCHEME = 'Cookie ';
 export const TOKEN_COOKIE = 'authorization';
 export const XSRF_COOKIE = 'XSRF-TOKEN';
+/** With the cookie: repeats the value of `XSRF_COOKIE`. */
+export const XSRF_HEADER = 'x-xsrf-token';
 
 /** The headers that a request brings. */
 export interface Credentials {

@@ -22,6 +22,8 @@ import { text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
+import { Binary } from './schema-parts.ts';
+import { FileForm } from './schemas.ts';
 
 const READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ', 'ROLE_BINARY_READ'];
 /** A device fetches firmware, software and configuration with its own credentials (document 4 section 2.6). */
@@ -174,7 +176,9 @@ export function binaryRoutes(): Route[] {
     {
       method: 'POST', path: '/inventory/binaries', area, access: 'roles', roles: CREATE,
       summary: 'Upload a file: parts "object" (JSON with name and type) and "file"', headers: ['content-type'],
-      body: { form: 'stream', mediaTypes: ['multipart/form-data'], example: 'object={"name":"a.log","type":"text/plain"}, file=…' },
+      body: { form: 'stream', contents: { 'multipart/form-data': {
+        schema: FileForm, example: { object: '{"name":"a.log","type":"text/plain"}', file: '…' },
+      } } },
       answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }], handle: post,
     },
     {
@@ -186,7 +190,7 @@ export function binaryRoutes(): Route[] {
     },
     {
       method: 'PUT', path, area, access: 'owner', roles: ADMIN, summary: 'Replace the content of a file', headers: ['content-type'],
-      body: { form: 'stream', mediaTypes: [OCTETS], example: 'the content' },
+      body: { form: 'stream', contents: { [OCTETS]: { schema: Binary, example: 'the content' } } },
       answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }], handle: put,
     },
     {

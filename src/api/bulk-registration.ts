@@ -10,6 +10,7 @@ import type { RegistrationLine } from '../model/registration-columns.ts';
 import type { ApiRequest } from './api-request.ts';
 import { readMultipart } from './multipart.ts';
 import type { Answer, Route } from './route.ts';
+import { CsvForm } from './schemas.ts';
 
 const AREA = 'devicecontrol';
 const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
@@ -183,7 +184,9 @@ export function bulkRegistrationRoutes(): Route[] {
       roles: ADMIN,
       summary: 'Register or announce the devices of a CSV file',
       headers: ['content-type'],
-      body: { mediaTypes: ['multipart/form-data'], form: 'stream', example: 'ID;CREDENTIALS;TYPE;NAME\npump-1;s3cret-word;acme_Pump;Pump 1' },
+      body: { form: 'stream', contents: { 'multipart/form-data': {
+        schema: CsvForm, example: { file: 'ID;CREDENTIALS;TYPE;NAME\npump-1;s3cret-word;acme_Pump;Pump 1' },
+      } } },
       answers: [{ status: 201, description: 'What became of each line, also when some have failed', mediaType: 'bulkNewDeviceRequest' }],
       handle: post,
     },

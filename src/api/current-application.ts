@@ -1,4 +1,5 @@
 /** What a microservice asks for with its own users (document 1, Applications and microservices; document 4 section 6.6). */
+import Type from 'typebox';
 import type { StoredApplication } from '../model/application.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
@@ -62,6 +63,6 @@ export function currentApplicationRoutes(): Route[] {
     { ...common, method: 'GET', path: `${path}/subscription`, summary: 'The same by another name', answers: users, handle: subscriptions },
     { ...common, method: 'GET', path: `${path}/settings`, summary: 'Settings of the application of the bootstrap or service user',
       answers: [{ status: 200, description: 'Values by key', contentTypes: ['application/json'],
-        example: { colour: 'red' } }], handle: settings },
+        json: Type.Record(Type.String(), Type.String()), example: { colour: 'red' } }], handle: settings },
   ];
 }

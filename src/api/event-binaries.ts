@@ -17,6 +17,8 @@ import { isOwner, requireOwner } from './owner.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
+import { Binary } from './schema-parts.ts';
+import { FileForm } from './schemas.ts';
 
 const READ = ['ROLE_EVENT_READ'];
 const ADMIN = ['ROLE_EVENT_ADMIN'];
@@ -220,7 +222,11 @@ export function eventBinaryRoutes(): Route[] {
   const path = '/event/events/{id}/binaries';
   const stored = { status: 201, description: 'The binary', mediaType: MEDIA_TYPE };
   const headers = ['content-type', 'content-disposition', 'content-range'];
-  const body = { form: 'stream' as const, mediaTypes: [OCTETS, 'multipart/form-data'], example: 'the content' };
+  const contents = {
+    [OCTETS]: { schema: Binary, example: 'the content' },
+    'multipart/form-data': { schema: FileForm, example: { object: '{"name":"a.jpg","type":"image/jpeg"}', file: '…' } },
+  };
+  const body = { form: 'stream', contents } as const;
   return [
     {
       method: 'GET', path, area, access: 'owner', roles: READ, summary: 'Download the binary of an event',

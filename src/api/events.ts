@@ -21,6 +21,7 @@ import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from '.
 import { NO_CONTENT, created, found, notStored } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
+import { Count } from './schema-parts.ts';
 import * as schemas from './schemas.ts';
 import { JSON_TYPE } from './media-types.ts';
 
@@ -224,7 +225,7 @@ export function eventRoutes(): Route[] {
       summary: 'Count events',
       query: FILTERS,
       produces: ['vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], example: 3 }],
+      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], json: Count, example: 3 }],
       handle: count,
     },
     { method: 'GET', path: '/event/events/{id}', area, access: 'owner', roles: READ, summary: 'Read an event', answers: one, handle: get },

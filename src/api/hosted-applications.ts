@@ -16,7 +16,8 @@ import { contentTypeOf } from './content-types.ts';
 import { tenantOfHost } from './login-host.ts';
 import { SERVER_WIDE } from './records.ts';
 import { ANSWERED } from './route.ts';
-import type { Answer, Method, Route } from './route.ts';
+import type { Answer, Method, Route, RouteBody } from './route.ts';
+import { Binary } from './schema-parts.ts';
 import { entryContent } from './zip-archive.ts';
 
 const INDEX_FILE = 'index.html';
@@ -111,10 +112,11 @@ export function hostedApplicationRoutes(): Route[] {
     answers: [{ status: 200, description: 'The file', contentTypes: ['text/html'] }, { status: 304, description: 'Not changed' }],
     handle: (request: ApiRequest) => serve(request, archives),
   } as const;
+  const anything: RouteBody = { form: 'bytes', isOptional: true, contents: { 'application/octet-stream': { schema: Binary, example: '{}' } } };
   const service = (method: Method, path: string, takesRest: boolean): Route => ({
     method, path, takesRest, area: 'applications', access: 'user', summary: 'A microservice of the tenant; none runs here, so that it is never there',
     produces: ['other', 'html', 'vendor', 'json', 'text', 'csv', 'json-stream'], answers: [{ status: 503, description: 'It does not run' }],
-    ...(method === 'POST' || method === 'PUT' ? { body: { form: 'bytes', isOptional: true, mediaTypes: [], example: {} } } : {}), handle: callService,
+    ...(method === 'POST' || method === 'PUT' ? { body: anything } : {}), handle: callService,
   });
   const methods: Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
   return [

@@ -94,9 +94,17 @@ async function logoutAll(request: ApiRequest): Promise<Answer> {
   return { status: 200, text: '' };
 }
 
+const LoginForm = Type.Object({
+  grant_type: Type.Enum(['PASSWORD']), username: Type.String(), password: Type.String(), tfa_code: Type.Optional(Type.String()),
+  tfaToken: Type.Optional(Type.String()),
+}, { additionalProperties: true });
+const Token = Type.Object({ access_token: Type.String() });
+
 export function loginRoutes(): Route[] {
   const form = {
-    mediaTypes: [], form: 'bytes', example: 'grant_type=PASSWORD&username=ada&password=Analytical-1&tfa_code=123456',
+    form: 'bytes', contents: { 'application/x-www-form-urlencoded': { schema: LoginForm, example: {
+      grant_type: 'PASSWORD', username: 'ada', password: 'Analytical-1', tfa_code: '123456',
+    } } },
   } as const;
   const ofTenant = { tenant_id: text('Tenant id; otherwise that of the user name or the host') };
   const done = [{ status: 200, description: 'Ended; without a body' }];
@@ -106,7 +114,7 @@ export function loginRoutes(): Route[] {
       answers: [{ status: 200, description: 'Set-Cookie; without a body' }], handle: cookies },
     { method: 'POST', path: '/tenant/oauth/token', area: 'tenant', access: 'public', summary: 'Log in: a token for `Authorization: Bearer`',
       query: ofTenant, body: form, answers: [{ status: 200, description: 'The token', contentTypes: ['application/json'],
-        example: { access_token: 'eyJhbGciOi…' } }], handle: accessToken },
+        json: Token, example: { access_token: 'eyJhbGciOi…' } }], handle: accessToken },
     { method: 'POST', path: '/user/logout', area: 'users', access: 'user', summary: 'End the session of the request', body: optional, answers: done,
       handle: logout },
     { method: 'POST', path: '/user/logout/{tenant}/allUsers', area: 'users', access: 'roles', roles: ['ROLE_USER_MANAGEMENT_ADMIN'],

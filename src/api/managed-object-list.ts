@@ -15,6 +15,7 @@ import { flag, text } from './query-parameters.ts';
 import { found } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
+import { Count } from './schema-parts.ts';
 
 const FILTERS = {
   ids: text('Ids, comma separated; unknown ones are left out'),
@@ -112,7 +113,7 @@ export function managedObjectListRoutes(): Route[] {
       summary: 'Count managed objects',
       query: FILTERS,
       produces: ['vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], example: 3 }],
+      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], json: Count, example: 3 }],
       handle: count,
     },
   ];

@@ -1,16 +1,20 @@
 /** The OpenAPI 3.1 document of the route table. */
-import type { TSchema } from 'typebox';
 import type { QueryParameter } from './query-values.ts';
 import { PATH_PARAMETERS } from './route.ts';
-import type { Route, RouteAnswer } from './route.ts';
+import type { Route, RouteAnswer, RouteBody } from './route.ts';
 import { ANSWER_EXAMPLES } from './answer-examples.ts';
-import { ANSWER_SCHEMAS } from './schemas.ts';
+import { ANSWER_SCHEMAS } from './answer-schemas.ts';
+import { TOKEN_COOKIE, XSRF_HEADER } from './authentication.ts';
+import { Binary, ref } from './schema-parts.ts';
 
 const VENDOR_PREFIX = 'application/vnd.com.nsn.platform.';
 
 const ERROR_CONTENT = {
   [`${VENDOR_PREFIX}error+json`]: { schema: { $ref: '#/components/schemas/error' }, examples: { usual: { $ref: '#/components/examples/error' } } },
 };
+
+/** Any of them. */
+const CREDENTIALS = [{ basic: [] }, { bearer: [] }, { cookie: [], xsrf: [] }];
 
 const AREAS: Readonly<Record<string, string>> = {
   platform: 'The root of all links',
@@ -36,6 +40,7 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string, versi
     paths[route.path] ??= pathItem(route.path);
     paths[route.path][route.method.toLowerCase()] = operation(route);
   }
+  const answered = new Set(['error', ...routes.flatMap(({ answers }) => answers.map(({ schema, mediaType }) => schema ?? mediaType))]);
   const areas = [...new Set(routes.map((route) => route.area))];
   return {
     openapi: '3.1.0',
@@ -50,16 +55,18 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string, versi
     paths,
     components: {
       schemas: ANSWER_SCHEMAS,
-      examples: Object.fromEntries(Object.entries(ANSWER_EXAMPLES).filter(([name]) => Object.hasOwn(ANSWER_SCHEMAS, name))
-        .map(([name, value]) => [name, { value }])),
+      examples: Object.fromEntries(Object.entries(ANSWER_EXAMPLES).filter(([name]) => answered.has(name)).map(([name, value]) => [name, { value }])),
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic', description: '`<tenant>/<user>` and password; the default tenant without prefix' },
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token of `POST /tenant/oauth/token`' },
+        cookie: { type: 'apiKey', in: 'cookie', name: TOKEN_COOKIE, description: 'A token of `POST /tenant/oauth`, which sets it' },
+        xsrf: { type: 'apiKey', in: 'header', name: XSRF_HEADER, description: 'With the cookie: the value of the cookie XSRF-TOKEN' },
       },
       responses: {
         error: { description: 'An error', content: ERROR_CONTENT },
       },
     },
-    security: [{ basic: [] }],
+    security: CREDENTIALS,
   };
 }
 
@@ -96,9 +103,9 @@ function operation(route: Route): Record<string, unknown> {
     description: who,
     ...(roles.length === 0 ? {} : { 'x-roles': roles }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(route.body === undefined ? {} : { requestBody: requestBody(route) }),
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route.body) }),
     responses: responses(route),
-    ...(access === 'public' ? { security: [] } : access === 'optional' ? { security: [{}, { basic: [] }] } : {}),
+    ...(access === 'public' ? { security: [] } : access === 'optional' ? { security: [{}, ...CREDENTIALS] } : {}),
   };
 }
 
@@ -129,13 +136,10 @@ function queryParameter(name: string, parameter: QueryParameter): object {
   };
 }
 
-function requestBody(route: Route): object {
-  const { schema = {}, mediaTypes = [], isOptional = false, example } = route.body ?? {};
-  const content = { schema, ...(example === undefined ? {} : { example }) };
-  const isStream = route.body?.form === 'stream';
-  const named = mediaTypes.map((name) => (name.includes('/') ? name : `${VENDOR_PREFIX}${name}+json`));
-  const types = isStream ? named : ['application/json', ...named];
-  return { required: !isOptional, content: Object.fromEntries(types.map((type) => [type, content])) };
+function requestBody({ schema = {}, mediaTypes = [], isOptional = false, example, contents }: RouteBody): object {
+  const usual = { schema, ...(example === undefined ? {} : { example }) };
+  const types = ['application/json', ...mediaTypes.map((name) => `${VENDOR_PREFIX}${name}+json`)];
+  return { required: !isOptional, content: contents ?? Object.fromEntries(types.map((type) => [type, usual])) };
 }
 
 /** What is refused before the handler: status, description, for which routes. */
@@ -164,14 +168,13 @@ function response(answer: RouteAnswer, route: Route): object {
   const content: Record<string, object> = {};
   if (answer.mediaType !== undefined) {
     const name = answer.schema ?? answer.mediaType;
-    const known: TSchema | undefined = Object.hasOwn(ANSWER_SCHEMAS, name) ? ANSWER_SCHEMAS[name] : undefined;
-    const schema = known === undefined ? { type: 'object' } : { $ref: `#/components/schemas/${name}` };
-    const media = { schema, ...example(answer, name) };
+    const media = { schema: ref(name), ...example(answer, name) };
     content[`${VENDOR_PREFIX}${answer.mediaType}+json`] = media;
     content['application/json'] = media;
   }
   for (const type of answer.contentTypes ?? []) {
-    content[type] = { schema: type === 'application/json' ? {} : { type: 'string' }, ...CONTENT_EXAMPLES[type] ?? example(answer) };
+    const schema = type === 'application/json' ? answer.json ?? {} : BINARY_TYPES.has(type) ? Binary : { type: 'string' };
+    content[type] = { schema, ...CONTENT_EXAMPLES[type] ?? example(answer) };
   }
   const location = { description: 'URL of the entity', schema: { type: 'string', format: 'uri' } };
   return {
@@ -186,6 +189,8 @@ function example(answer: RouteAnswer, name = ''): object {
   if (answer.example !== undefined) return { example: answer.example };
   return Object.hasOwn(ANSWER_EXAMPLES, name) ? { examples: { usual: { $ref: `#/components/examples/${name}` } } } : {};
 }
+
+const BINARY_TYPES: ReadonlySet<string> = new Set(['application/octet-stream', 'application/zip', 'application/vnd.apache.parquet']);
 
 /** Of content types that look alike everywhere. */
 const CONTENT_EXAMPLES: Readonly<Record<string, object>> = {

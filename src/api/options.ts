@@ -236,7 +236,7 @@ export function optionRoutes(): Route[] {
   const read = { area, access: 'roles', roles: READ } as const;
   const admin = { area, access: 'roles', roles: ADMIN } as const;
   const one = [{ status: 200, description: 'The option', mediaType: 'option' }];
-  const flat = [{ status: 200, description: 'Values by key', mediaType: 'option' }];
+  const flat = [{ status: 200, description: 'Values by key', mediaType: 'option', schema: 'optionsOfCategory', example: { temp_high: 'MAJOR' } }];
   const [all, category, option] = ['/tenant/options', '/tenant/options/{category}', '/tenant/options/{category}/{key}'];
   return [
     { method: 'GET', path: all, ...read, summary: 'List options by category and key', query: PAGE_PARAMETERS,

@@ -1,4 +1,5 @@
 /** The Bayeux URLs on the HTTP server: long polling as POST, WebSocket on the same paths (document 4 section 10.1). */
+import Type from 'typebox';
 import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ApiServer } from './api-server.ts';
@@ -29,15 +30,22 @@ const CLOSE_NORMAL = 1000;
 const CLOSE_POLICY = 1008;
 const CLOSE_TRY_AGAIN = 1013;
 
+const Message = Type.Object(
+  { channel: Type.String(), id: Type.Optional(Type.String()), clientId: Type.Optional(Type.String()) }, { additionalProperties: true },
+);
+const Messages = Type.Union([Type.Array(Message), Message]);
+
 export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
   // CometD's clients append the type of the message to the URL.
   const paths = Object.entries(realtime.urls).flatMap(([path, form]) => PATH_SUFFIXES.map((suffix) => [path + suffix, form] as const));
   return paths.map(([path, form]): Route => ({
     method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'], isHeldBack: true,
     summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect',
-    body: { mediaTypes: [], form: 'bytes' },
+    body: { form: 'bytes', contents: { 'application/json': {
+      schema: Messages, example: [{ channel: '/meta/connect', clientId: '1a2b3c', connectionType: 'long-polling' }],
+    } } },
     answers: [{ status: 200, description: 'Answers and deliveries as a JSON array', contentTypes: ['application/json'],
-      example: [{ channel: '/meta/connect', clientId: '1a2b3c', successful: true }] }],
+      json: Type.Array(Message), example: [{ channel: '/meta/connect', clientId: '1a2b3c', successful: true }] }],
     handle(request) {
       const { exchange } = request;
       // The messages are the answer, not an entity: CometD's clients send no Accept.

@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { ANY, MAXIMUM_AGE_MAX, RETENTION_DATA_TYPES, RUN_STATUSES } from '../model/retention.ts';
+import { Link, OPEN, collectionOf, ref } from './schema-parts.ts';
 
 /** Of a type, source or fragment. */
 const NAME_LENGTH_MAX = 256;
@@ -9,14 +10,12 @@ const NAME_LENGTH_MAX = 256;
 const Name = Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX }), Type.Null()], { description: '* for any' }));
 const DataType = Type.Enum([...RETENTION_DATA_TYPES, ANY]);
 const Age = Type.Integer({ minimum: 1, maximum: MAXIMUM_AGE_MAX, description: 'Days' });
-const OPEN = { additionalProperties: true } as const;
 const names = { fragmentType: Name, type: Name, source: Name };
 export const RetentionRulePost = Type.Object({ dataType: DataType, maximumAge: Age, ...names }, OPEN);
 export const RetentionRulePut = Type.Object({ dataType: Type.Optional(DataType), maximumAge: Type.Optional(Age), ...names }, OPEN);
 export const RetentionRunPost = Type.Object({ dryRun: Type.Optional(Type.Boolean()) }, OPEN);
 export const RetentionEditable = Type.Object({ editable: Type.Union([Type.Boolean(), Type.Enum(['true', 'false'])]) }, OPEN);
 
-const Link = Type.String({ format: 'uri' });
 const Rule = Type.Object({ id: Type.String(), self: Link, dataType: DataType, maximumAge: Age,
   fragmentType: Type.String(), type: Type.String(), source: Type.String(), editable: Type.Boolean() });
 const Result = Type.Object({ ruleId: Type.String(), dataType: DataType, olderThan: Type.String(), count: Type.Integer(), done: Type.Boolean() }, OPEN);
@@ -27,7 +26,7 @@ const Run = Type.Object({ id: Type.String(), self: Link, status: Type.Enum([...R
 /** Answers by vendor name: components of /openapi.json. */
 export const RETENTION_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   retentionRule: Rule,
-  retentionRuleCollection: Type.Object({ self: Link, retentionRules: Type.Array(Rule) }, OPEN),
+  retentionRuleCollection: collectionOf('retentionRules', ref('retentionRule')),
   retentionRun: Run,
-  retentionRunCollection: Type.Object({ self: Link, retentionRuns: Type.Array(Run) }, OPEN),
+  retentionRunCollection: collectionOf('retentionRuns', ref('retentionRun')),
 };

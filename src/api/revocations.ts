@@ -14,6 +14,7 @@ import { readMultipart } from './multipart.ts';
 import { changeRecords, listRecords } from './records.ts';
 import { NO_CONTENT } from './reply.ts';
 import type { Answer, Route } from './route.ts';
+import { CsvForm } from './schemas.ts';
 
 const LIMIT = 'certificates/revocations';
 /** Records of one command. */
@@ -136,8 +137,10 @@ export function revocationRoutes(): Route[] {
   return [
     { method: 'PUT', path, ...common, headers: ['content-type'],
       summary: 'Revoke certificates of devices by serial number, as JSON or as a CSV file `SERIALNO,DATE`',
-      body: { mediaTypes: ['application/json', 'multipart/form-data'], form: 'bytes',
-        example: '{"crls":[{"serialNumberInHex":"1000","revocationDate":"2023-01-11T16:12:36.288Z"}]}' },
+      body: { form: 'bytes', contents: {
+        'application/json': { schema: Body, example: { crls: [{ serialNumberInHex: '1000', revocationDate: '2023-01-11T16:12:36.288Z' }] } },
+        'multipart/form-data': { schema: CsvForm, example: { file: 'SERIALNO,DATE\n1000,2023-01-11T16:12:36.288Z' } },
+      } },
       answers: [{ status: 204, description: 'Revoked; nothing is taken back by it' }], handle: put },
     { method: 'GET', path, ...common, summary: 'The revoked certificates as a CSV file', produces: ['csv', 'text', 'vendor', 'json'],
       answers: [{ status: 200, description: 'SERIALNO,DATE', contentTypes: ['text/csv'] }], handle: get },

@@ -13,12 +13,20 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
  */
 export type Access = 'public' | 'optional' | 'user' | 'roles' | 'owner';
 
+/** What a body of one media type looks like. */
+export interface BodyContent {
+  readonly schema: TSchema;
+  readonly example: unknown;
+}
+
 /** What a request body holds. */
 export interface RouteBody {
   /** What it has to fulfil; checked before the handler. `bytes` bodies are not looked at. */
   readonly schema?: TSchema;
-  /** Vendor names that clients send, or whole media types. Plain JSON and other vendor names are taken as well, but for the form `stream`. */
-  readonly mediaTypes: readonly string[];
+  /** Vendor names that clients send. Plain JSON and other vendor names are taken as well. */
+  readonly mediaTypes?: readonly string[];
+  /** By whole media type, of bodies that are not checked against `schema`: for /openapi.json. */
+  readonly contents?: Readonly<Record<string, BodyContent>>;
   /**
    * `json` (default): one object; `bytes`: anything, the handler reads `request.body`; `stream`: anything of any length, the handler reads
    * `request.bodyStream` and bounds it.
@@ -40,6 +48,8 @@ export interface RouteAnswer {
   readonly schema?: string;
   /** Content types without vendor name, for instance `text/csv`. */
   readonly contentTypes?: readonly string[];
+  /** Of `application/json` among them. */
+  readonly json?: TSchema;
   /** Where it is not that of the schema (`ANSWER_EXAMPLES`). */
   readonly example?: unknown;
 }

@@ -27,6 +27,7 @@ import { optionRoutes } from './options.ts';
 import { retentionRoutes } from './retention.ts';
 import { rootRoutes } from './roots.ts';
 import type { Route } from './route.ts';
+import { Fragments, Text, open } from './schema-parts.ts';
 import { SERVICE_USERS } from './service-users.ts';
 import { smartRestOneRoutes } from './smartrest-one.ts';
 import { subscriptionRoutes } from './subscriptions.ts';
@@ -113,7 +114,8 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
       access: 'public',
       summary: 'This API as OpenAPI 3.1',
       produces: ['json', 'vendor', 'html'],
-      answers: [{ status: 200, description: 'OpenAPI document', contentTypes: ['application/json'], example: { openapi: '3.1.0' } }],
+      answers: [{ status: 200, description: 'OpenAPI document', contentTypes: ['application/json'],
+        json: open({ openapi: Text, info: Fragments, paths: Fragments }), example: { openapi: '3.1.0', info: {}, paths: {} } }],
       handle: (request) => ({
         status: 200,
         contentType: JSON_TYPE,

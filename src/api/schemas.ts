@@ -1,22 +1,10 @@
-/** Schemas of request and answer bodies (typebox): what is checked at the gateway, and what /openapi.json shows. */
+/** Schemas of request bodies (typebox): what is checked at the gateway, and what /openapi.json shows. Those of answers: answer-schemas.ts. */
 import Type from 'typebox';
-import type { TSchema } from 'typebox';
 import { ALARM_SEVERITIES, ALARM_STATUSES } from '../model/alarm.ts';
-import { DEVICE_REQUEST_STATUSES } from '../model/device-request.ts';
 import { OPERATION_STATUSES } from '../model/operation.ts';
-import { FURTHER_ANSWER_SCHEMAS } from './answer-schemas.ts';
-import { RETENTION_ANSWER_SCHEMAS } from './retention-schemas.ts';
-import { USER_ANSWER_SCHEMAS } from './user-schemas.ts';
+import { Binary, Id, OPEN, Timestamp, nullable } from './schema-parts.ts';
 
-/** Fragments: any further members. */
-const OPEN = { additionalProperties: true } as const;
-const nullable = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()]);
-
-const Id = Type.Union([Type.String(), Type.Integer()], { description: 'Identifier; a decimal string, numbers are taken too' });
-const Timestamp = Type.String({ description: 'ISO 8601 with milliseconds and offset or Z', examples: ['2024-05-02T10:00:00.000Z'] });
 const Source = Type.Object({ id: Id }, OPEN);
-const Link = Type.String({ format: 'uri' });
-const References = Type.Object({ references: Type.Array(Type.Object({}, OPEN)), self: Link }, OPEN);
 
 export const Measurement = Type.Object(
   { source: Source, time: Timestamp, type: Type.String() },
@@ -83,8 +71,6 @@ export const AuditRecord = Type.Object(
   },
   OPEN,
 );
-/** Those of the server about what is no resource with an id have no source. */
-const ShownAuditRecord = Type.Object({ ...AuditRecord.properties, source: Type.Optional(Source) }, OPEN);
 
 export const Operation = Type.Object({ deviceId: Id, description: Type.Optional(Type.String()) }, OPEN);
 export const OperationUpdate = Type.Object(
@@ -143,81 +129,8 @@ export const ChildReference = Type.Object(
   OPEN,
 );
 
-const Statistics = Type.Object({
-  currentPage: Type.Integer(),
-  pageSize: Type.Integer(),
-  totalPages: Type.Optional(Type.Integer()),
-  totalElements: Type.Optional(Type.Integer()),
-});
-const collectionOf = (name: string, item: TSchema): TSchema =>
-  Type.Object(
-    { self: Link, next: Type.Optional(Link), prev: Type.Optional(Link), statistics: Type.Optional(Statistics), [name]: Type.Array(item) },
-    OPEN,
-  );
-const entity = (schema: TSchema): TSchema => Type.Intersect([Type.Object({ id: Type.String(), self: Link }, OPEN), schema]);
-const Reference = Type.Object({ managedObject: Type.Object({}, OPEN), self: Link }, OPEN);
-const Any = Type.Object({}, OPEN);
-
-/** Answers by vendor name: components of /openapi.json. */
-export const ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
-  error: Type.Object({ error: Type.String(), message: Type.String(), info: Type.Optional(Link) }, OPEN),
-  measurement: entity(Measurement),
-  measurementCollection: collectionOf('measurements', entity(Measurement)),
-  managedObject: Type.Intersect([
-    entity(ManagedObject),
-    Type.Object(
-      {
-        creationTime: Timestamp,
-        lastUpdated: Timestamp,
-        childDevices: References,
-        childAssets: References,
-        childAdditions: References,
-        deviceParents: References,
-        assetParents: References,
-        additionParents: References,
-      },
-      OPEN,
-    ),
-  ]),
-  managedObjectCollection: collectionOf('managedObjects', entity(ManagedObject)),
-  managedObjectUser: Type.Object({ self: Link, userName: Type.String(), enabled: Type.Boolean() }, OPEN),
-  managedObjectReference: Reference,
-  managedObjectReferenceCollection: collectionOf('references', Reference),
-  event: entity(Event),
-  eventCollection: collectionOf('events', entity(Event)),
-  alarm: entity(Alarm),
-  auditRecord: entity(ShownAuditRecord),
-  auditRecordCollection: collectionOf('auditRecords', entity(ShownAuditRecord)),
-  alarmCollection: collectionOf('alarms', entity(Alarm)),
-  operation: entity(Operation),
-  operationCollection: collectionOf('operations', entity(Operation)),
-  bulkOperation: entity(Type.Object({ status: Type.String(), generalStatus: Type.String(), progress: Any }, OPEN)),
-  bulkOperationCollection: collectionOf('bulkOperations', Any),
-  newDeviceRequest: entity(Type.Object({ status: Type.Enum([...DEVICE_REQUEST_STATUSES]), tenantId: Type.String(), creationTime: Timestamp }, OPEN)),
-  newDeviceRequestCollection: collectionOf('newDeviceRequests', Any),
-  bulkNewDeviceRequest: Type.Object({
-    numberOfAll: Type.Integer(),
-    numberOfCreated: Type.Integer(),
-    numberOfFailed: Type.Integer(),
-    numberOfSuccessful: Type.Integer(),
-    credentialUpdatedList: Type.Array(Any),
-    failedCreationList: Type.Array(Any),
-  }),
-  newDeviceRequestAcceptance: Type.Array(Type.Object({ id: Type.String(), successful: Type.Boolean(), error: Type.Optional(Type.String()) })),
-  newDeviceRequestLimit: Type.Object({ isReached: Type.Boolean(), limit: Type.Optional(Type.Integer()), deviceCount: Type.Integer() }),
-  deviceCredentials: entity(Type.Object({ tenantId: Type.String(), username: Type.String(), password: Type.String() })),
-  externalId: Type.Object({ externalId: Type.String(), type: Type.String(), self: Link, managedObject: Any }, OPEN),
-  externalIdCollection: Type.Object({ self: Link, externalIds: Type.Array(Any) }, OPEN),
-  application: entity(Type.Object({ key: Type.String(), name: Type.String(), type: Type.String(), availability: Type.String(), owner: Any }, OPEN)),
-  applicationCollection: collectionOf('applications', Any),
-  applicationBinary: entity(Type.Object({ name: Type.String(), length: Type.Integer(), created: Timestamp, downloadUrl: Link }, OPEN)),
-  applicationBinaries: collectionOf('attachments', Any),
-  applicationVersion: Type.Object({ version: Type.String(), binaryId: Type.String(), tags: Type.Array(Type.String()) }, OPEN),
-  applicationVersionCollection: Type.Object({ self: Link, applicationVersions: Type.Array(Any) }, OPEN),
-  applicationUserCollection: Type.Object(
-    { self: Link, users: Type.Array(Type.Object({ tenant: Type.String(), name: Type.String(), password: Type.String() })) }, OPEN,
-  ),
-  ...USER_ANSWER_SCHEMAS,
-  ...RETENTION_ANSWER_SCHEMAS,
-  ...FURTHER_ANSWER_SCHEMAS,
-};
+/** Forms of uploads (multipart/form-data). */
+export const FileForm = Type.Object(
+  { object: Type.Optional(Type.String({ description: 'JSON with name and type of the file, and fragments' })), file: Binary }, OPEN,
+);
+export const CsvForm = Type.Object({ file: Type.String({ description: 'A CSV file' }) }, OPEN);

@@ -3,6 +3,7 @@
  * credentials. Collections of templates are not kept by this server: every X-Id is answered as one without templates, and whoever sends
  * templates is told so. The status is 200 whatever the rows say.
  */
+import Type from 'typebox';
 import { isDeviceId } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { BOOTSTRAP_ROLE } from '../model/roles.ts';
@@ -82,7 +83,7 @@ export function smartRestOneRoutes(): Route[] {
   return [{
     method: 'POST', path: '/s', area: 'smartrest', access: 'owner', roles: [BOOTSTRAP_ROLE], produces: ['text', 'vendor', 'json', 'csv', 'html', 'other'],
     summary: 'SmartREST 1.0: row 61 asks for the credentials of a new device, with those of the bootstrap user', headers: ['x-id'],
-    body: { mediaTypes: [], form: 'bytes', isOptional: true, example: '61,4711' },
+    body: { form: 'bytes', isOptional: true, contents: { 'text/plain': { schema: Type.String(), example: '61,4711' } } },
     answers: [{ status: 200, description: 'Rows of comma-separated values', contentTypes: ['text/plain'], example: '70,1,4711,t1,device_4711,Kp3vX' }],
     handle: post,
   }];

@@ -1,4 +1,5 @@
 /** What operators ask for without credentials: health, readiness, metrics. */
+import Type from 'typebox';
 import type { ApiRequest } from './api-request.ts';
 import { JSON_TYPE } from './media-types.ts';
 import type { Answer, Route } from './route.ts';
@@ -18,6 +19,11 @@ async function metrics(request: ApiRequest): Promise<Answer> {
   return { status: 200, contentType: PROMETHEUS_TYPE, text: await request.platform.metricsText() };
 }
 
+const Report = Type.Object({
+  status: Type.Enum(['UP', 'DOWN']), ready: Type.Boolean(),
+  parts: Type.Record(Type.String(), Type.Object({ ready: Type.Boolean() }, { additionalProperties: true, description: 'With the lag of its stage' })),
+});
+
 export function systemRoutes(): Route[] {
   return [
     {
@@ -27,7 +33,8 @@ export function systemRoutes(): Route[] {
       access: 'public',
       summary: 'Whether the process is alive',
       produces: ['json', 'vendor', 'text', 'html', 'other'],
-      answers: [{ status: 200, description: 'Alive', contentTypes: ['application/json'], example: { status: 'UP' } }],
+      answers: [{ status: 200, description: 'Alive', contentTypes: ['application/json'], json: Type.Object({ status: Type.Enum(['UP']) }),
+        example: { status: 'UP' } }],
       handle: () => ({ status: 200, contentType: JSON_TYPE, text: '{"status":"UP"}' }),
     },
     {
@@ -38,9 +45,9 @@ export function systemRoutes(): Route[] {
       summary: 'Whether requests can be served, with the lag of each stage',
       produces: ['json', 'vendor', 'text', 'html', 'other'],
       answers: [
-        { status: 200, description: 'Ready', contentTypes: ['application/json'],
+        { status: 200, description: 'Ready', contentTypes: ['application/json'], json: Report,
           example: { status: 'UP', ready: true, parts: { journal: { ready: true, lagRecords: 0 } } } },
-        { status: 503, description: 'Not ready', contentTypes: ['application/json'],
+        { status: 503, description: 'Not ready', contentTypes: ['application/json'], json: Report,
           example: { status: 'DOWN', ready: false, parts: { journal: { ready: false } } } },
       ],
       handle: ready,

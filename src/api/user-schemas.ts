@@ -3,9 +3,8 @@ import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { GRANT_PERMISSIONS, GRANT_SCOPES } from '../model/inventory-access.ts';
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, PASSWORD_STRENGTHS } from '../model/password.ts';
+import { Fragments, Link, OPEN, Timestamp, collectionOf, listOf, nullable, open, optional, ref } from './schema-parts.ts';
 
-const OPEN = { additionalProperties: true } as const;
-const nullable = (schema: TSchema): TSchema => Type.Union([schema, Type.Null()]);
 const text = Type.Optional(nullable(Type.String()));
 
 const Password = Type.String({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX });
@@ -77,33 +76,43 @@ export const InventoryAssignmentUpdate = Type.Object({ roles: AssignedRoles }, O
 const ObjectPermissions = Type.Array(Type.Object({ devicePermissions: Type.Optional(DevicePermissions) }, OPEN));
 export const ObjectDevicePermissions = Type.Object({ users: Type.Optional(ObjectPermissions), groups: Type.Optional(ObjectPermissions) }, OPEN);
 
-const Link = Type.String({ format: 'uri' });
-const Any = Type.Object({}, OPEN);
-const page = (name: string): TSchema => Type.Object({ self: Link, [name]: Type.Array(Any) }, OPEN);
-const role = Type.Object({ id: Type.String(), name: Type.String(), self: Link }, OPEN);
+const RolesOf = open({ self: Link, references: Type.Array(ref('roleReference')) });
+const Groups = open({ self: Link, references: Type.Array(ref('groupReference')) });
+const Users = open({ self: Link, references: Type.Array(ref('userReference')) });
+const shownUser = {
+  id: Type.String(), self: Link, userName: Type.String(), ...profile, alias: text, owner: text, delegatedBy: text, enabled: Type.Boolean(),
+  shouldResetPassword: Type.Boolean(), twoFactorAuthenticationEnabled: Type.Boolean(), passwordStrength: optional(Type.Enum([...PASSWORD_STRENGTHS])),
+  lastPasswordChange: optional(Timestamp), devicePermissions: optional(DevicePermissions), applications: optional(Type.Array(Fragments)),
+  groups: optional(Groups), roles: optional(RolesOf),
+};
+const ShownPermission = open({ ...Permission.properties, id: Type.Integer() });
+const ObjectPermission = open({ userName: optional(Type.String()), id: optional(Type.Integer()), devicePermissions: DevicePermissions });
 
 /** Answers by vendor name. */
 export const USER_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
-  user: Type.Object(
-    {
-      id: Type.String(), self: Link, userName: Type.String(), enabled: Type.Boolean(), shouldResetPassword: Type.Boolean(),
-      twoFactorAuthenticationEnabled: Type.Boolean(), passwordStrength: Type.Optional(Type.Enum([...PASSWORD_STRENGTHS])),
-    },
-    OPEN,
-  ),
-  userCollection: page('users'),
-  currentUser: Type.Object({ id: Type.String(), self: Link, userName: Type.String(), effectiveRoles: Type.Array(role) }, OPEN),
-  userReference: Type.Object({ user: Any, self: Link }, OPEN),
-  userReferenceCollection: page('references'),
-  group: Type.Object({ id: Type.Integer(), self: Link, name: Type.String() }, OPEN),
-  groupCollection: page('groups'),
-  groupReferenceCollection: page('references'),
-  role,
-  roleCollection: page('roles'),
-  roleReference: Type.Object({ role, self: Link }, OPEN),
-  roleReferenceCollection: page('references'),
-  inventoryRole: Type.Object({ id: Type.Integer(), self: Link, name: Type.String(), permissions: Type.Array(Any) }, OPEN),
-  inventoryRoleCollection: page('roles'),
-  inventoryAssignment: Type.Object({ id: Type.Integer(), self: Link, managedObject: Type.String(), roles: Type.Array(Any) }, OPEN),
-  inventoryAssignmentCollection: page('inventoryAssignments'),
+  user: open(shownUser),
+  userCollection: collectionOf('users', ref('user')),
+  currentUser: open({ ...shownUser, effectiveRoles: Type.Array(ref('role')) }),
+  userReference: open({ user: ref('user'), self: Link }),
+  userReferenceCollection: collectionOf('references', ref('userReference')),
+  userTfaData: open({
+    tfaEnabled: Type.Boolean(), tfaEnforced: Type.Boolean(), strategy: Type.String(), lastTfaRequestTime: optional(nullable(Timestamp)),
+  }),
+  totpSecretActivity: open({ isActive: Type.Boolean(), isForced: Type.Boolean() }),
+  group: open({
+    id: Type.Integer(), self: Link, name: Type.String(), description: text, roles: optional(RolesOf), users: optional(Users),
+    devicePermissions: optional(DevicePermissions), applications: optional(Type.Array(Fragments)), customProperties: optional(Fragments),
+  }),
+  groupCollection: collectionOf('groups', ref('group')),
+  groupReference: open({ group: ref('group'), self: Link }),
+  groupReferenceCollection: collectionOf('references', ref('groupReference')),
+  role: open({ id: Type.String(), name: Type.String(), self: Link }),
+  roleCollection: collectionOf('roles', ref('role')),
+  roleReference: open({ role: ref('role'), self: Link }),
+  roleReferenceCollection: collectionOf('references', ref('roleReference')),
+  inventoryRole: open({ id: Type.Integer(), self: Link, name: Type.String(), description: text, permissions: Type.Array(ShownPermission) }),
+  inventoryRoleCollection: collectionOf('roles', ref('inventoryRole')),
+  inventoryAssignment: open({ id: Type.Integer(), self: Link, managedObject: Type.String(), roles: Type.Array(ref('inventoryRole')) }),
+  inventoryAssignmentCollection: listOf('inventoryAssignments', ref('inventoryAssignment')),
+  devicePermissions: open({ self: Link, users: Type.Array(ObjectPermission), groups: Type.Array(ObjectPermission) }),
 };

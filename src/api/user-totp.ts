@@ -84,13 +84,15 @@ export function userTotpRoutes(): Route[] {
   const area = 'users';
   const path = '/user/currentUser/totpSecret';
   const own = { area, access: 'user', isForSecondFactor: true } as const;
+  const Secret = Type.Object({ rawSecret: Type.String(), secretQrUrl: Type.String() }, { additionalProperties: true });
   const Activity = Type.Object({ isActive: Type.Boolean() }, { additionalProperties: true });
   const Code = Type.Object({ code: Type.Union([Type.String({ minLength: 1, maxLength: CODE_LENGTH_MAX }), Type.Integer()]) }, { additionalProperties: true });
   const users = '/user/{tenant}/users/{userId}';
   return [
     { method: 'POST', path, ...own, summary: 'A new secret for one-time codes, as text and as QR code; it replaces one that is not active',
       body: { isOptional: true, schema: Type.Object({}, { additionalProperties: true }), mediaTypes: [], example: {} },
-      answers: [{ status: 200, description: 'The secret, once', contentTypes: ['application/json'], example: EXAMPLE }], handle: generate },
+      answers: [{ status: 200, description: 'The secret, once', contentTypes: ['application/json'], json: Secret,
+        example: EXAMPLE }], handle: generate },
     { method: 'GET', path: `${path}/activity`, ...own, summary: 'Whether logging in takes a one-time code, and whether it has to',
       answers: [{ status: 200, description: 'isActive and isForced', mediaType: 'totpSecretActivity' }], handle: activity },
     { method: 'POST', path: `${path}/activity`, ...own, summary: 'From now on logging in takes a code; a verified secret is needed',

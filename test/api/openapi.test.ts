@@ -137,11 +137,31 @@ t.test('/openapi.json is OpenAPI 3.1 and covers every route', async (t) => {
   t.equal(document.servers[0].url, api.url);
 });
 
+t.test('bodies and answers say what they are made of', async (t) => {
+  const api = await startApi(t);
+  const document = (await api.call('GET', '/openapi.json')).json;
+  const isEmpty = ({ schema }: any): boolean => schema === undefined || Object.keys(schema).length === 0 || JSON.stringify(schema) === '{"type":"object"}';
+  const found: string[] = [];
+  for (const [path, item] of Object.entries<any>(document.paths)) {
+    for (const method of METHODS.filter((name) => item[name] !== undefined)) {
+      const { requestBody, responses } = item[method];
+      const contents: [string, object][] = [['body', requestBody?.content ?? {}], ...Object.entries<any>(responses).map(([status, { content = {} }]): [string, object] => [status, content])];
+      for (const [where, content] of contents) {
+        for (const [type, media] of Object.entries<any>(content)) if (isEmpty(media)) found.push(`${method} ${path} ${where} ${type}`);
+      }
+      if (requestBody !== undefined && Object.keys(requestBody.content).length === 0) found.push(`${method} ${path} has a body of nothing`);
+    }
+  }
+  t.strictSame(found, []);
+  t.same(Object.keys(document.components.securitySchemes), ['basic', 'bearer', 'cookie', 'xsrf']);
+});
+
 t.test('its schemas are JSON Schema 2020-12, and the examples fulfil them', async (t) => {
   const api = await startApi(t);
   const document = (await api.call('GET', '/openapi.json')).json;
   const ajv = new (Ajv2020 as unknown as typeof Ajv2020.default)({ strict: false, validateFormats: false });
-  for (const [name, schema] of Object.entries<any>(document.components.schemas)) t.doesNotThrow(() => ajv.compile(schema), name);
+  ajv.addSchema({ $id: 'api', components: document.components });
+  for (const name of Object.keys(document.components.schemas)) t.doesNotThrow(() => ajv.compile({ $ref: `api#/components/schemas/${name}` }), name);
   for (const [path, item] of Object.entries<any>(document.paths)) {
     for (const operation of Object.values<any>(item)) {
       for (const parameter of operation.parameters ?? []) t.doesNotThrow(() => ajv.compile(parameter.schema), `${path} ${parameter.name}`);

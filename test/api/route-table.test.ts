@@ -2,7 +2,7 @@
 import t from 'tap';
 import { apiRoutes } from '../../src/api/routes.ts';
 import type { Route } from '../../src/api/route.ts';
-import { ANSWER_SCHEMAS } from '../../src/api/schemas.ts';
+import { ANSWER_SCHEMAS } from '../../src/api/answer-schemas.ts';
 
 const routes = apiRoutes();
 const nameOf = ({ method, path }: Route): string => `${method} ${path}`;
