@@ -243,6 +243,10 @@ const ENTITIES: Readonly<Record<string, unknown>> = {
       resources: { cpu: 0, memory: 0, usedBy: [] }, subscribedApplications: ['hello'],
     },
   ],
+  tenantStatisticsFile: {
+    self: `${BASE}/tenant/statistics/files/1141`, id: '1141', instanceName: 'iot.example.org', generationDate: '2024-06-01T00:10:00.000Z',
+    dateFrom: '2024-05-01T00:00:00.000Z', dateTo: '2024-05-31T23:59:59.999Z', type: 'TEST',
+  },
   deviceStatistics: { deviceId: '1000', count: 42, deviceType: 'c8y_Pump', deviceParents: ['1001'] },
   retentionRule: {
     id: '1139', self: `${BASE}/retention/retentions/1139`, dataType: 'EVENT', fragmentType: '*', type: '*', source: '*', maximumAge: 365,
@@ -300,6 +304,7 @@ const COLLECTIONS: readonly (readonly [string, string, string, string, boolean])
   ['applicationBinaries', '/application/applications/1136/binaries', 'attachments', 'applicationBinary', true],
   ['applicationVersionCollection', '/application/applications/1136/versions', 'applicationVersions', 'applicationVersion', false],
   ['tenantUsageStatisticsCollection', '/tenant/statistics', 'usageStatistics', 'tenantUsageStatistics', true],
+  ['tenantStatisticsFileCollection', '/tenant/statistics/files', 'statisticsFiles', 'tenantStatisticsFile', true],
   ['deviceStatisticsCollection', '/tenant/statistics/device/t1/daily/2024-05-02', 'statistics', 'deviceStatistics', false],
   ['retentionRuleCollection', '/retention/retentions', 'retentionRules', 'retentionRule', true],
   ['retentionRunCollection', '/retention/runs', 'retentionRuns', 'retentionRun', true],

@@ -3,9 +3,11 @@
  * sent as fast as the client reads, so that any length needs the same memory. With `pageSize` it is that page alone.
  */
 import Type from 'typebox';
+import { csvField } from '../model/csv.ts';
 import { formatTime, parseTime } from '../model/iso-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import { textLines } from '../model/text-lines.ts';
 import type { ApiRequest } from './api-request.ts';
 import { namedSources } from './entity-text.ts';
 import type { HistoryFilter } from './history-filter.ts';
@@ -128,25 +130,17 @@ async function* parquetPieces(plan: ExportPlan, batches: AsyncIterable<readonly 
 
 /** Rows of a TabSeparated result. @throws Error for what is no row: the engine's error in the middle of it. */
 async function* batchesOf(plan: ExportPlan, source: AsyncIterable<Uint8Array>): AsyncGenerator<readonly ExportRow[]> {
-  const decoder = new TextDecoder();
-  let rest = '';
   let rows: ExportRow[] = [];
-  for await (const piece of source) {
-    rest += decoder.decode(piece, { stream: true });
-    if (rest.length > LINE_LENGTH_MAX) throw new Error(`a row of an export has more than ${LINE_LENGTH_MAX} characters`);
-    let start = 0;
-    for (let at = rest.indexOf('\n'); at >= 0; at = rest.indexOf('\n', start)) {
-      rows.push(rowOf(rest.slice(start, at), plan.columnCount));
-      start = at + 1;
+  for await (const lines of textLines(source, LINE_LENGTH_MAX)) {
+    for (const line of lines) {
+      rows.push(rowOf(line, plan.columnCount));
       if (rows.length < BATCH_ROWS) continue;
       const cut = wholeRows(plan, rows);
       if (cut === 0) continue;
       yield rows.slice(0, cut);
       rows = rows.slice(cut);
     }
-    rest = rest.slice(start);
   }
-  if (rest !== '') throw new Error(`an export ended within a row: ${rest.slice(-200)}`);
   if (rows.length > 0) yield rows;
 }
 
@@ -167,7 +161,6 @@ function rowOf(line: string, columnCount: number): ExportRow {
   return fields.map((field) => (field.includes('\\') ? field.replace(/\\(.)/gs, (_all, letter: string) => ESCAPES[letter] ?? letter) : field));
 }
 
-const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 const csvValue = (value: Value, { type }: ParquetColumn): string => (type === 'time' ? formatTime(Number(value)) : csvField(String(value)));
 
 const csvLine = (row: readonly Value[], columns: readonly ParquetColumn[]): string =>

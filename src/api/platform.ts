@@ -14,6 +14,7 @@ import type { Mailer } from '../accounts/mailer.ts';
 import type { TextCipher } from '../accounts/option-cipher.ts';
 import type { RequestRates } from '../accounts/request-rates.ts';
 import type { SecondFactor } from '../accounts/second-factor.ts';
+import type { StatisticsFiles } from '../accounts/statistics-files.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { Usage } from '../accounts/usage.ts';
 import type { Tokens } from '../accounts/tokens.ts';
@@ -113,6 +114,7 @@ export interface Platform {
   readonly blobs: Blobs;
   readonly availability: AvailabilityPort;
   readonly retention: RetentionPort;
+  readonly statisticsFiles: Pick<StatisticsFiles, 'list' | 'get' | 'ofMonth' | 'read' | 'createTest'>;
   readonly authenticator: CachedAuthenticator;
   readonly accounts: Accounts;
   readonly tenants: Tenants;

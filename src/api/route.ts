@@ -115,6 +115,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, readonly [description: str
   applicationId: ['Identifier of the application', '1136'],
   fingerprint: ['Fingerprint of the certificate, 40 hexadecimal digits', 'f20b1e9c8f1b9c9b7a1d1d1c5e6f7a8b9c0d1e2f'],
   date: ['Day, YYYY-MM-DD', '2024-05-02'],
+  month: ['Month, YYYY-MM, or a day in it', '2024-05'],
   binaryId: ['Identifier of the uploaded archive', '1140'],
   version: ['Version', '1.0.0'],
   contextPath: ['Context path of the application, with `@` and a version or tag behind it for another than the active one', 'hello'],

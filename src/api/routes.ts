@@ -30,6 +30,7 @@ import type { Route } from './route.ts';
 import { Fragments, Text, open } from './schema-parts.ts';
 import { SERVICE_USERS } from './service-users.ts';
 import { smartRestOneRoutes } from './smartrest-one.ts';
+import { statisticsFileRoutes } from './statistics-files.ts';
 import { subscriptionRoutes } from './subscriptions.ts';
 import { subtenantRoutes, tenantOf } from './subtenants.ts';
 import { systemRoutes } from './system.ts';
@@ -102,6 +103,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...trustedCertificateRoutes(),
     ...revocationRoutes(),
     ...tenantStatisticsRoutes(),
+    ...statisticsFileRoutes(),
     ...retentionRoutes(),
     ...systemRoutes(),
     ...further,

@@ -67,6 +67,10 @@ export const TENANT_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
     tenantId: Text, parentTenantId: optional(Text), tenantDomain: optional(Text), tenantCompany: optional(Text),
     tenantCustomProperties: optional(Fragments), ...usage,
   })),
+  tenantStatisticsFile: open({
+    self: Link, id: Text, instanceName: Text, generationDate: Timestamp, dateFrom: Timestamp, dateTo: Timestamp, type: Type.Enum(['REAL', 'TEST']),
+  }),
+  tenantStatisticsFileCollection: collectionOf('statisticsFiles', ref('tenantStatisticsFile')),
   deviceStatistics: open({ deviceId: Text, count: Count, deviceType: Text, deviceParents: Type.Array(Text) }),
   deviceStatisticsCollection: collectionOf('statistics', ref('deviceStatistics')),
 };

@@ -1,6 +1,8 @@
 /** Usage statistics (document 4 section 6.4): daily rows, summaries, and messages by device. Counted by accounts/usage.ts. */
 import type { Tenant } from '../accounts/tenants.ts';
 import { dayOf } from '../accounts/usage.ts';
+import { USAGE_SIZES, USAGE_SUMS, usageCounts } from '../accounts/usage-report.ts';
+import type { DayRange, UsageRow } from '../accounts/usage-report.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
@@ -14,28 +16,14 @@ import { parseQueryTime } from './timestamps.ts';
 const READ = ['ROLE_TENANT_STATISTICS_READ', 'ROLE_TENANT_MANAGEMENT_READ'];
 const DAY_MS = 86_400_000;
 
-interface UsageRow {
-  readonly day: string;
-  readonly alarms_created: number; readonly alarms_updated: number; readonly events_created: number; readonly events_updated: number;
-  readonly measurements_created: number; readonly inventories_created: number; readonly inventories_updated: number;
-  readonly requests: number; readonly device_requests: number;
-  readonly device_count: number; readonly device_endpoint_count: number; readonly device_with_children_count: number; readonly storage_size: number;
-}
-
-const COUNTERS = `sum(alarms_created) AS alarms_created, sum(alarms_updated) AS alarms_updated, sum(events_created) AS events_created,
-  sum(events_updated) AS events_updated, sum(measurements_created) AS measurements_created, sum(inventories_created) AS inventories_created,
-  sum(inventories_updated) AS inventories_updated, sum(requests) AS requests, sum(device_requests) AS device_requests`;
-const SIZES = 'device_count, device_endpoint_count, device_with_children_count, storage_size';
 const BETWEEN = 'tenant = {tenant:UInt32} AND day >= {from:Date} AND day <= {to:Date}';
 
 /** A day without any use has no row. */
-const DAILY = `SELECT toString(day) AS day, u.*, s.* FROM (SELECT day, ${COUNTERS} FROM tenant_usage WHERE ${BETWEEN} GROUP BY day) AS u
-FULL JOIN (SELECT day, ${SIZES} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s USING (day) ORDER BY day`;
+const DAILY = `SELECT toString(day) AS day, u.*, s.* FROM (SELECT day, ${USAGE_SUMS} FROM tenant_usage WHERE ${BETWEEN} GROUP BY day) AS u
+FULL JOIN (SELECT day, ${USAGE_SIZES} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s USING (day) ORDER BY day`;
 /** Counters add up; sizes are the last that are known in the range. */
-const SUMMARY = `SELECT '' AS day, u.*, s.* FROM (SELECT ${COUNTERS} FROM tenant_usage WHERE ${BETWEEN}) AS u
-CROSS JOIN (SELECT ${SIZES.split(', ').map((name) => `argMax(${name}, day) AS ${name}`).join(', ')} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s`;
-
-interface DayRange { readonly from: string; readonly to: string }
+const SUMMARY = `SELECT '' AS day, u.*, s.* FROM (SELECT ${USAGE_SUMS} FROM tenant_usage WHERE ${BETWEEN}) AS u
+CROSS JOIN (SELECT ${USAGE_SIZES.split(', ').map((name) => `argMax(${name}, day) AS ${name}`).join(', ')} FROM tenant_sizes FINAL WHERE ${BETWEEN}) AS s`;
 
 /** Days of the query; the month so far without them. */
 function rangeOf(request: ApiRequest): DayRange {
@@ -48,19 +36,9 @@ function rangeOf(request: ApiRequest): DayRange {
   return { from: day('dateFrom', `${today.slice(0, 8)}01`), to: day('dateTo', today) };
 }
 
-function usageOf(row: UsageRow): object {
-  const total = row.alarms_created + row.alarms_updated + row.events_created + row.events_updated + row.measurements_created
-    + row.inventories_created + row.inventories_updated;
-  return {
-    alarmsCreatedCount: row.alarms_created, alarmsUpdatedCount: row.alarms_updated, eventsCreatedCount: row.events_created,
-    eventsUpdatedCount: row.events_updated, measurementsCreatedCount: row.measurements_created, inventoriesCreatedCount: row.inventories_created,
-    inventoriesUpdatedCount: row.inventories_updated, totalResourceCreateAndUpdateCount: total, deviceCount: row.device_count,
-    deviceEndpointCount: row.device_endpoint_count, deviceWithChildrenCount: row.device_with_children_count, deviceRequestCount: row.device_requests,
-    requestCount: row.requests, storageSize: row.storage_size,
-    // No microservice runs here.
-    resources: { cpu: 0, memory: 0, usedBy: [] },
-  };
-}
+/** No microservice runs here. */
+const RESOURCES = { cpu: 0, memory: 0, usedBy: [] };
+const usageOf = (row: UsageRow): object => ({ ...usageCounts(row), resources: RESOURCES });
 
 /** What was counted until now is in the tables. */
 async function upToDate(request: ApiRequest, tenants: readonly Tenant[]): Promise<void> {

@@ -6,6 +6,7 @@ import { LogMailer } from '../accounts/mailer.ts';
 import type { MailResult, Mailer } from '../accounts/mailer.ts';
 import { RightsWatch } from '../accounts/rights-watch.ts';
 import { DeviceRegistration } from '../accounts/device-registration.ts';
+import { STATISTICS_FILES, StatisticsFiles, statisticsFileBlobs } from '../accounts/statistics-files.ts';
 import { SmtpMailer } from '../accounts/smtp-mailer.ts';
 import { ApiServer } from '../api/api-server.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
@@ -151,6 +152,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     (value) => [(JSON.parse(value) as BinaryRecord).key]));
   core.blobReferences.push(documentReferences(documents, numbers, 'eventBinary', eventBinaryKeys));
   core.blobReferences.push(documentReferences(documents, () => [0], 'application', applicationBlobs));
+  core.blobReferences.push(documentReferences(documents, () => [0], STATISTICS_FILES, statisticsFileBlobs));
   const alarmChanges = new BulkAlarmChanges({
     documents, history: core.historyReader, commands, log, now: Date.now, isMine,
     tenants: numbers,
@@ -196,6 +198,10 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   device.onResult = (result) => { messages.inc({ protocol: 'mqtt', result }); };
   const { usage } = tenantServices;
   const usageFlush = core.cluster === undefined ? usage : new UsageFlush(usage, { ...core.cluster, log });
+  const statisticsFiles = new StatisticsFiles({
+    documents, commands, history: core.historyReader, blobs: core.blobs, ids, tenants: core.tenants, flush: () => usageFlush.flush(), isMine: isServersMine,
+    refusals: metrics, log, now: Date.now,
+  });
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
   const api = new ApiServer({
     commands, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
@@ -203,6 +209,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     ...tenantServices.platform,
     usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },
     availability: relay ?? availability,
+    statisticsFiles,
     retention: { defaultDays: config.retentionDefaultDays, begin: retention.begin.bind(retention) },
     measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
     config: {
@@ -263,6 +270,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   availability.start();
   alarmChanges.start();
   retention.start();
+  statisticsFiles.start();
   tenantServices.start();
   return {
     ...ports, firstStart: core.accounts.isFirstStart,
@@ -272,7 +280,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
       api.stopListening();
       bayeux.close();
       const background = Promise.all([tenantServices.stop(), mailer.stop(), sweeper.stop(), blobSweeper.stop(), availability.stop(), relay?.stop(),
-        alarmChanges.stop(), bulkOperations.stop(), retention.stop()]);
+        alarmChanges.stop(), bulkOperations.stop(), retention.stop(), statisticsFiles.stop()]);
       await Promise.all([mqtt.close(DRAIN_MS), api.close(DRAIN_MS), endsWithin(background, BACKGROUND_MS, log)]);
       await control.close();
       await core.close();

@@ -77,6 +77,40 @@ t.test('what a tenant does is counted', async (t) => {
   t.equal((await admin.get(`/tenant/statistics/device/${TENANT}/daily/${today}`)).status, 404);
 });
 
+t.test('files with the usage of all tenants, for the management tenant', async (t) => {
+  const files = '/tenant/statistics/files';
+  const admin = await create('filed', { company: 'Pumps, big' });
+  await admin.createDevice('one');
+  const range = { dateFrom: today, dateTo: today };
+  const made = await management.create(files, range);
+  t.match(made, { id: /^\d+$/, type: 'TEST', instanceName: '127.0.0.1', generationDate: /^20.*Z$/, dateFrom: `${today}T00:00:00.000Z`, dateTo: `${today}T23:59:59.999Z`,
+    self: new RegExp(`${files}/\\d+$`) });
+  const next = await management.create(files, { ...range, type: 'TEST' });
+  const { statisticsFiles, statistics } = await management.read(`${files}?withTotalElements=true`);
+  t.strictSame(statisticsFiles, [next, made], 'the newest first');
+  t.equal(statistics.totalElements, 2);
+  const { headers, text } = await management.get(`${files}/${made.id}`);
+  t.match([headers.get('content-type'), headers.get('content-disposition')], ['application/octet-stream', `statistics-${today}-${today}.csv`]);
+  const [head, ...lines] = text.split('\r\n');
+  t.match(head, /^tenantId,.*,storageSize$/);
+  const line = lines.find((one) => one.startsWith('filed,')) ?? '';
+  t.match(line, new RegExp(`^filed,management,filed,"Pumps, big",${today},0,0,0,0,0,1,0,1,`), 'a device was created');
+  t.ok(lines.some((one) => one.startsWith('counted,')));
+  t.match((await management.read('/audit/auditRecords?type=Tenant&pageSize=1')).auditRecords[0], { activity: 'Statistics file generated', user: 'admin' });
+
+  t.equal((await management.get(`${files}/0`)).status, 404);
+  t.equal((await management.get(`${files}/latest/2001-01`)).status, 404);
+  t.equal((await management.get(`${files}/latest/2001-01-31`)).status, 404);
+  t.equal((await management.get(`${files}/latest/2001-13`)).status, 422);
+  for (const wrong of [{}, { ...range, dateTo: '2001-01-01' }, { ...range, dateFrom: 'x' }, { ...range, dateFrom: '2001-01-01' }, { ...range, type: 'REAL' }]) {
+    t.equal((await management.request('POST', files, { body: wrong })).status, 422, JSON.stringify(wrong));
+  }
+  t.equal((await management.read(files)).statisticsFiles.length, 2, 'nothing was made');
+  for (const [method, path] of [['GET', files], ['POST', files], ['GET', `${files}/${made.id}`], ['GET', `${files}/latest/2001-01`]]) {
+    t.equal((await admin.request(method, path, method === 'POST' ? { body: range } : {})).status, 403, `${method} ${path}`);
+  }
+});
+
 t.test('what was counted stays over a restart', async (t) => {
   const own = await startServer(t);
   await own.rest.createDevice('d');

@@ -185,7 +185,7 @@ export const HTTP_MEASUREMENTS: readonly MutantTable[] = [
       changes: [["return rows.filter((row) => row.fragment !== '').map(", 'return rows.map(']] },
     { rule: 'CSV has the name of the device', file: 'src/api/measurement-export.ts', tests: ['api/measurements'],
       changes: [["names.get(row.sourceId) ?? ''", "''"]] },
-    { rule: 'CSV quotes what holds commas and quotes', file: 'src/api/export.ts', tests: ['api/measurements'],
+    { rule: 'CSV quotes what holds commas and quotes', file: 'src/model/csv.ts', tests: ['api/measurements'],
       changes: [['/[",\\r\\n]/.test(text) ?', 'false ?']] },
     { rule: 'CSV by Accept obeys the parameters of pages', file: 'src/api/measurement-list.ts', tests: ['api/measurements'],
       changes: [[" || (format === 'csv' && !query.has('format'));", ';']] },

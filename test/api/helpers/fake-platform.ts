@@ -140,6 +140,11 @@ export class FakePlatform {
         heard: (tenant, device, at) => void fake.heard.push([tenant, device, at]),
         lastHeard: (device) => fake.heard.findLast(([, other]) => other === device)?.[2],
       },
+      statisticsFiles: {
+        list: () => Promise.resolve([]), get: () => Promise.resolve(undefined), ofMonth: () => Promise.resolve(undefined),
+        read: () => Promise.reject(new PlatformError('statistics/file-not-found', { id: '1' })),
+        createTest: () => Promise.reject(new PlatformError('statistics/file-not-found', { id: '1' })),
+      },
       retention: { defaultDays: 60, begin: () => Promise.reject(new PlatformError('retention/running', { id: '1' })) },
       authenticator: {
         get generation() {

@@ -1,0 +1,129 @@
+/** Files with the usage of all tenants: one for each month that is over, made once, and how many are kept (document 4 section 6.4). */
+import t from 'tap';
+import { REAL_FILES_MAX, StatisticsFiles, TEST_FILES_MAX, monthBefore, statisticsFileBlobs } from '../../src/accounts/statistics-files.ts';
+import type { StoredStatisticsFile } from '../../src/accounts/statistics-files.ts';
+import type { Tenant } from '../../src/accounts/tenants.ts';
+import type { Command, RecordsChange } from '../../src/model/command.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import { MemoryBlobs } from '../api/helpers/memory-blobs.ts';
+import { quiet, until } from '../helpers/redis-server.ts';
+
+const COUNTERS = { alarms_created: 1, alarms_updated: 2, events_created: 3, events_updated: 4, measurements_created: 5, inventories_created: 6, inventories_updated: 7,
+  requests: 8, device_requests: 9, device_count: 10, device_endpoint_count: 11, device_with_children_count: 12, storage_size: 13 };
+const HEAD = 'tenantId,parentTenantId,tenantDomain,tenantCompany,day,alarmsCreatedCount,alarmsUpdatedCount,eventsCreatedCount,eventsUpdatedCount,'
+  + 'measurementsCreatedCount,inventoriesCreatedCount,inventoriesUpdatedCount,totalResourceCreateAndUpdateCount,deviceCount,deviceEndpointCount,'
+  + 'deviceWithChildrenCount,deviceRequestCount,requestCount,storageSize\r\n';
+
+class Rig {
+  nowMs = Date.UTC(2026, 2, 1, 0, 5);
+  isMine = true;
+  rows: object[] = [{ tenant: 2, day: '2026-02-03', ...COUNTERS }, { tenant: 3, day: '2026-02-03', ...COUNTERS }];
+  asked: unknown[] = [];
+  flushed = 0;
+  failure: Error | undefined;
+  private nextId = 100;
+  readonly records = new Map<string, string>();
+  readonly audits: unknown[] = [];
+  readonly refused: string[] = [];
+  readonly blobs = new MemoryBlobs();
+  readonly files = new StatisticsFiles({
+    documents: {
+      get: (_collection, _tenant, id) => this.records.get(id), getMany: () => [],
+      list: () => [...this.records].map(([id, value]) => ({ id, value })),
+    },
+    commands: { request: async <Answer>(command: Command): Promise<Answer> => {
+      if (this.failure !== undefined) throw this.failure;
+      const { changes, audits = [] } = command.body as RecordsChange;
+      for (const { id, expected } of changes) if (this.records.get(id) !== expected) throw new PlatformError('general/changed-meanwhile');
+      for (const { id, value } of changes) value === undefined ? this.records.delete(id) : this.records.set(id, value);
+      this.audits.push(...audits);
+      return undefined as Answer;
+    } },
+    history: {
+      query: async <Row>(_sql: string, params: object) => { this.asked.push(params); return this.rows.slice(0, 1) as Row[]; },
+      stream: async () => (async function* (rows: object[]) { for (const row of rows) yield Buffer.from(`${JSON.stringify(row)}\n`); })(this.rows),
+    },
+    blobs: this.blobs, ids: { nextInOrder: async () => (this.nextId += 1) }, isMine: () => this.isMine,
+    tenants: { byNumber: (number) => (number === 2 ? { id: 'acme', number: 2, parent: 'management', company: 'Pumps, "big"' } as Tenant : undefined) },
+    flush: async () => { this.flushed += 1; }, refusals: { count: (limit) => void this.refused.push(limit) }, log: quiet, now: () => this.nowMs,
+  });
+
+  async content(file: StoredStatisticsFile): Promise<string> {
+    const parts: Uint8Array[] = [];
+    for await (const part of await this.files.read(file)) parts.push(part);
+    return Buffer.concat(parts).toString();
+  }
+}
+
+t.test('the month before', async (t) => {
+  t.strictSame(monthBefore(Date.UTC(2026, 2, 1)), { from: '2026-02-01', to: '2026-02-28' });
+  t.strictSame(monthBefore(Date.UTC(2024, 2, 31)), { from: '2024-02-01', to: '2024-02-29' });
+  t.strictSame(monthBefore(Date.UTC(2026, 0, 15)), { from: '2025-12-01', to: '2025-12-31' });
+});
+
+t.test('a month that is over gets its file, once', async (t) => {
+  const rig = new Rig();
+  rig.isMine = false;
+  await rig.files.step();
+  t.strictSame([rig.asked, [...rig.records]], [[], []], 'not here');
+  rig.isMine = true;
+  await rig.files.step();
+  t.strictSame(rig.asked.at(-1), { from: '2026-01-01', to: '2026-01-31' }, 'minutes after the end of a month it is not over');
+  const [first] = await rig.files.list();
+  t.match(first, { id: 'real-2026-01', type: 'REAL', dateFrom: '2026-01-01T00:00:00.000Z', dateTo: '2026-01-31T23:59:59.999Z' });
+  t.equal(rig.flushed, 1, 'what was counted is written down first');
+  rig.nowMs += 600_000;
+  await rig.files.step();
+  await rig.files.step();
+  t.strictSame((await rig.files.list()).map(({ id }) => id), ['real-2026-02', 'real-2026-01'], 'the newest first');
+  t.equal(rig.flushed, 2);
+  const file = await rig.files.ofMonth('2026-02') as StoredStatisticsFile;
+  const text = await rig.content(file);
+  t.equal(text, `${HEAD}acme,management,,"Pumps, ""big""",2026-02-03,1,2,3,4,5,6,7,28,10,11,12,9,8,13\r\n`, 'without those of tenants that are gone');
+  t.equal(file.bytes, Buffer.byteLength(text));
+  t.strictSame(statisticsFileBlobs(JSON.stringify(file)), [file.blob]);
+  t.equal(await rig.files.ofMonth('2026-03'), undefined);
+});
+
+t.test('a month without any use has none', async (t) => {
+  const rig = new Rig();
+  rig.rows = [];
+  await rig.files.step();
+  t.strictSame(await rig.files.list(), []);
+});
+
+t.test('another node was faster, or the store refuses: nothing is left behind', async (t) => {
+  const rig = new Rig();
+  rig.failure = new PlatformError('general/changed-meanwhile');
+  await rig.files.step();
+  rig.failure = new PlatformError('general/documents-unavailable');
+  await t.rejects(rig.files.step(), { code: 'general/documents-unavailable' });
+  await t.rejects(rig.files.createTest({ from: '2026-02-01', to: '2026-02-02' }, { type: 'Tenant', activity: 'a', text: 't' }), { code: 'general/documents-unavailable' });
+  t.strictSame([[...rig.records], rig.blobs.contents.size], [[], 0]);
+});
+
+t.test('the newest are kept, of each type', async (t) => {
+  const rig = new Rig();
+  await rig.files.step();
+  const audit = { type: 'Tenant', activity: 'Statistics file generated', text: 't', user: 'ada' };
+  for (let index = 0; index < TEST_FILES_MAX + 3; index += 1) {
+    rig.nowMs += 1_000;
+    await rig.files.createTest({ from: '2026-02-01', to: '2026-02-03' }, audit);
+  }
+  const files = await rig.files.list();
+  t.equal(files.filter(({ type }) => type === 'TEST').length, TEST_FILES_MAX);
+  t.equal(files.at(-2)?.id, '104', 'the oldest have gone');
+  t.equal(files.at(-1)?.type, 'REAL');
+  t.equal(rig.blobs.contents.size, TEST_FILES_MAX + 1, 'with their content');
+  t.equal(rig.audits.length, TEST_FILES_MAX + 3);
+  const gone: StoredStatisticsFile = { ...files[0], id: '101', blob: 'gone' };
+  await t.rejects(rig.files.read(gone), { code: 'statistics/file-not-found' });
+  t.ok(REAL_FILES_MAX >= 120, 'ten years');
+});
+
+t.test('the loop looks by itself and ends', async () => {
+  const rig = new Rig();
+  rig.files.start();
+  await until('the file of the month', () => rig.records.size === 1);
+  await rig.files.stop();
+});
