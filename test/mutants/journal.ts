@@ -200,6 +200,8 @@ export const JOURNAL: readonly MutantTable[] = [
       changes: [['embedded ClickHouse gives no sign of life: killing it\');\n        child.kill(\'SIGKILL\');', 'embedded ClickHouse gives no sign of life: killing it\');']] },
     { rule: 'a ClickHouse child that outlives its killed server is ended by the next one', ...SUPERVISOR, tests: ['faults/shutdown'],
       changes: [['      await endOrphan(this.#options.directory, this.#options.log);\n', '']] },
+    { rule: 'a ClickHouse child that is killed by the next server has closed its files before that opens them', file: 'src/store/embedded-clickhouse/orphan.ts',
+      tests: ['store/orphan'], changes: [['startOf(pid) === start && holdsFiles(pid)', 'isEngine(pid, directory)']] },
     { rule: 'an insert with a token that was seen is dropped', ...CHILD,
       changes: [['hasToken ? \'force_enable\' : \'disable\'', '\'disable\''], ['hasToken ? \'enable\' : \'disable\'', '\'disable\'']] },
     { rule: 'user-made text is not handed to the engine within a statement', ...CHILD,

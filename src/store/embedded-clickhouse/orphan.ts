@@ -2,7 +2,7 @@
  * The engine's process that a killed server has left behind: it ends by itself, but not while a statement runs, and until then nobody else can
  * open its data directory. It is killed; nothing that an insert acknowledged is lost by that.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { Log } from '../../model/log.ts';
 
 const END_LIMIT_MS = 5_000;
@@ -25,13 +25,29 @@ export async function endOrphan(directory: string, log: Pick<Log, 'warn'>): Prom
   // The number alone says nothing: in a container a server has that of the one before it.
   if (!pid || !serverPid || startOf(serverPid) === serverStart || !isEngine(pid, directory)) return;
   log.warn({ pid }, 'embedded ClickHouse of a server that was killed still runs: killing it');
+  const start = startOf(pid);
   process.kill(pid, 'SIGKILL');
-  for (const endMs = Date.now() + END_LIMIT_MS; isEngine(pid, directory) && Date.now() < endMs;) {
+  for (const endMs = Date.now() + END_LIMIT_MS; startOf(pid) === start && holdsFiles(pid) && Date.now() < endMs;) {
     await new Promise((resolve) => { setTimeout(resolve, CHECK_MS); });
   }
 }
 
-/** A process that has ended has no command line any more. */
+/**
+ * Whether a process that was killed may still have files open, and locks on them: they are closed after its memory is gone (with it the command line),
+ * by the last of its threads; the first thread is a zombie before that.
+ */
+function holdsFiles(pid: number): boolean {
+  return !/^[ZX]$/.test(fieldsOf(pid)[0] ?? 'X') || threadsOf(pid) > 1;
+}
+
+function threadsOf(pid: number): number {
+  try {
+    return readdirSync(`/proc/${pid}/task`).length;
+  } catch {
+    return 0;
+  }
+}
+
 function isEngine(pid: number, directory: string): boolean {
   const command = read(`/proc/${pid}/cmdline`);
   return command.includes('embedded-clickhouse') && command.includes(JSON.stringify(directory));
@@ -39,9 +55,16 @@ function isEngine(pid: number, directory: string): boolean {
 
 /** When a process started, in clock ticks since the machine did; 0 when there is none. */
 export function startOf(pid: number): number {
+  return Number(fieldsOf(pid)[19] ?? 0);
+}
+
+/**
+ * Of /proc/<pid>/stat from the third, the state, on; none when there is no process. The second, the name, may hold spaces and ends with the last
+ * parenthesis.
+ */
+function fieldsOf(pid: number): string[] {
   const stat = read(`/proc/${pid}/stat`);
-  // Field 22; the second, the name, may hold spaces and ends with the last parenthesis.
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? 0);
+  return stat === '' ? [] : stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function read(path: string): string {
