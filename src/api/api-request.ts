@@ -15,6 +15,7 @@ import type { CalledAs } from './base-url.ts';
 import type { BodyStream } from './body-stream.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { Accept, ContentType, MediaKind } from './media-types.ts';
+import type { Page } from './paging.ts';
 import type { Platform } from './platform.ts';
 import type { QueryValues } from './query-values.ts';
 import type { Answer, Route } from './route.ts';
@@ -51,6 +52,8 @@ export class ApiRequest {
   query!: QueryValues;
   accept!: Accept;
   contentType!: ContentType;
+  /** Instead of that of the query: of an export, which reads one after the other. */
+  page: Page | undefined = undefined;
   /** What the answer is written as. */
   kind: MediaKind = 'vendor';
   mode: ProcessingMode = PROCESSING_MODE.PERSISTENT;

@@ -270,7 +270,8 @@ function withoutOverwritten(request: ApiRequest, applications: StoredApplication
 
 function answerList(request: ApiRequest, unfiltered: StoredApplication[]): Answer {
   const applications = withoutOverwritten(request, unfiltered);
-  const page: Page = request.query.isTrue('noPaging') ? { size: PAGE_SIZE_MAX, current: 1, offset: 0, wantsTotal: true } : pageOf(request);
+  const isUnpaged = request.query.isTrue('noPaging') && request.page === undefined;
+  const page: Page = isUnpaged ? { size: PAGE_SIZE_MAX, current: 1, offset: 0, wantsTotal: true } : pageOf(request);
   const items = applications.slice(page.offset, page.offset + page.size).map((application) => applicationText(request, application));
   return found('applicationCollection', collectionText(request, page, { name: 'applications', items, total: applications.length }));
 }

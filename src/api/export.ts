@@ -39,17 +39,21 @@ const LINE_LENGTH_MAX = 64 * 1024 * 1024;
 type Value = string | number;
 export type ExportRow = readonly string[];
 
-/** How a collection is exported. */
-export interface ExportPlan {
-  /** SELECT of text columns, without LIMIT; in the order of the table's key, so that nothing is sorted. */
-  readonly sql: string;
-  readonly filter: HistoryFilter;
-  readonly columnCount: number;
+/** What becomes of the rows of a collection. */
+export interface ExportShape {
   readonly columns: readonly ParquetColumn[];
   /** Values of the columns, row by row; a row may give several or none. */
   values(rows: readonly ExportRow[]): Promise<readonly (readonly Value[])[]>;
   /** JSON texts, one for each entity. */
   texts(rows: readonly ExportRow[]): Promise<readonly string[]>;
+}
+
+/** How a collection of the history is exported. */
+export interface ExportPlan extends ExportShape {
+  /** SELECT of text columns, without LIMIT; in the order of the table's key, so that nothing is sorted. */
+  readonly sql: string;
+  readonly filter: HistoryFilter;
+  readonly columnCount: number;
   /** Rows that belong together, for instance those of one measurement, have the same key: they are not torn apart. */
   keyOf?(row: ExportRow): string;
 }
@@ -76,10 +80,14 @@ export async function exportRows(request: ApiRequest, format: ExportFormat, plan
 
 /** The same for rows that are read already. */
 export function exportBatch(request: ApiRequest, format: ExportFormat, plan: ExportPlan, rows: readonly ExportRow[]): typeof ANSWERED {
-  request.stream(200, CONTENT_TYPES[format]);
-  const inParts = async function* (): AsyncGenerator<readonly ExportRow[]> { if (rows.length > 0) yield rows; };
-  void request.exchange.pipe(pieces(format, plan, inParts()));
+  exportParts(request, format, plan, (async function* inParts() { yield rows; })());
   return ANSWERED;
+}
+
+/** Answers with rows that come in parts. */
+export function exportParts(request: ApiRequest, format: ExportFormat, shape: ExportShape, parts: AsyncIterable<readonly ExportRow[]>): void {
+  request.stream(200, CONTENT_TYPES[format]);
+  void request.exchange.pipe(untilOver(request, pieces(format, shape, parts)));
 }
 
 function end(source: AsyncIterable<Uint8Array>): void {
@@ -95,27 +103,27 @@ async function* untilOver(request: ApiRequest, parts: AsyncIterable<string | Uin
   }
 }
 
-async function* pieces(format: ExportFormat, plan: ExportPlan, batches: AsyncIterable<readonly ExportRow[]>): AsyncGenerator<string | Uint8Array> {
+async function* pieces(format: ExportFormat, shape: ExportShape, batches: AsyncIterable<readonly ExportRow[]>): AsyncGenerator<string | Uint8Array> {
   if (format === 'ndjson') {
     for await (const batch of batches) {
-      const texts = await plan.texts(batch);
+      const texts = await shape.texts(batch);
       if (texts.length > 0) yield `${texts.join('\n')}\n`;
     }
   } else if (format === 'csv') {
-    yield `${plan.columns.map(({ name }) => csvField(name)).join(',')}\r\n`;
-    for await (const batch of batches) yield (await plan.values(batch)).map((row) => csvLine(row, plan.columns)).join('');
+    yield `${shape.columns.map(({ name }) => csvField(name)).join(',')}\r\n`;
+    for await (const batch of batches) yield (await shape.values(batch)).map((row) => csvLine(row, shape.columns)).join('');
   } else {
-    yield* parquetPieces(plan, batches);
+    yield* parquetPieces(shape, batches);
   }
 }
 
-async function* parquetPieces(plan: ExportPlan, batches: AsyncIterable<readonly ExportRow[]>): AsyncGenerator<Uint8Array> {
-  const writer = new ParquetWriter(plan.columns);
+async function* parquetPieces(shape: ExportShape, batches: AsyncIterable<readonly ExportRow[]>): AsyncGenerator<Uint8Array> {
+  const writer = new ParquetWriter(shape.columns);
   yield writer.head;
   let rows: (readonly Value[])[] = [];
   let bytes = 0;
   for await (const batch of batches) {
-    for (const row of await plan.values(batch)) {
+    for (const row of await shape.values(batch)) {
       rows.push(row);
       for (const value of row) bytes += typeof value === 'string' ? value.length : 8;
     }

@@ -28,6 +28,7 @@ export interface Page {
 }
 
 export function pageOf(request: ApiRequest): Page {
+  if (request.page !== undefined) return request.page;
   const { query } = request;
   const size = Math.min(PAGE_SIZE_MAX, query.integer('pageSize') ?? PAGE_SIZE_DEFAULT);
   const current = query.integer('currentPage') ?? 1;

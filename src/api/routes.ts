@@ -24,6 +24,7 @@ import { openApiDocument } from './openapi.ts';
 import { openApiPage } from './openapi-page.ts';
 import { operationRoutes } from './operations.ts';
 import { optionRoutes } from './options.ts';
+import { withExport } from './page-export.ts';
 import { retentionRoutes } from './retention.ts';
 import { rootRoutes } from './roots.ts';
 import type { Route } from './route.ts';
@@ -107,7 +108,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...retentionRoutes(),
     ...systemRoutes(),
     ...further,
-  ];
+  ].map(withExport);
   routes.push(
     {
       method: 'GET',

@@ -146,3 +146,43 @@ t.test('many rows come whole, and who leaves ends the query', async (t) => {
   await eventually('the server answers', async () => (await rest.get('/event/events?pageSize=1')).status === 200);
   t.same(server.complaints.filter((line) => !line.includes('refused by the limit')), [], 'leaving is no error');
 });
+
+t.test('lists of records in every format, all pages or one', async (t) => {
+  const names = Array.from({ length: 12 }, (_, index) => `exported-${index}`);
+  for (const userName of names) await rest.create('/user/t1/users', { userName, password: 'Analytical-1', customProperties: { note: TEXT, huge: 12 } });
+  const path = '/user/t1/users?username=exported-';
+  const ndjson = lines((await rest.request('GET', path, { headers: { accept: 'application/x-ndjson' } })).text);
+  t.strictSame(ndjson.map(({ userName }) => userName).sort(), [...names].sort(), 'whole, whatever the size of a page');
+  const listed = (await rest.read(`${path}&pageSize=2000`)).users;
+  t.strictSame(ndjson, listed, 'as in the list');
+  t.strictSame(lines((await rest.get(`${path}&format=ndjson&pageSize=5&currentPage=3`)).text), listed.slice(10, 15), 'one page');
+  const csv = (await rest.get(`${path}&format=csv`)).text;
+  const [head, ...rows] = csv.split('\r\n');
+  t.match(head, /^id,userName,firstName,.*,fragments$/);
+  t.equal(rows.filter((row) => row.startsWith('exported-')).length, 12);
+  t.match(csv, /"{""note"":""a \\""quoted\\"", text/, 'what is nested is JSON');
+  const { type, bytes } = await bytesOf(`${path}&format=parquet`);
+  t.match(type, 'application/vnd.apache.parquet');
+  t.match(parquet(bytes).find(({ id }) => id === 'exported-3'), { userName: 'exported-3', enabled: 'true', shouldResetPassword: 'false' });
+
+  const groups = lines((await rest.get('/user/t1/groups?format=ndjson')).text);
+  t.ok(groups.some(({ name }) => name === 'admins'));
+  t.match(parquet((await bytesOf('/user/t1/groups?format=parquet')).bytes).find(({ name }) => name === 'admins'), { id: groups.find(({ name }) => name === 'admins').id }, 'ids are numbers');
+  t.equal((await rest.get('/user/t1/groups?format=xlsx')).status, 422);
+  t.equal((await rest.request('GET', '/user/t1/groups', { headers: { accept: 'application/vnd.ms-excel' } })).status, 406);
+  t.equal((await new Rest(server.url, 't1/exported-1', 'Analytical-1').get('/user/t1/groups?format=csv')).status, 403, 'rights are those of the list');
+  t.equal((await rest.get('/user/t9/users?format=csv')).status, 403, 'what the list refuses is no export');
+});
+
+t.test('every collection that the API describes can be exported', async (t) => {
+  const { paths } = await rest.read('/openapi.json');
+  const without = Object.entries<any>(paths).filter(([, { get }]) => {
+    const content = Object.keys(get?.responses['200']?.content ?? {});
+    return content.some((type) => /collection\+json$|applicationBinaries\+json$/i.test(type)) && !content.includes('application/vnd.apache.parquet');
+  }).map(([path]) => path);
+  t.strictSame(without, []);
+  for (const path of ['/tenant/options', '/user/roles', '/user/inventoryroles', '/application/applications', '/retention/retentions', '/devicecontrol/newDeviceRequests',
+    '/devicecontrol/bulkoperations', `/identity/globalIds/${device}/externalIds`, `/inventory/managedObjects/${device}/childDevices`, '/tenant/loginOptions']) {
+    for (const format of ['csv', 'ndjson']) t.equal((await rest.get(`${path}?format=${format}`)).status, 200, `${path} ${format}`);
+  }
+});
