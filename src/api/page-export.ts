@@ -12,7 +12,7 @@ import type { ExportFormat, ExportRow, ExportShape } from './export.ts';
 import { PAGE_SIZE_MAX } from './paging.ts';
 import type { ParquetColumn } from './parquet.ts';
 import { ANSWERED } from './route.ts';
-import type { Answer, Route } from './route.ts';
+import type { Answer, Route, RouteAnswer } from './route.ts';
 
 /** The array of a collection, and the columns of its items. */
 interface ListShape {
@@ -33,14 +33,14 @@ const FRAGMENTS = 'fragments';
 
 /** The route, whose list can be asked for as an export too. Others are given back as they are. */
 export function withExport(route: Route): Route {
-  const [answer] = route.answers;
-  const shape = route.method === 'GET' && answer.mediaType !== undefined ? listShape(answer.schema ?? answer.mediaType) : undefined;
-  if (shape === undefined || answer.contentTypes !== undefined || route.produces !== undefined) return route;
-  const { handle, query = {} } = route;
+  const { answers, handle, query = {} } = route;
+  const answer: RouteAnswer | undefined = answers[0];
+  const shape = route.method === 'GET' && answer?.mediaType !== undefined ? listShape(answer.schema ?? answer.mediaType) : undefined;
+  if (shape === undefined || answer?.contentTypes !== undefined || route.produces !== undefined) return route;
   const hasPages = 'pageSize' in query;
   return {
     ...route, query: { ...query, ...EXPORT_PARAMETERS }, produces: ['vendor', 'json', ...EXPORT_KINDS],
-    answers: [{ ...answer, contentTypes: EXPORT_TYPES }, ...route.answers.slice(1)],
+    answers: [{ ...answer, contentTypes: EXPORT_TYPES }, ...answers.slice(1)],
     handle(request) {
       const format = exportFormat(request);
       return format === undefined ? handle(request) : exportPages(request, format, { shape, handle, isWhole: !hasPages || request.query.has('pageSize') });

@@ -53,9 +53,15 @@ export interface Authenticator {
   authenticate(userName: string, password: string, place?: LoginPlace): Principal | undefined | Promise<Principal | undefined>;
 }
 
-/** Adds a user's name to those of its tenant. */
-export function addUser(users: Map<number, Set<string>>, { tenantNumber, userName }: Principal): void {
-  const names = users.get(tenantNumber);
-  if (names === undefined) users.set(tenantNumber, new Set([userName]));
-  else names.add(userName);
+/** Who is connected: by number of the tenant and name, with the rights that each connection has. */
+export type ConnectedUsers = Map<number, Map<string, Set<Principal>>>;
+
+/** Adds who is connected. */
+export function addUser(users: ConnectedUsers, principal: Principal): void {
+  const { tenantNumber, userName } = principal;
+  let ofTenant = users.get(tenantNumber);
+  if (ofTenant === undefined) users.set(tenantNumber, ofTenant = new Map());
+  const principals = ofTenant.get(userName);
+  if (principals === undefined) ofTenant.set(userName, new Set([principal]));
+  else principals.add(principal);
 }

@@ -6,6 +6,7 @@ import type { TlsOptions } from 'node:tls';
 import type { MqttApplication, SessionStore } from './application.ts';
 import type { Log } from '../model/log.ts';
 import { addUser } from '../model/principal.ts';
+import type { ConnectedUsers } from '../model/principal.ts';
 import { BLOCK, Connection } from './connection.ts';
 import type { ConnectionContext } from './connection.ts';
 import { DEFAULT_LIMITS, LIMIT } from './limits.ts';
@@ -166,7 +167,7 @@ export class MqttServer {
   }
 
   /** Who is connected with a password or token, added to `users` by tenant. */
-  addConnectedUsers(users: Map<number, Set<string>>): void {
+  addConnectedUsers(users: ConnectedUsers): void {
     for (const connection of this.#connections) {
       const principal = connection.principal as Connection['principal'] | undefined;
       if (principal !== undefined && principal.certificate === undefined) addUser(users, principal);

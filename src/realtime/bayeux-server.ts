@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { LiveBus } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import { addUser } from '../model/principal.ts';
-import type { Authenticator } from '../model/principal.ts';
+import type { Authenticator, ConnectedUsers } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { AgentPresence } from './agent-presence.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';
@@ -138,7 +138,7 @@ export class BayeuxServer {
   }
 
   /** Whose sessions these are, added to `users` by tenant. */
-  addConnectedUsers(users: Map<number, Set<string>>): void {
+  addConnectedUsers(users: ConnectedUsers): void {
     for (const principal of this.#sessions.principals()) addUser(users, principal);
   }
 

@@ -28,6 +28,7 @@ import { SessionSweeper } from '../mqtt/session-sweeper.ts';
 import { mqttWebSocketHandlers } from '../mqtt/web-socket-transport.ts';
 import { applicationBlobs } from '../model/application.ts';
 import { eventBinaryKeys } from '../model/event-binary.ts';
+import type { ConnectedUsers } from '../model/principal.ts';
 import { BlobSweeper, documentReferences } from '../operate/blob-sweeper.ts';
 import type { RunningBackups } from '../operate/backup-running.ts';
 import { BulkOperationScheduler } from '../operate/bulk-operation-scheduler.ts';
@@ -128,13 +129,13 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   tenantServices.onRevoked = (tenant, serials) => mqtt.disconnectRevoked(tenant, serials);
   const tenantId = (tenant: number): string => core.tenants.byNumber(tenant)?.id ?? '';
   const rights = new RightsWatch({
-    authenticator, documents, log, endUser: (tenant, userName) => events.onUserChanged?.(tenant, userName),
+    authenticator, documents, refusals: metrics, log, endUser: (tenant, userName) => events.onUserChanged?.(tenant, userName),
     endTokenSessions: (tenant, userName) => bayeux.endTokenSessions(tenantId(tenant), userName),
   });
   events.recordListeners.push((tenant, changes) => rights.recordsChanged(tenant, changes));
   events.watched = (tenant) => tenantServices.watched(tenant);
   events.onMissed = () => {
-    const connected = new Map<number, Set<string>>();
+    const connected: ConnectedUsers = new Map();
     mqtt.addConnectedUsers(connected);
     bayeux.addConnectedUsers(connected);
     return rights.recheck(connected);
