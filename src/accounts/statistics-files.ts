@@ -22,6 +22,8 @@ export const STATISTICS_FILES = 'statisticsFile';
 /** Files of each type that are kept; the oldest goes. */
 export const TEST_FILES_MAX = 50;
 export const REAL_FILES_MAX = 120;
+/** More than there can be, but for what is made at the same time. */
+const LIST_MAX = 2 * (TEST_FILES_MAX + REAL_FILES_MAX);
 /** Of one file: about 200 bytes for each tenant and day. */
 export const FILE_BYTES_MAX = 256 * 1_048_576;
 export const FILE_BYTES_LIMIT = 'statistics/file-bytes';
@@ -68,6 +70,7 @@ export function monthBefore(now: number): DayRange {
   return { from: day(Date.UTC(year, month - 1, 1)), to: day(Date.UTC(year, month, 0)) };
 }
 
+const isChanged = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
 const realId = ({ from }: DayRange): string => `real-${from.slice(0, 7)}`;
 
 /** Keys of content that a record names: for the sweep. */
@@ -92,7 +95,7 @@ export class StatisticsFiles {
 
   /** All, the newest first. */
   async list(): Promise<StoredStatisticsFile[]> {
-    const rows = await this.#options.documents.list(STATISTICS_FILES, SERVER_WIDE, '', { limit: TEST_FILES_MAX + REAL_FILES_MAX });
+    const rows = await this.#options.documents.list(STATISTICS_FILES, SERVER_WIDE, '', { limit: LIST_MAX });
     const files = rows.map(({ value }) => JSON.parse(value) as StoredStatisticsFile);
     return files.sort((a, b) => (a.generationDate === b.generationDate ? 0 : a.generationDate < b.generationDate ? 1 : -1));
   }
@@ -130,7 +133,7 @@ export class StatisticsFiles {
       log.info({ id, bytes, ...range }, 'the statistics file of a month was made');
     } catch (error) {
       // Another node was faster.
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+      if (!isChanged(error)) throw error;
     }
   }
 
@@ -141,7 +144,6 @@ export class StatisticsFiles {
     const file: StoredStatisticsFile = {
       id, type, dateFrom: `${range.from}T00:00:00.000Z`, dateTo: `${range.to}T23:59:59.999Z`, generationDate: formatTime(now()), blob: key, bytes,
     };
-    const kept = (await this.list()).filter((other) => other.type === type).slice(0, (type === 'REAL' ? REAL_FILES_MAX : TEST_FILES_MAX) - 1);
     try {
       await this.#change([{ collection: STATISTICS_FILES, id, expected: undefined, value: JSON.stringify(file) }], audits);
     } catch (error) {
@@ -149,7 +151,7 @@ export class StatisticsFiles {
       if (error instanceof PlatformError) await blobs.remove(key);
       throw error;
     }
-    await this.#removeOthers(type, new Set([id, ...kept.map((other) => other.id)]));
+    await this.#removeOldest(type);
     return file;
   }
 
@@ -164,11 +166,16 @@ export class StatisticsFiles {
     }
   }
 
-  /** The older ones. What a crash leaves goes with the next file. */
-  async #removeOthers(type: StoredStatisticsFile['type'], kept: ReadonlySet<string>): Promise<void> {
-    for (const file of await this.list()) {
-      if (file.type !== type || kept.has(file.id)) continue;
-      await this.#change([{ collection: STATISTICS_FILES, id: file.id, expected: JSON.stringify(file), value: undefined }], []);
+  /** Those above the bound. What a crash leaves goes with the next file. */
+  async #removeOldest(type: StoredStatisticsFile['type']): Promise<void> {
+    const files = (await this.list()).filter((file) => file.type === type);
+    for (const file of files.slice(type === 'REAL' ? REAL_FILES_MAX : TEST_FILES_MAX)) {
+      try {
+        await this.#change([{ collection: STATISTICS_FILES, id: file.id, expected: JSON.stringify(file), value: undefined }], []);
+      } catch (error) {
+        // Another request, which made a file at the same time, was faster.
+        if (!isChanged(error)) throw error;
+      }
       await this.#options.blobs.remove(file.blob);
     }
   }

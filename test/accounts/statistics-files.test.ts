@@ -121,6 +121,19 @@ t.test('the newest are kept, of each type', async (t) => {
   t.ok(REAL_FILES_MAX >= 120, 'ten years');
 });
 
+t.test('files that are made at the same time', async (t) => {
+  const rig = new Rig();
+  const audit = { type: 'Tenant', activity: 'a', text: 't' };
+  const range = { from: '2026-02-01', to: '2026-02-03' };
+  for (let index = 0; index < TEST_FILES_MAX; index += 1) await rig.files.createTest(range, audit);
+  rig.nowMs += 1_000;
+  const made = await Promise.all(Array.from({ length: 10 }, () => rig.files.createTest(range, audit)));
+  const ids = (await rig.files.list()).map(({ id }) => id);
+  t.equal(ids.length, TEST_FILES_MAX);
+  for (const { id } of made) t.ok(ids.includes(id), `${id} is kept`);
+  t.equal(rig.blobs.contents.size, TEST_FILES_MAX);
+});
+
 t.test('the loop looks by itself and ends', async () => {
   const rig = new Rig();
   rig.files.start();
