@@ -27,6 +27,9 @@ const LIST_MAX = 2 * (TEST_FILES_MAX + REAL_FILES_MAX);
 /** Of one file: about 200 bytes for each tenant and day. */
 export const FILE_BYTES_MAX = 256 * 1_048_576;
 export const FILE_BYTES_LIMIT = 'statistics/file-bytes';
+/** Files that are made or wait to be. */
+export const WAITING_MAX = 10;
+export const WAITING_LIMIT = 'statistics/files-waiting';
 /** Between two looks whether a month is over. */
 const LOOK_MS = 3_600_000;
 /** What was counted on other nodes at the end of a month is written down by then. */
@@ -79,6 +82,8 @@ export const statisticsFileBlobs = (value: string): string[] => [(JSON.parse(val
 export class StatisticsFiles {
   readonly #options: StatisticsFilesOptions;
   readonly #loop = new BackgroundLoop();
+  #making: Promise<void> = Promise.resolve();
+  #waitingCount = 0;
 
   constructor(options: StatisticsFilesOptions) {
     this.#options = options;
@@ -117,7 +122,7 @@ export class StatisticsFiles {
     return content;
   }
 
-  /** Makes a file of these days. @throws PlatformError `statistics/file-too-large`. */
+  /** Makes a file of these days. @throws PlatformError `statistics/file-too-large`, `statistics/busy`. */
   async createTest(range: DayRange, audit: AuditEntry): Promise<StoredStatisticsFile> {
     return this.#create('TEST', String(await this.#options.ids.nextInOrder()), range, [audit]);
   }
@@ -137,7 +142,23 @@ export class StatisticsFiles {
     }
   }
 
+  /** One after the other: each reads the usage of all tenants. */
   async #create(type: StoredStatisticsFile['type'], id: string, range: DayRange, audits: readonly AuditEntry[]): Promise<StoredStatisticsFile> {
+    if (this.#waitingCount >= WAITING_MAX) {
+      this.#options.refusals.count(WAITING_LIMIT);
+      throw new PlatformError('statistics/busy', { limit: WAITING_LIMIT, maximum: WAITING_MAX });
+    }
+    this.#waitingCount += 1;
+    const made = this.#making.then(() => this.#make(type, id, range, audits));
+    this.#making = made.then(() => undefined, () => undefined);
+    try {
+      return await made;
+    } finally {
+      this.#waitingCount -= 1;
+    }
+  }
+
+  async #make(type: StoredStatisticsFile['type'], id: string, range: DayRange, audits: readonly AuditEntry[]): Promise<StoredStatisticsFile> {
     const { blobs, flush, now } = this.#options;
     await flush();
     const { key, bytes } = await this.#write(range);
@@ -147,8 +168,8 @@ export class StatisticsFiles {
     try {
       await this.#change([{ collection: STATISTICS_FILES, id, expected: undefined, value: JSON.stringify(file) }], audits);
     } catch (error) {
-      // Not of a failure behind the change.
-      if (error instanceof PlatformError) await blobs.remove(key);
+      // Without an answer it may have been written all the same: then the sweep decides.
+      if (error instanceof PlatformError && error.status < 500) await blobs.remove(key);
       throw error;
     }
     await this.#removeOldest(type);

@@ -358,7 +358,7 @@ export function applicationRoutes(): Route[] {
       body: noBody, answers: [{ status: 200, description: 'Done; without a body' }], handle: refresh },
     { ...read, method: 'GET', path: `${path}/manifest`, summary: 'Application with its manifest, by id or context path', answers: one, handle: getManifest },
     { ...admin, method: 'GET', path: `${path}/bootstrapUser`, summary: 'Credentials of the bootstrap user of a microservice',
-      answers: [{ status: 200, description: 'Tenant, name and password', mediaType: 'user' }], handle: getBootstrapUser },
+      answers: [{ status: 200, description: 'Tenant, name and password', mediaType: 'user', schema: 'applicationUser' }], handle: getBootstrapUser },
     { ...read, method: 'GET', path: '/application/applicationsByName/{name}', summary: 'Applications with a name', query: LIST_PARAMETERS, answers: page,
       handle: listByName },
     { ...read, method: 'GET', path: '/application/applicationsByTenant/{tenant}', summary: 'Applications that a tenant owns or is subscribed to',

@@ -24,7 +24,7 @@ const ENTRIES_MAX = 1_000;
 
 type Permissions = Readonly<Record<string, readonly string[]>>;
 
-const permissionsOf = (doc: string): Permissions => JSON.parse(splitMembers(doc).get('devicePermissions') ?? '{}') as Permissions;
+const permissionsOf = (doc: string): Permissions => (JSON.parse(splitMembers(doc).get('devicePermissions') ?? '{}') ?? {}) as Permissions;
 
 /** `doc` with other permissions for the object. */
 function withPermissions(doc: string, id: string, entries: readonly string[]): string {

@@ -7,7 +7,7 @@ import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserPut } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import { joinMembers, mergeMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import { dropNulls, joinMembers, mergeMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { quote } from './entity-text.ts';
@@ -48,8 +48,9 @@ async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   checkDevicePermissions(members, 'groups');
   const roles = await sentRoles(request, 'groups') ?? [];
-  await requireGrants(request, devicePermissionGrants(docOf(request)));
-  const group: StoredGroup = { id: await request.platform.ids.nextInOrder(), name: stringMember(members, 'name') as string, roles, doc: docOf(request) };
+  const doc = joinMembers(dropNulls(splitMembers(docOf(request))));
+  await requireGrants(request, devicePermissionGrants(doc));
+  const group: StoredGroup = { id: await request.platform.ids.nextInOrder(), name: stringMember(members, 'name') as string, roles, doc };
   await GROUPS.create(request, group);
   return created('group', groupText(request, group), groupUrl(request, group.id));
 }

@@ -143,7 +143,7 @@ export function managedObjectRoutes(): Route[] {
         mediaTypes: ['managedObject'],
         example: { name: 'Pump 1', type: 'acme_Pump', c8y_IsDevice: {} },
       },
-      answers: [{ status: 201, description: 'Created', mediaType: 'managedObject' }],
+      answers: [{ status: 201, description: 'Created', mediaType: 'managedObject', schema: 'managedObjectOrUnstored' }],
       handle: post,
     },
     {

@@ -40,7 +40,7 @@ export function openApiDocument(routes: readonly Route[], baseUrl: string, versi
     paths[route.path] ??= pathItem(route.path);
     paths[route.path][route.method.toLowerCase()] = operation(route);
   }
-  const answered = new Set(['error', ...routes.flatMap(({ answers }) => answers.map(({ schema, mediaType }) => schema ?? mediaType))]);
+  const answered = new Set(['error', ...routes.flatMap(({ answers }) => answers.map(exampleName))]);
   const areas = [...new Set(routes.map((route) => route.area))];
   return {
     openapi: '3.1.0',
@@ -168,7 +168,7 @@ function response(answer: RouteAnswer, route: Route): object {
   const content: Record<string, object> = {};
   if (answer.mediaType !== undefined) {
     const name = answer.schema ?? answer.mediaType;
-    const media = { schema: ref(name), ...example(answer, name) };
+    const media = { schema: ref(name), ...example(answer) };
     content[`${VENDOR_PREFIX}${answer.mediaType}+json`] = media;
     content['application/json'] = media;
   }
@@ -184,11 +184,15 @@ function response(answer: RouteAnswer, route: Route): object {
   };
 }
 
-/** The answer's own example, or that of its schema. */
-function example(answer: RouteAnswer, name = ''): object {
+/** The answer's own example, or that of its schema, or that of its entity. */
+function example(answer: RouteAnswer): object {
   if (answer.example !== undefined) return { example: answer.example };
-  return Object.hasOwn(ANSWER_EXAMPLES, name) ? { examples: { usual: { $ref: `#/components/examples/${name}` } } } : {};
+  const name = exampleName(answer);
+  return name === undefined ? {} : { examples: { usual: { $ref: `#/components/examples/${name}` } } };
 }
+
+const exampleName = ({ schema, mediaType, example: own }: RouteAnswer): string | undefined =>
+  (own === undefined ? [schema, mediaType].find((name) => name !== undefined && Object.hasOwn(ANSWER_EXAMPLES, name)) : undefined);
 
 const BINARY_TYPES: ReadonlySet<string> = new Set(['application/octet-stream', 'application/zip', 'application/vnd.apache.parquet']);
 

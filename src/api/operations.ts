@@ -163,7 +163,7 @@ export function operationRoutes(): Route[] {
       summary: 'Create an operation for a device',
       headers: APPLICATION_HEADERS,
       body: { schema: schemas.Operation, mediaTypes: ['operation'], example: { deviceId: '251', description: 'Restart', c8y_Restart: {} } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'operation' }],
+      answers: [{ status: 201, description: 'Created', mediaType: 'operation', schema: 'operationOrUnstored' }],
       handle: post,
     },
     {

@@ -9,7 +9,7 @@ import { ANSWER_SCHEMAS } from './answer-schemas.ts';
 import type { ApiRequest } from './api-request.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportFormat, exportParts } from './export.ts';
 import type { ExportFormat, ExportRow, ExportShape } from './export.ts';
-import { PAGE_SIZE_MAX } from './paging.ts';
+import { pageOfSize } from './paging.ts';
 import type { ParquetColumn } from './parquet.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route, RouteAnswer } from './route.ts';
@@ -18,7 +18,13 @@ import type { Answer, Route, RouteAnswer } from './route.ts';
 interface ListShape {
   readonly name: string;
   readonly columns: readonly ParquetColumn[];
+  readonly pageSize: number;
 }
+
+/** Items of a page: many, since a list of records is read whole for each. */
+export const RECORDS_PAGE_SIZE = 10_000;
+/** Few of those that may be large each: whole managed objects. */
+export const OBJECTS_PAGE_SIZE = 100;
 
 interface JsonSchema {
   readonly type?: string;
@@ -57,25 +63,30 @@ interface PagedList {
 
 /** The first page is read before anything is sent: what it refuses is an answer of its own. */
 async function exportPages(request: ApiRequest, format: ExportFormat, list: PagedList): Promise<typeof ANSWERED> {
-  const first = await itemsOf(request, list, 1);
+  let page = await readPage(request, list, 1);
   const parts = async function* (): AsyncGenerator<readonly ExportRow[]> {
-    yield first;
-    let count = first.length;
-    for (let page = 2; !list.isWhole && count >= PAGE_SIZE_MAX; page += 1) {
-      const items = await itemsOf(request, list, page);
+    for (let current = 1; ; page = await readPage(request, list, current)) {
+      const { items, hasNext } = page;
+      page = NOTHING;
       yield items;
-      count = items.length;
+      if (list.isWhole || !hasNext) return;
+      current += 1;
     }
   };
   exportParts(request, format, shapeOf(list.shape), parts());
   return ANSWERED;
 }
 
-async function itemsOf(request: ApiRequest, { shape, handle, isWhole }: PagedList, current: number): Promise<readonly ExportRow[]> {
-  if (!isWhole) request.page = { size: PAGE_SIZE_MAX, current, offset: (current - 1) * PAGE_SIZE_MAX, wantsTotal: false };
+interface ListPage { readonly items: readonly ExportRow[]; readonly hasNext: boolean }
+const NOTHING: ListPage = { items: [], hasNext: false };
+
+/** Pages may be short, of what may not be read, and are not the last for that: the link to the next one decides. */
+async function readPage(request: ApiRequest, { shape, handle, isWhole }: PagedList, current: number): Promise<ListPage> {
+  if (!isWhole) request.page = pageOfSize(shape.pageSize, current);
   const answer: Answer | typeof ANSWERED = await handle(request);
   if (answer === ANSWERED) throw new Error('a list answers with a text');
-  return splitElements(splitMembers(answer.text).get(shape.name) ?? '[]').map((item) => [item]);
+  const members = splitMembers(answer.text);
+  return { items: splitElements(members.get(shape.name) ?? '[]').map((item) => [item]), hasNext: members.has('next') };
 }
 
 function shapeOf({ columns }: ListShape): ExportShape {
@@ -87,7 +98,9 @@ function shapeOf({ columns }: ListShape): ExportShape {
       const members = splitMembers(item);
       return columns.map(({ name, type }) => {
         if (name === FRAGMENTS) return joinMembers([...members].filter(([member]) => !known.has(member)));
-        return type === 'integer' ? Number(members.get(name)) : stringMember(members, name) ?? members.get(name) ?? '';
+        const text = members.get(name);
+        if (type === 'integer') return Number(text);
+        return text === undefined || text === 'null' ? '' : stringMember(members, name) ?? text;
       });
     }),
   };
@@ -112,7 +125,8 @@ function listShape(schemaName: string): ListShape | undefined {
   }
   const typeOf = (member: string, { type }: JsonSchema): ParquetColumn['type'] => (type === 'integer' && required.has(member) ? 'integer' : 'string');
   const columns = [...members].map(([member, schema]): ParquetColumn => ({ name: member, type: typeOf(member, schema) }));
-  return { name, columns: [...columns, { name: FRAGMENTS, type: 'string' }] };
+  const pageSize = schemaName.startsWith('managedObject') ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
+  return { name, columns: [...columns, { name: FRAGMENTS, type: 'string' }], pageSize };
 }
 
 const schemaOf = (name: string): JsonSchema | undefined => {

@@ -32,8 +32,11 @@ export function pageOf(request: ApiRequest): Page {
   const { query } = request;
   const size = Math.min(PAGE_SIZE_MAX, query.integer('pageSize') ?? PAGE_SIZE_DEFAULT);
   const current = query.integer('currentPage') ?? 1;
-  return { size, current, offset: (current - 1) * size, wantsTotal: query.isTrue('withTotalPages') || query.isTrue('withTotalElements') };
+  return { ...pageOfSize(size, current), wantsTotal: query.isTrue('withTotalPages') || query.isTrue('withTotalElements') };
 }
+
+/** @param current from 1. */
+export const pageOfSize = (size: number, current: number): Page => ({ size, current, offset: (current - 1) * size, wantsTotal: false });
 
 export interface Collection {
   /** Name of the array, for instance `alarms`. */

@@ -96,7 +96,8 @@ export function systemOptionRoutes(): Route[] {
   return [
     { ...common, path, summary: 'System options', answers: [{ status: 200, description: 'The options', mediaType: 'optionCollection' }], handle: list },
     { ...common, path: `${path}/{category}`, summary: 'System options of a category',
-      answers: [{ status: 200, description: 'Values by key', mediaType: 'option' }], handle: getCategory },
+      answers: [{ status: 200, description: 'Values by key', mediaType: 'option', schema: 'optionsOfCategory', example: { version: '1020.0.0' } }],
+      handle: getCategory },
     { ...common, path: `${path}/{category}/{key}`, summary: 'One system option',
       answers: [{ status: 200, description: 'The option', mediaType: 'option' }], handle: get },
   ];

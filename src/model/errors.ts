@@ -144,6 +144,7 @@ export const ERRORS = {
   'retention/too-many': entry(422, 'retention/Unprocessable Entity', 'A tenant has at most {maximum} retention rules ({limit})'),
   'retention/running': entry(409, 'retention/Conflict', 'The retention run {id} is under way'),
   'statistics/file-not-found': entry(404, 'statistics/Not Found', 'There is no statistics file {id}'),
+  'statistics/busy': entry(503, 'statistics/Service Unavailable', '{maximum} statistics files are being made already ({limit}): try again'),
   'statistics/file-too-large': entry(422, 'statistics/Unprocessable Entity', 'A statistics file has at most {maximum} bytes ({limit}): ask for fewer days'),
   'certificate/not-found': entry(404, 'certificate/Not Found', 'Cannot find certificate with fingerprint {fingerprint}.'),
   'certificate/duplicate': entry(409, 'certificate/Duplicate', 'The certificate {fingerprint} is trusted already'),

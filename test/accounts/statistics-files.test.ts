@@ -1,6 +1,6 @@
 /** Files with the usage of all tenants: one for each month that is over, made once, and how many are kept (document 4 section 6.4). */
 import t from 'tap';
-import { REAL_FILES_MAX, StatisticsFiles, TEST_FILES_MAX, monthBefore, statisticsFileBlobs } from '../../src/accounts/statistics-files.ts';
+import { REAL_FILES_MAX, StatisticsFiles, TEST_FILES_MAX, WAITING_LIMIT, WAITING_MAX, monthBefore, statisticsFileBlobs } from '../../src/accounts/statistics-files.ts';
 import type { StoredStatisticsFile } from '../../src/accounts/statistics-files.ts';
 import type { Tenant } from '../../src/accounts/tenants.ts';
 import type { Command, RecordsChange } from '../../src/model/command.ts';
@@ -8,16 +8,18 @@ import { PlatformError } from '../../src/model/errors.ts';
 import { MemoryBlobs } from '../api/helpers/memory-blobs.ts';
 import { quiet, until } from '../helpers/redis-server.ts';
 
-const COUNTERS = { alarms_created: 1, alarms_updated: 2, events_created: 3, events_updated: 4, measurements_created: 5, inventories_created: 6, inventories_updated: 7,
-  requests: 8, device_requests: 9, device_count: 10, device_endpoint_count: 11, device_with_children_count: 12, storage_size: 13 };
+/** alarms_created, alarms_updated, events_created, … as the table has them. */
+const COUNTS = Array.from({ length: 13 }, (_, index) => index + 1).join('\t');
 const HEAD = 'tenantId,parentTenantId,tenantDomain,tenantCompany,day,alarmsCreatedCount,alarmsUpdatedCount,eventsCreatedCount,eventsUpdatedCount,'
   + 'measurementsCreatedCount,inventoriesCreatedCount,inventoriesUpdatedCount,totalResourceCreateAndUpdateCount,deviceCount,deviceEndpointCount,'
   + 'deviceWithChildrenCount,deviceRequestCount,requestCount,storageSize\r\n';
 
+const AUDIT = { type: 'Tenant', activity: 'Statistics file generated', text: 't', user: 'ada' };
+
 class Rig {
   nowMs = Date.UTC(2026, 2, 1, 0, 5);
   isMine = true;
-  rows: object[] = [{ tenant: 2, day: '2026-02-03', ...COUNTERS }, { tenant: 3, day: '2026-02-03', ...COUNTERS }];
+  rows: string[] = [`2\t2026-02-03\t${COUNTS}`, `3\t2026-02-03\t${COUNTS}`];
   asked: unknown[] = [];
   flushed = 0;
   failure: Error | undefined;
@@ -40,8 +42,8 @@ class Rig {
       return undefined as Answer;
     } },
     history: {
-      query: async <Row>(_sql: string, params: object) => { this.asked.push(params); return this.rows.slice(0, 1) as Row[]; },
-      stream: async () => (async function* (rows: object[]) { for (const row of rows) yield Buffer.from(`${JSON.stringify(row)}\n`); })(this.rows),
+      query: async <Row>(_sql: string, params: object) => { this.asked.push(params); return this.rows.slice(0, 1).map((row) => ({ row })) as Row[]; },
+      stream: async () => (async function* (rows: string[]) { for (const row of rows) yield Buffer.from(`${row}\n`); })(this.rows),
     },
     blobs: this.blobs, ids: { nextInOrder: async () => (this.nextId += 1) }, isMine: () => this.isMine,
     tenants: { byNumber: (number) => (number === 2 ? { id: 'acme', number: 2, parent: 'management', company: 'Pumps, "big"' } as Tenant : undefined) },
@@ -92,23 +94,23 @@ t.test('a month without any use has none', async (t) => {
   t.strictSame(await rig.files.list(), []);
 });
 
-t.test('another node was faster, or the store refuses: nothing is left behind', async (t) => {
+t.test('another node was faster: nothing is left behind; without an answer the content stays', async (t) => {
   const rig = new Rig();
   rig.failure = new PlatformError('general/changed-meanwhile');
   await rig.files.step();
-  rig.failure = new PlatformError('general/documents-unavailable');
-  await t.rejects(rig.files.step(), { code: 'general/documents-unavailable' });
-  await t.rejects(rig.files.createTest({ from: '2026-02-01', to: '2026-02-02' }, { type: 'Tenant', activity: 'a', text: 't' }), { code: 'general/documents-unavailable' });
   t.strictSame([[...rig.records], rig.blobs.contents.size], [[], 0]);
+  rig.failure = new PlatformError('commands/answer-timeout');
+  await t.rejects(rig.files.step(), { code: 'commands/answer-timeout' });
+  await t.rejects(rig.files.createTest({ from: '2026-02-01', to: '2026-02-02' }, AUDIT), { code: 'commands/answer-timeout' });
+  t.equal(rig.blobs.contents.size, 2, 'the records may be written all the same: the sweep decides');
 });
 
 t.test('the newest are kept, of each type', async (t) => {
   const rig = new Rig();
   await rig.files.step();
-  const audit = { type: 'Tenant', activity: 'Statistics file generated', text: 't', user: 'ada' };
   for (let index = 0; index < TEST_FILES_MAX + 3; index += 1) {
     rig.nowMs += 1_000;
-    await rig.files.createTest({ from: '2026-02-01', to: '2026-02-03' }, audit);
+    await rig.files.createTest({ from: '2026-02-01', to: '2026-02-03' }, AUDIT);
   }
   const files = await rig.files.list();
   t.equal(files.filter(({ type }) => type === 'TEST').length, TEST_FILES_MAX);
@@ -123,15 +125,32 @@ t.test('the newest are kept, of each type', async (t) => {
 
 t.test('files that are made at the same time', async (t) => {
   const rig = new Rig();
-  const audit = { type: 'Tenant', activity: 'a', text: 't' };
   const range = { from: '2026-02-01', to: '2026-02-03' };
-  for (let index = 0; index < TEST_FILES_MAX; index += 1) await rig.files.createTest(range, audit);
+  for (let index = 0; index < TEST_FILES_MAX; index += 1) await rig.files.createTest(range, AUDIT);
   rig.nowMs += 1_000;
-  const made = await Promise.all(Array.from({ length: 10 }, () => rig.files.createTest(range, audit)));
+  const made = await Promise.all(Array.from({ length: 10 }, () => rig.files.createTest(range, AUDIT)));
   const ids = (await rig.files.list()).map(({ id }) => id);
   t.equal(ids.length, TEST_FILES_MAX);
   for (const { id } of made) t.ok(ids.includes(id), `${id} is kept`);
   t.equal(rig.blobs.contents.size, TEST_FILES_MAX);
+});
+
+t.test('a report that breaks off is none', async (t) => {
+  for (const wrong of ['Code: 159. DB::Exception: Timeout', '2\t2026-02-03\t1\t2', `2\t2026-02-03\t${COUNTS.replace('5', 'x')}`]) {
+    const rig = new Rig();
+    rig.rows.push(wrong);
+    await t.rejects(rig.files.createTest({ from: '2026-02-01', to: '2026-02-03' }, AUDIT), /a report broke off/, wrong);
+    t.strictSame([[...rig.records], rig.blobs.contents.size], [[], 0]);
+  }
+});
+
+t.test('only so many wait', async (t) => {
+  const rig = new Rig();
+  const results = await Promise.allSettled(Array.from({ length: WAITING_MAX + 2 }, () => rig.files.createTest({ from: '2026-02-01', to: '2026-02-03' }, AUDIT)));
+  t.equal(results.filter(({ status }) => status === 'fulfilled').length, WAITING_MAX);
+  t.match(results.at(-1), { reason: { code: 'statistics/busy', status: 503, message: /statistics\/files-waiting/ } });
+  t.strictSame(rig.refused, [WAITING_LIMIT, WAITING_LIMIT]);
+  t.ok(await rig.files.createTest({ from: '2026-02-01', to: '2026-02-03' }, AUDIT), 'there is room again');
 });
 
 t.test('the loop looks by itself and ends', async () => {

@@ -22,4 +22,5 @@ t.test('a text cut in two at every byte', async (t) => {
 t.test('refused: a line without an end, and one that is too long', async (t) => {
   await t.rejects(lines(pieces(Buffer.from('a\nb'))), /ended within a line: b/);
   await t.rejects(lines(pieces(Buffer.from('a'.repeat(60)), Buffer.from('a'.repeat(60)))), /more than 100 characters/);
+  t.equal((await lines(pieces(Buffer.from('a\n'.repeat(500))))).length, 500, 'many short ones at once');
 });
