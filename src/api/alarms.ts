@@ -16,7 +16,7 @@ import { deleteData } from './data-delete.ts';
 import { documentPage } from './document-page.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
-import { entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
+import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
 import { countDocuments } from './history-filter.ts';
 import type { DocumentRow, HistoryFilter } from './history-filter.ts';
@@ -202,7 +202,7 @@ export function alarmRoutes(): Route[] {
         mediaTypes: ['alarm'],
         example: { source: { id: '251' }, type: 'c8y_Overheat', time: '2024-05-02T10:00:00.000Z', text: 'Too hot', severity: 'MAJOR' },
       },
-      answers: [{ status: 201, description: 'Created or counted', mediaType: 'alarm', schema: 'alarmOrUnstored' }],
+      answers: [{ status: 201, description: `Created or counted; ${UNSTORED}`, mediaType: 'alarm' }],
       handle: post,
     },
     {

@@ -54,11 +54,6 @@ const NewDeviceRequest = open({
 });
 const BulkLine = open({ bulkNewDeviceStatus: optional(Text), deviceId: optional(Text), failureReason: optional(Text), line: optional(Text) });
 
-/** Of what was sent in a mode that stores nothing (document 2, Processing modes), or was suppressed. */
-const Unstored = open({ id: Type.Null() }, 'Not stored: as it was sent');
-const orUnstored = Object.fromEntries(['measurement', 'event', 'alarm', 'managedObject', 'operation']
-  .map((name) => [`${name}OrUnstored`, Type.Union([ref(name), Unstored])]));
-
 /** By vendor name, as the routes name them. */
 export const ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   error: open({ error: Text, message: Text, info: optional(Link) }),
@@ -99,8 +94,6 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
     credentialUpdatedList: Type.Array(BulkLine), failedCreationList: Type.Array(BulkLine),
   }),
   deviceCredentials: entity(Type.Object({ tenantId: Text, username: Text, password: Text })),
-  ...orUnstored,
-  createdMeasurements: Type.Union([ref('measurementOrUnstored'), open({ measurements: Type.Array(ref('measurementOrUnstored')) })]),
   ...APPLICATION_ANSWER_SCHEMAS,
   ...USER_ANSWER_SCHEMAS,
   ...TENANT_ANSWER_SCHEMAS,

@@ -27,6 +27,9 @@ export function entityText(self: string, id: string, members: Members, replaced:
   return joinMembers(parts);
 }
 
+/** In descriptions of answers to a POST (document 2, Processing modes). */
+export const UNSTORED = 'what the processing mode does not store has the id null and no links';
+
 /** An entity that was not stored: without links, its id is null. @param replaced as in `entityText`. */
 export function unstoredText(members: Members, replaced: ReadonlyMap<string, string> = new Map()): string {
   const parts = [...members].filter(([name]) => !HEAD.has(name)).map(([name, value]) => [name, replaced.get(name) ?? value] as const);

@@ -11,7 +11,7 @@ import { documentPage } from './document-page.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
-import { entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
+import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
 import { sourcesOf } from './hierarchy.ts';
 import { HistoryFilter, countDocuments } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
@@ -190,7 +190,7 @@ export function eventRoutes(): Route[] {
         mediaTypes: ['event'],
         example: { source: { id: '251' }, type: 'c8y_DoorOpen', time: '2024-05-02T10:00:00.000Z', text: 'Door open' },
       },
-      answers: [{ status: 201, description: 'Created', mediaType: 'event', schema: 'eventOrUnstored' }],
+      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'event' }],
       handle: post,
     },
     {

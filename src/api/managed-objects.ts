@@ -13,7 +13,7 @@ import type { ApiRequest } from './api-request.ts';
 import { registrationOf } from './device-registration.ts';
 import { newDocument, requireNames } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
-import { managedObjectUrl, unstoredText } from './entity-text.ts';
+import { UNSTORED, managedObjectUrl, unstoredText } from './entity-text.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
 import { requireOwner } from './owner.ts';
 import { flag } from './query-parameters.ts';
@@ -143,7 +143,7 @@ export function managedObjectRoutes(): Route[] {
         mediaTypes: ['managedObject'],
         example: { name: 'Pump 1', type: 'acme_Pump', c8y_IsDevice: {} },
       },
-      answers: [{ status: 201, description: 'Created', mediaType: 'managedObject', schema: 'managedObjectOrUnstored' }],
+      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'managedObject' }],
       handle: post,
     },
     {

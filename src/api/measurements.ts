@@ -9,6 +9,7 @@ import { isNotified } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY, deleteData } from './data-delete.ts';
 import { isEntityId } from './entity-id.ts';
+import { UNSTORED } from './entity-text.ts';
 import { MEASUREMENT_COLUMNS, linkedMeasurement, measurementTexts, measurementUrl } from './measurement-text.ts';
 import type { MeasurementRow } from './measurement-text.ts';
 import { isOwner, requireOwner } from './owner.ts';
@@ -128,7 +129,7 @@ export function measurementRoutes(): Route[] {
         limit: 'large',
         example: { source: { id: '251' }, time: '2024-05-02T10:00:00.000Z', type: 'c8y_Env', c8y_Env: { T: { value: 21.5, unit: 'C' } } },
       },
-      answers: [{ status: 201, description: 'Created', mediaType: 'measurement', schema: 'createdMeasurements' }],
+      answers: [{ status: 201, description: `Created: the measurement, or for a collection {measurements: [...]}; ${UNSTORED}`, mediaType: 'measurement' }],
       handle: post,
     },
     {

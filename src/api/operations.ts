@@ -13,7 +13,7 @@ import { deleteData } from './data-delete.ts';
 import { documentPage } from './document-page.ts';
 import { changedMembers, newDocument } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
-import { entityText, idText, quote, segment, unstoredText } from './entity-text.ts';
+import { UNSTORED, entityText, idText, quote, segment, unstoredText } from './entity-text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
 import { HistoryFilter } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
@@ -163,7 +163,7 @@ export function operationRoutes(): Route[] {
       summary: 'Create an operation for a device',
       headers: APPLICATION_HEADERS,
       body: { schema: schemas.Operation, mediaTypes: ['operation'], example: { deviceId: '251', description: 'Restart', c8y_Restart: {} } },
-      answers: [{ status: 201, description: 'Created', mediaType: 'operation', schema: 'operationOrUnstored' }],
+      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'operation' }],
       handle: post,
     },
     {
