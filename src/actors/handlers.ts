@@ -10,7 +10,10 @@ import { changeEventBinary, createEvent, deleteEvent, updateEvent } from './even
 import { bindExternalId, ensureDevice, forgetExternalId, noteExternalId, unbindExternalId } from './external-id.ts';
 import { createManagedObject, deleteManagedObject, updateManagedObject } from './managed-object.ts';
 import { createOperation, deleteOperation, updateOperation } from './operation.ts';
-import { addSessionMessage, expireSession, receivePacket, releasePacket, removeSession, removeSessionMessage, saveSession } from './session.ts';
+import {
+  addSessionMessage, expireSession, noteReceivingShard, receivePacket, releasePacket, removeSession, removeSessionMessage, saveSession,
+} from './session.ts';
+import { listReceipts, putReceipt, removeReceipts } from './session-receipts.ts';
 import { createAuditRecord } from './audit.ts';
 import { changeRecords, removeDocuments } from './records.ts';
 import { deleteUser, putUser } from './user.ts';
@@ -57,4 +60,8 @@ export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
   [COMMAND.SESSION_MESSAGE_REMOVE]: removeSessionMessage,
   [COMMAND.SESSION_RECEIVE]: receivePacket,
   [COMMAND.SESSION_RELEASE]: releasePacket,
+  [COMMAND.SESSION_RECEIVES_IN]: noteReceivingShard,
+  [COMMAND.SESSION_RECEIPT]: putReceipt,
+  [COMMAND.SESSION_RECEIPTS]: listReceipts,
+  [COMMAND.SESSION_RECEIPTS_REMOVE]: removeReceipts,
 };

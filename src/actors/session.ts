@@ -1,5 +1,7 @@
 /** Durable state of an MQTT session (issue: sessions survive a restart, QoS 2 is exactly once). The actor's key is the session. */
-import type { SessionExpire, SessionItem, SessionMessage, SessionSave } from '../model/command.ts';
+import { textKeyIn } from '../ingest/command-record.ts';
+import { COMMAND } from '../model/command.ts';
+import type { SessionExpire, SessionItem, SessionMessage, SessionReceipts, SessionSave, SessionShard } from '../model/command.ts';
 import { isSessionOver } from '../model/session-expiry.ts';
 import type { ActorContext } from './context.ts';
 
@@ -9,6 +11,8 @@ export interface SessionState {
   readonly expirySeconds: number;
   readonly disconnectedAt: number;
   readonly received: readonly number[];
+  /** Shards in which there may be receipts of QoS 2 messages (session-receipts.ts). */
+  readonly receivesIn?: readonly number[];
 }
 
 export const messageKey = (session: string, id: number): string => `${session}\n${String(id).padStart(16, '0')}`;
@@ -25,12 +29,16 @@ function save(context: ActorContext, session: string, state: SessionState): void
 }
 
 export function saveSession(context: ActorContext, body: SessionSave): undefined {
-  const { received } = load(context, body.session);
-  save(context, body.session, { subscriptions: body.subscriptions, expirySeconds: body.expirySeconds, disconnectedAt: body.disconnectedAt, received });
+  const { received, receivesIn } = load(context, body.session);
+  save(context, body.session, {
+    subscriptions: body.subscriptions, expirySeconds: body.expirySeconds, disconnectedAt: body.disconnectedAt, received,
+    ...(receivesIn === undefined ? {} : { receivesIn }),
+  });
   return undefined;
 }
 
 export function removeSession(context: ActorContext, body: { session: string }): undefined {
+  removeReceiptsOf(context, load(context, body.session), { session: body.session });
   context.remove('session', body.session);
   const length = messageKey(body.session, 0).length;
   for (const entry of context.list('sessionMessage', `${body.session}\n`)) {
@@ -73,5 +81,19 @@ export function receivePacket(context: ActorContext, body: SessionItem): undefin
 export function releasePacket(context: ActorContext, body: SessionItem): undefined {
   const state = load(context, body.session);
   if (state.received.includes(body.id)) save(context, body.session, { ...state, received: state.received.filter((id) => id !== body.id) });
+  removeReceiptsOf(context, state, { session: body.session, id: body.id });
   return undefined;
+}
+
+/** Before the session's first QoS 2 message that is of another shard. */
+export function noteReceivingShard(context: ActorContext, body: SessionShard): undefined {
+  const state = load(context, body.session);
+  const { receivesIn = [] } = state;
+  if (!receivesIn.includes(body.shard)) save(context, body.session, { ...state, receivesIn: [...receivesIn, body.shard] });
+  return undefined;
+}
+
+/** The answer to the command comes when they are gone: PUBCOMP allows the client to use the packet id again. */
+function removeReceiptsOf(context: ActorContext, { receivesIn = [] }: SessionState, body: SessionReceipts): void {
+  for (const shard of receivesIn) context.send({ kind: COMMAND.SESSION_RECEIPTS_REMOVE, key: textKeyIn(context.command.tenant, shard), body });
 }

@@ -4,8 +4,9 @@
  */
 import { encodeCommand } from '../ingest/command-record.ts';
 import type { DeviceCommands, OfferedRecord } from '../ingest/command-bus.ts';
+import { partName, receiptRecord } from '../ingest/received-packet.ts';
+import type { ReceivedPacket } from '../ingest/received-packet.ts';
 import type { AcknowledgementSink } from '../ingest/record-intake.ts';
-import { COMMAND } from '../model/command.ts';
 import type { Command } from '../model/command.ts';
 import { ERRORS, PlatformError, limitText, refusedBy } from '../model/errors.ts';
 import type { ErrorCode } from '../model/errors.ts';
@@ -19,6 +20,8 @@ const REQUESTS_MAX = 20_000;
 const EARLY_MAX = 20_000;
 const EARLY_AGE_MAX_MS = 10_000;
 const SWEEP_MS = 500;
+/** Room that a part leaves for its receipt: keys of sessions are bounded by what the stores take, and JSON may escape all of it. */
+const RECEIPT_BYTES_MAX = 16_384;
 
 /** One outcome on its way to the gateway. */
 export interface CommandAnswer {
@@ -115,25 +118,33 @@ export class CommandGateway implements DeviceCommands {
   }
 
   /**
-   * Appends records at once and in order with other calls. Those of one shard are durable together or not at all, as far as they fit into a
-   * group. Acknowledged through `sink` when all are durable. That a QoS 2 message was received is stored after the message: a gateway that
-   * ends in between makes a device send it again, and it is there twice; the other way round it would be lost.
-   * @returns false when one of the shards has no room: nothing was appended.
+   * See DeviceCommands. Records of one shard are durable together or not at all, as far as they fit into a group. Of a QoS 2 message each such
+   * part has its receipt before it: a part that a gateway has stored before it ended is not stored again.
    */
-  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number): boolean {
+  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number, received?: ReceivedPacket): boolean {
     const fitting = records.filter(({ record }) => record.length <= GROUP_BYTES_MAX);
-    let parts = partsOf(fitting);
-    const isReceived = ({ record }: OfferedRecord): boolean => record[5] === COMMAND.SESSION_RECEIVE;
-    let last: OfferedRecord[] | undefined;
-    if (parts.length > 1 && fitting.some(isReceived)) {
-      parts = partsOf(fitting.filter((offered) => !isReceived(offered)));
-      last = fitting.filter(isReceived);
-    }
-    if (!this.#intake.offer(parts.map((list) => this.#part(list)), sink, token, last && this.#part(last))) return false;
-    for (const { record, onAnswer } of records) {
-      if (record.length > GROUP_BYTES_MAX) onAnswer?.reject(new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX }));
+    const parts = received === undefined ? partsOf(fitting) : this.#missingParts(fitting, received);
+    if (!this.#intake.offer(parts.map((list) => this.#part(list)), sink, token)) return false;
+    const offered = new Set(parts.flat());
+    for (const one of records) {
+      if (one.record.length > GROUP_BYTES_MAX) one.onAnswer?.reject(new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX }));
+      // Answered to a connection that is gone. After this call: whoever made it waits for answers from then on.
+      else if (one.onAnswer && !offered.has(one)) setImmediate(one.onAnswer.resolve, undefined);
     }
     return true;
+  }
+
+  #missingParts(records: readonly OfferedRecord[], received: ReceivedPacket): OfferedRecord[][] {
+    const parts = partsOf(records, GROUP_BYTES_MAX - RECEIPT_BYTES_MAX, GROUP_RECORDS_MAX - 1);
+    const counts = new Map<number, number>();
+    const missing: OfferedRecord[][] = [];
+    for (const list of parts) {
+      const shard = list[0].record[4];
+      const part = counts.get(shard) ?? 0;
+      counts.set(shard, part + 1);
+      if (received.stored?.has(partName(shard, part)) !== true) missing.push([{ record: receiptRecord(received, shard, part, parts.length) }, ...list]);
+    }
+    return missing;
   }
 
   /** @param list of one shard. */
@@ -201,13 +212,13 @@ export class CommandGateway implements DeviceCommands {
 }
 
 /** By shard, in order; what does not fit into one group of its shard goes into several. */
-function partsOf(records: readonly OfferedRecord[]): OfferedRecord[][] {
+function partsOf(records: readonly OfferedRecord[], bytesMax = GROUP_BYTES_MAX, recordsMax = GROUP_RECORDS_MAX): OfferedRecord[][] {
   const open = new Map<number, { readonly list: OfferedRecord[]; bytes: number }>();
   const parts: OfferedRecord[][] = [];
   for (const offered of records) {
     const { record } = offered;
     let part = open.get(record[4]);
-    if (part === undefined || part.bytes + record.length > GROUP_BYTES_MAX || part.list.length === GROUP_RECORDS_MAX) {
+    if (part === undefined || part.bytes + record.length > bytesMax || part.list.length === recordsMax) {
       part = { list: [], bytes: 0 };
       open.set(record[4], part);
       parts.push(part.list);

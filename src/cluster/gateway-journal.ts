@@ -28,8 +28,6 @@ interface Entry {
   /** Groups that are still to be stored. */
   parts: number;
   error: Error | undefined;
-  /** Appended when everything else is stored. */
-  last: ShardRecords | undefined;
 }
 
 interface Part { readonly entry: Entry; readonly index: number; readonly onStored: Stored | undefined }
@@ -173,20 +171,17 @@ export class GatewayJournal implements RecordIntake {
   /**
    * Appends records of several shards at once and in order with other calls; `sink` hears of them as one.
    * @param parts each with room in a group of its own. Of a shard with several all but the first may follow later, in order.
-   * @param last records that may only be stored when the others are.
    * @returns false when one of the shards has no room: nothing was appended; see `whenFree`.
    */
-  offer(parts: readonly ShardRecords[], sink: AcknowledgementSink, token: number, last?: ShardRecords): boolean {
+  offer(parts: readonly ShardRecords[], sink: AcknowledgementSink, token: number): boolean {
     if (parts.length === 0) {
-      if (last) return this.offer([last], sink, token);
       this.acknowledgeInOrder(sink, token);
       return true;
     }
     const first = new Map<number, ShardRecords>();
     for (const part of parts) if (!first.has(part.shard)) first.set(part.shard, part);
     for (const { shard, records, recordCount } of first.values()) if (this.#reserve(records.length, recordCount, this.#lines[shard]) < 0) return false;
-    const entry = this.#enter(sink, token, parts.length + (last ? 1 : 0));
-    entry.last = last;
+    const entry = this.#enter(sink, token, parts.length);
     for (const part of parts) this.#addLater(part, entry);
     return true;
   }
@@ -211,7 +206,7 @@ export class GatewayJournal implements RecordIntake {
   }
 
   #enter(sink: AcknowledgementSink, token: number, parts: number): Entry {
-    const entry: Entry = { sink, token, parts, error: undefined, last: undefined };
+    const entry: Entry = { sink, token, parts, error: undefined };
     if (sink.isOrdered) {
       const order = this.#orders.get(sink);
       if (order) order.push(entry);
@@ -275,12 +270,6 @@ export class GatewayJournal implements RecordIntake {
   #settled(entry: Entry, error: Error | undefined): void {
     entry.parts -= 1;
     entry.error ??= error;
-    const { last } = entry;
-    if (last && entry.parts === 1) {
-      entry.last = undefined;
-      if (entry.error) entry.parts = 0;
-      else this.#addLater(last, entry);
-    }
     if (entry.parts > 0) return;
     const { sink } = entry;
     this.#touched.add(sink);

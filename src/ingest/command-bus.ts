@@ -5,6 +5,8 @@ import type { Refusals } from '../model/refusals.ts';
 import { encodeCommand } from './command-record.ts';
 import { GROUP_BYTES_MAX } from './group-commit.ts';
 import type { GroupCommit } from './group-commit.ts';
+import { receivedRecord } from './received-packet.ts';
+import type { ReceivedPacket } from './received-packet.ts';
 import type { AcknowledgementSink } from './record-intake.ts';
 
 /** Requests under way at once; more are refused. */
@@ -24,8 +26,12 @@ export interface OfferedRecord {
 
 /** Commands of devices: taken in order, acknowledged when they are durable. Implemented by CommandBus and cluster/command-gateway.ts. */
 export interface DeviceCommands extends CommandPort {
-  /** See CommandBus.offer. */
-  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number): boolean;
+  /**
+   * Appends the records of one message at once and in order with other calls. Acknowledged through `sink` when all are durable.
+   * @param received of a QoS 2 message: that it was received is stored with it.
+   * @returns false when there is no room: nothing was appended.
+   */
+  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number, received?: ReceivedPacket): boolean;
 }
 
 export class CommandBus implements DeviceCommands {
@@ -73,11 +79,9 @@ export class CommandBus implements DeviceCommands {
     }
   }
 
-  /**
-   * Appends records at once and in order with other calls, all in one group: all are durable or none. Acknowledged through `sink`.
-   * @returns false when the group has no room: nothing was appended.
-   */
-  offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number): boolean {
+  /** See DeviceCommands. All in one group: all are durable or none. */
+  offer(message: readonly OfferedRecord[], sink: AcknowledgementSink, token: number, received?: ReceivedPacket): boolean {
+    const records = received === undefined ? message : [{ record: receivedRecord(received) }, ...message];
     let bytes = 0;
     for (const { record } of records) bytes += record.length;
     let at = this.#group.reserve(bytes);
@@ -86,7 +90,7 @@ export class CommandBus implements DeviceCommands {
     this.#group.appendMany(bytes, records.length, sink, token);
     const firstSeq = this.#group.lastAppendedSeq - records.length + 1;
     for (let index = 0; index < records.length; index += 1) {
-      const { onAnswer } = records[index];
+      const { onAnswer }: OfferedRecord = records[index];
       if (!onAnswer) continue;
       this.#replies.expectReply(firstSeq + index, onAnswer);
       // Told when the group fails: its numbers are given again, and the answer of another command must not arrive here.

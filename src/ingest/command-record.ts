@@ -32,6 +32,11 @@ export function shardOfText(tenant: number, key: string): number {
 export const shardOf = (tenant: number, key: number | string): number =>
   typeof key === 'number' ? shardOfId(tenant, key) : shardOfText(tenant, key);
 
+/** A text key whose actor is of the shard, for what concerns a shard and no entity. */
+export function textKeyIn(tenant: number, shard: number): string {
+  for (let number = 0; ; number += 1) if (shardOfText(tenant, `q:${number}`) === shard) return `q:${number}`;
+}
+
 /** A command read from the journal. */
 export interface JournalCommand extends Command {
   readonly seq: number;

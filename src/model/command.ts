@@ -52,6 +52,14 @@ export const COMMAND = {
   OPERATION_DELETE: 32,
   /** `SessionExpire`, sent for sessions without a connection. */
   SESSION_EXPIRE: 33,
+  /** `SessionShard`: in which shards receipts of the session may be. */
+  SESSION_RECEIVES_IN: 34,
+  /** `SessionReceipt`: in the group of a QoS 2 message, where its shard is not the session's. Key: of that shard (`textKeyIn`), as for the next two. */
+  SESSION_RECEIPT: 35,
+  /** `SessionReceipts`: answered with the receipts of the shard, `StoredReceipt[]`. */
+  SESSION_RECEIPTS: 36,
+  /** `SessionReceipts`: of one packet, or of all. */
+  SESSION_RECEIPTS_REMOVE: 37,
   /** `RecordsChange`: records of a tenant, compare and set. Key: `t` (tenant 0 for what belongs to the whole server). */
   RECORDS_CHANGE: 40,
   /** `AuditEntry` with an id, as posted by a client. Key: the source's id or `t`. */
@@ -191,6 +199,11 @@ export interface SessionMessage { readonly session: string; readonly id: number;
 export interface SessionExpire { readonly session: string; readonly lostAt: number }
 /** `id` is a message's or a packet's. */
 export interface SessionItem { readonly session: string; readonly id: number }
+export interface SessionShard { readonly session: string; readonly shard: number }
+/** Of packet `id` the shard has part `part` (0, 1, …, most messages have one), which is one of `parts` over all shards. */
+export interface SessionReceipt extends SessionItem { readonly part: number; readonly parts: number }
+export interface SessionReceipts { readonly session: string; readonly id?: number }
+export type StoredReceipt = Pick<SessionReceipt, 'id' | 'part' | 'parts'>;
 /**
  * Key: `t`. `password` is the hash of model/password.ts, never the password. Roles and groups are set as a whole or by what is added and
  * removed. `mustExist` refuses a user who is gone meanwhile; `by` is who did it, for the audit log.

@@ -37,13 +37,16 @@ export interface DeviceConnection {
   readonly protocolVersion: 3 | 4 | 5;
   /** The session outlives the connection: QoS 2 packet ids have to be stored with their messages. */
   readonly isPersistent: boolean;
-  /** Stands for the session as long as it is in memory, over all its connections. */
-  readonly session?: object | undefined;
+  /** Stands for the session as long as it is in memory, over all its connections. `partly` as of StoredSession. */
+  readonly session?: { readonly partly?: ReadonlyMap<number, ReadonlySet<string>> | undefined } | undefined;
   /** Marks one pending PUBLISH as durable: PUBACK (QoS 1), PUBREC (QoS 2), nothing (QoS 0, packetId 0). Nothing is written
    * until `flush`. */
   acknowledge(packetId: number): void;
-  /** A pending PUBLISH could not be made durable: the client's repetition is a new message. */
-  rejected(packetId: number): void;
+  /**
+   * A pending PUBLISH could not be made durable: the client's repetition is a new message.
+   * @param mayBeStored nobody knows: the session's next connection asks the store first.
+   */
+  rejected(packetId: number, mayBeStored?: boolean): void;
   /** Writes what was acknowledged since the last flush, in one write. */
   flush(): void;
   /** The application can take messages again: offers the kept ones and reads on. */
@@ -107,6 +110,8 @@ export interface StoredSession {
   readonly messages: readonly StoredMessage[];
   /** Packet ids of QoS 2 messages that were received and not yet released. */
   readonly received: readonly number[];
+  /** Those of which only some parts were stored, with the names of these (ingest/received-packet.ts). */
+  readonly partly?: ReadonlyMap<number, ReadonlySet<string>>;
   /** Seconds that the session lives after its connection ended; 0xFFFFFFFF = for ever. */
   readonly expirySeconds: number;
   /** Time at which the connection ended (ms), 0 while connected. */
@@ -129,4 +134,12 @@ export interface SessionStore {
   removeMessage(tenant: number, key: string, id: number): Promise<void>;
   /** Forgets a received QoS 2 packet id (PUBREL). The id was added by the application with the message itself. */
   release(tenant: number, key: string, packetId: number): Promise<void>;
+}
+
+/** In a cluster: receipts of QoS 2 messages, which are in the shards of the messages (actors/session-receipts.ts). */
+export interface SessionReceiptStore {
+  /** Resolves when the session knows that there may be receipts in the shard. */
+  announce(tenant: number, key: string, shard: number): Promise<void>;
+  /** Those in the shards, with everything that their journals have at the time of the call. */
+  read(tenant: number, key: string, shards: readonly number[]): Promise<Required<Pick<StoredSession, 'received' | 'partly'>>>;
 }

@@ -155,8 +155,8 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     this.#acknowledgementTimes?.removeLast();
   }
 
-  rejected(packetId: number): void {
-    if (this.session?.received?.get(packetId) === this) this.session.received.delete(packetId);
+  rejected(packetId: number, mayBeStored = false): void {
+    this.session?.rejected(packetId, this, mayBeStored);
   }
 
   flush(): void {

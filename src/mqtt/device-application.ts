@@ -15,7 +15,7 @@ import type { Refusals } from '../model/refusals.ts';
 import { BOOTSTRAP_ROLE } from '../model/roles.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import { isSerial, SERIAL_RULE } from '../smartrest/serial.ts';
-import type { DeviceConnection, DeviceLink, MqttApplication } from './application.ts';
+import type { DeviceConnection, DeviceLink, MqttApplication, SessionReceiptStore } from './application.ts';
 import { BootstrapLink } from './bootstrap-link.ts';
 import { PlatformDeviceLink } from './device-link.ts';
 import { isAtOrBelow, ownsOrHasRole } from './device-rights.ts';
@@ -40,6 +40,8 @@ export interface DeviceApplicationOptions {
   readonly registration?: DeviceRegistration;
   /** In a cluster: who is connected to other nodes. */
   readonly receivers?: ReceiversElsewhere;
+  /** In a cluster: QoS 2 messages that are of other shards than their sessions. */
+  readonly receipts?: SessionReceiptStore;
   readonly refusals: Refusals;
   readonly log: Log;
   readonly now: () => number;
@@ -58,6 +60,7 @@ export class DeviceApplication implements MqttApplication {
   readonly registration: DeviceRegistration | undefined;
   readonly measurements: MeasurementPublisher;
   readonly operations: OperationDelivery;
+  readonly receipts: SessionReceiptStore | undefined;
   /** Told of each fault that a device is answered with (`error`) and of each message that ends its connection (`refused`). */
   onResult: ((result: 'error' | 'refused') => void) | undefined;
   /** A device has sent something. */
@@ -77,6 +80,7 @@ export class DeviceApplication implements MqttApplication {
     this.log = options.log;
     this.now = options.now;
     this.registration = options.registration;
+    this.receipts = options.receipts;
     this.measurements = new MeasurementPublisher(options.group, options.ids);
     this.operations = new OperationDelivery(options.documents, options.bus, options.log, options.receivers);
     this.#authenticator = options.authenticator;

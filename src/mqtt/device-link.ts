@@ -2,8 +2,7 @@
 import { NotLoaded } from '../actors/state-view.ts';
 import type { OfferedRecord } from '../ingest/command-bus.ts';
 import type { AcknowledgementSink } from '../ingest/record-intake.ts';
-import { encodeCommand } from '../ingest/command-record.ts';
-import { COMMAND } from '../model/command.ts';
+import type { ReceivedPacket } from '../ingest/received-packet.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
@@ -58,6 +57,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   #durable: number[] = [];
   /** Subscriptions that receive operations: bits of RECEIVE by topic filter. */
   #operationFilters: Map<string, number> | undefined;
+  /** Shards of QoS 2 messages of which the session knows. */
+  #announced: Set<number> | undefined;
 
   constructor(connection: DeviceConnection, application: DeviceApplication, serial: string) {
     this.connection = connection;
@@ -126,7 +127,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   flushDurable(): void { this.connection.flush(); }
   failed(packetId: number, error: Error): void {
-    this.connection.rejected(packetId);
+    this.connection.rejected(packetId, this.#application.receipts !== undefined);
     // Not acknowledged: the device sends it again on its next connection.
     const reasonCode = error.message === 'journal/unreachable' ? REASON_SERVER_BUSY : REASON_QUOTA_EXCEEDED;
     this.connection.disconnect(reasonCode, `the journal could not be written: ${error.message}`);
@@ -237,13 +238,17 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       return PUBLISH_RESULT.BUSY;
     }
     const records: OfferedRecord[] = plan.records.map((planned) => this.#awaited(planned, packetId));
-    if (qos === 2 && this.connection.isPersistent) records.unshift({ record: this.#receivedRecord(packetId) });
-    if (records.length === 0) {
+    const received = qos === 2 && packetId !== 0 && this.connection.isPersistent ? this.#receivedPacket(packetId) : undefined;
+    if (received !== undefined && this.#announce(records, received.session)) {
+      this.#refusedOpening = refused;
+      return PUBLISH_RESULT.BUSY;
+    }
+    if (records.length === 0 && received === undefined) {
       plan.finish();
       this.#application.group.acknowledgeInOrder(this, packetId);
       return PUBLISH_RESULT.PENDING;
     }
-    if (!this.#application.commands.offer(records, this, packetId)) {
+    if (!this.#application.commands.offer(records, this, packetId, received)) {
       this.#refusedOpening = refused;
       return this.#stall();
     }
@@ -303,13 +308,37 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     } };
   }
 
-  /** The QoS 2 packet id, durable in the same group as the message. */
-  #receivedRecord(packetId: number): Buffer {
-    const session = this.#application.sessionKey(this.connection.principal, this.connection.clientId);
-    return encodeCommand({
-      kind: COMMAND.SESSION_RECEIVE, tenant: this.tenantNumber, key: `s:${session}`, mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: this.#application.now(), body: { session, id: packetId },
-    });
+  #receivedPacket(packetId: number): ReceivedPacket {
+    return {
+      tenant: this.tenantNumber, session: this.#application.sessionKey(this.connection.principal, this.connection.clientId), id: packetId,
+      receivedAt: this.#application.now(), stored: this.connection.session?.partly?.get(packetId),
+    };
+  }
+
+  /** @returns whether the message has to wait until its session knows in which shards it is. */
+  #announce(records: readonly OfferedRecord[], session: string): boolean {
+    const { receipts } = this.#application;
+    if (receipts === undefined) return false;
+    const announced = this.#announced ??= new Set();
+    const missing = [...new Set(records.map(({ record }) => record[4]))].filter((shard) => !announced.has(shard));
+    if (missing.length === 0) return false;
+    this.#isOpening = true;
+    const resume = (): void => {
+      this.#isOpening = false;
+      if (!this.#isClosed) this.connection.resume();
+    };
+    Promise.all(missing.map((shard) => receipts.announce(this.tenantNumber, session, shard))).then(
+      () => {
+        for (const shard of missing) announced.add(shard);
+        resume();
+      },
+      (error: Error) => {
+        this.#application.refusals.count('mqtt/receipt-not-announced');
+        this.#application.log.debug({ session, error: error.message }, 'the shard of a QoS 2 message could not be noted; trying again');
+        setTimeout(resume, RETRY_MS);
+      },
+    );
+    return true;
   }
 
   /** Finds or creates a managed object; the connection waits and then offers the message again. */

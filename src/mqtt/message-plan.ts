@@ -134,7 +134,7 @@ export class MessagePlan {
     }
     this.records.push(effectRecord(effect, target, application.ids, {
       resolve: (answer) => {
-        if (effect.kind === 'ensureChild' && !(answer as { created: boolean }).created) link.sendError(existingDeviceError('101'), '101');
+        if (effect.kind === 'ensureChild' && (answer as { created: boolean } | undefined)?.created === false) link.sendError(existingDeviceError('101'), '101');
       },
       reject: (error) => {
         const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';

@@ -16,7 +16,7 @@ import { REASON } from './reason-codes.ts';
 export function receivePublish(connection: Connection, chunk: Buffer, offset: number): boolean {
   const { scanner, limits, receivedCounts } = connection.context;
   // The application may make another connection read within this call: everything of the scanner is taken now.
-  const { packetEnd, topicStart, topicEnd, payloadStart, qos, packetId } = scanner;
+  const { packetEnd, topicStart, topicEnd, payloadStart, qos, packetId, isDuplicate } = scanner;
   if (packetEnd - payloadStart > limits.payloadBytes) {
     throw new PacketError(REASON.PACKET_TOO_LARGE, `the payload has more than ${limits.payloadBytes} bytes`, LIMIT.PAYLOAD_BYTES);
   }
@@ -29,7 +29,7 @@ export function receivePublish(connection: Connection, chunk: Buffer, offset: nu
     return false;
   }
   const result = qos === 2
-    ? offerQos2(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, packetId)
+    ? offerQos2(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, packetId, isDuplicate)
     : offer(connection, chunk, topicStart, topicEnd, payloadStart, packetEnd, qos, packetId);
   switch (result) {
     case PUBLISH_RESULT.PENDING:
@@ -70,7 +70,7 @@ function offer(connection: Connection, chunk: Buffer, topicStart: number, topicE
 
 /** Exactly once (section 4.3.3, method B): the packet id is kept until PUBREL, and a second PUBLISH with it goes no further. */
 function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, topicEnd: number, payloadStart: number,
-  payloadEnd: number, packetId: number): PublishResult {
+  payloadEnd: number, packetId: number, isDuplicate: boolean): PublishResult {
   const { limits } = connection.context;
   const session = connection.session!;
   // The id is of an older message until the store has forgotten that: `resume` follows.
@@ -88,6 +88,8 @@ function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, to
     throw new PacketError(REASON.QUOTA_EXCEEDED, `more than ${limits.receivedIdentifiers} QoS 2 messages are not released`,
       LIMIT.RECEIVED_IDENTIFIERS);
   }
+  // Another message: the client has given up the one that is there in part.
+  if (!isDuplicate) session.partly?.delete(packetId);
   received.set(packetId, connection);
   connection.awaitAcknowledgement();
   const result = connection.link!.publish(chunk, topicStart, topicEnd, payloadStart, payloadEnd, 2, packetId);

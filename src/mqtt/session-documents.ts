@@ -3,7 +3,7 @@ import type { SessionState } from '../actors/session.ts';
 import { COMMAND } from '../model/command.ts';
 import type { CommandKind, CommandPort, DocumentReader, SessionMessage } from '../model/command.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
-import type { SessionStore, StoredMessage, StoredSession } from './application.ts';
+import type { SessionReceiptStore, SessionStore, StoredMessage, StoredSession } from './application.ts';
 
 /** Stored messages of one session that are loaded at most; the session's own bound is far below. */
 const MESSAGES_MAX = 100_000;
@@ -12,11 +12,14 @@ export class SessionDocuments implements SessionStore {
   readonly #commands: CommandPort;
   readonly #documents: DocumentReader;
   readonly #now: () => number;
+  readonly #receipts: SessionReceiptStore | undefined;
 
-  constructor(options: { commands: CommandPort; documents: DocumentReader; now: () => number }) {
+  /** @param options.receipts in a cluster. */
+  constructor(options: { commands: CommandPort; documents: DocumentReader; now: () => number; receipts?: SessionReceiptStore }) {
     this.#commands = options.commands;
     this.#documents = options.documents;
     this.#now = options.now;
+    this.#receipts = options.receipts;
   }
 
   async load(tenant: number, key: string): Promise<StoredSession | undefined> {
@@ -28,9 +31,10 @@ export class SessionDocuments implements SessionStore {
       const { topic, payload, qos, isReleased = false } = JSON.parse(value) as Omit<SessionMessage, 'session' | 'id'>;
       return { id: Number(id.slice(key.length + 1)), topic, payload: Buffer.from(payload, 'base64'), qos, isReleased };
     });
+    const elsewhere = await this.#receipts?.read(tenant, key, state.receivesIn ?? []);
     return {
-      subscriptions: new Map(state.subscriptions), messages, received: state.received, expirySeconds: state.expirySeconds,
-      disconnectedAt: state.disconnectedAt,
+      subscriptions: new Map(state.subscriptions), messages, received: [...state.received, ...elsewhere?.received ?? []],
+      expirySeconds: state.expirySeconds, disconnectedAt: state.disconnectedAt, ...(elsewhere === undefined ? {} : { partly: elsewhere.partly }),
     };
   }
 

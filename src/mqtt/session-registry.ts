@@ -73,6 +73,7 @@ export class SessionRegistry {
       session.loading = wasRead ? removal : this.#load(session, true);
     } else {
       session.waitingWill?.sessionContinues();
+      if (session.isUncertain) session.loading ??= this.#lookAgain(session);
     }
     session.owner = owner;
     this.#wheel.cancel(session);
@@ -174,11 +175,19 @@ export class SessionRegistry {
     else session.restore(stored);
   }
 
+  /** What the store has of QoS 2 messages whose commit was not acknowledged. */
+  async #lookAgain(session: Session): Promise<void> {
+    const stored = await this.#context.store.load(session.tenantNumber, session.key);
+    session.isUncertain = false;
+    if (stored !== undefined) session.restoreReceived(stored);
+  }
+
   async #loaded(session: Session): Promise<void> {
     try {
       await session.loading;
     } catch (error) {
-      this.#forget(session);
+      if (session.isEstablished) this.#notOpened(session, session);
+      else this.#forget(session);
       throw error;
     } finally {
       session.loading = undefined;

@@ -82,6 +82,10 @@ export class Session implements Timed {
   waitingWill: WaitingWill | undefined = undefined;
   /** QoS 2 packet ids received and not released: the connection that waits for the commit, or null once durable. */
   received: Map<number, SessionOwner | null> | undefined = undefined;
+  /** QoS 2 packet ids of which parts of the message are stored, and which; see StoredSession. */
+  partly: Map<number, ReadonlySet<string>> | undefined = undefined;
+  /** The store may have received packet ids that are not known here. */
+  isUncertain = false;
   subscriptions: Map<string, 0 | 1 | 2> | undefined = undefined;
   #waiting: Outbound[] | undefined = undefined;
   #waitingBytes = 0;
@@ -105,7 +109,7 @@ export class Session implements Timed {
     this.expirySeconds = stored.expirySeconds;
     this.disconnectedAt = stored.disconnectedAt;
     if (stored.subscriptions.size > 0) this.subscriptions = new Map(stored.subscriptions);
-    for (const packetId of stored.received) (this.received ??= new Map()).set(packetId, null);
+    this.restoreReceived(stored);
     for (const message of [...stored.messages].sort((one, other) => one.id - other.id)) {
       // Whether it was sent before the restart is not known: it might be a duplicate, which is what the flag says.
       const outbound = createOutbound(message, { isReady: true, isDuplicate: true });
@@ -113,6 +117,19 @@ export class Session implements Timed {
       else this.#push(outbound);
       this.#nextId = message.id + 1;
     }
+  }
+
+  /** Packet ids that the store has; those that are under way stay so. */
+  restoreReceived({ received, partly }: Pick<StoredSession, 'received' | 'partly'>): void {
+    for (const packetId of received) if (!this.received?.has(packetId) && !this.isReleasing(packetId)) (this.received ??= new Map()).set(packetId, null);
+    this.partly = partly === undefined || partly.size === 0 ? undefined : new Map(partly);
+  }
+
+  /** See DeviceConnection. @param waiter the connection that the message came over. */
+  rejected(packetId: number, waiter: SessionOwner, mayBeStored: boolean): void {
+    if (this.received?.get(packetId) !== waiter) return;
+    this.received.delete(packetId);
+    if (mayBeStored) this.isUncertain = true;
   }
 
   get queuedMessages(): number {
@@ -274,6 +291,7 @@ export class Session implements Timed {
       this.#releasing!.set(packetId, asker);
       return false;
     }
+    this.partly?.delete(packetId);
     this.received!.delete(packetId);
     if (this.received!.size === 0) this.received = undefined;
     if (!this.isDurable) return true;

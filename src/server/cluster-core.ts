@@ -12,6 +12,7 @@ import type { HealthReport } from '../api/platform.ts';
 import { ClusterNode } from '../cluster/node.ts';
 import { OperationReceivers } from '../cluster/operation-receivers.ts';
 import type { Change, ToldRecord } from '../cluster/outcome-sender.ts';
+import { SessionReceipts } from '../cluster/session-receipts.ts';
 import { SessionTakeover } from '../cluster/session-takeover.ts';
 import type { Lack, Member } from '../cluster/shard-leases.ts';
 import { StoreWatch } from '../cluster/store-watch.ts';
@@ -118,6 +119,7 @@ export class ClusterCore implements ServerCore {
   readonly blobReferences: BlobReferences[] = [];
   readonly sessions: ClusterSessions;
   readonly receivers: OperationReceivers;
+  readonly receipts: SessionReceipts;
   /** Copies of a cluster are made of its servers (docs/cluster.md). */
   readonly backups = undefined;
   readonly isGateway: boolean;
@@ -189,6 +191,7 @@ export class ClusterCore implements ServerCore {
     const isMember = (nodeId: string): boolean => leases.members.some((member) => member.nodeId === nodeId);
     this.sessions = opened.add(new SessionTakeover({ registry, messages, log, isMember }), (sessions) => sessions.stop());
     this.receivers = new OperationReceivers({ registry, messages, log, isMember });
+    this.receipts = new SessionReceipts(this.commands, Date.now);
   }
 
   get commands() { return this.node.commands; }

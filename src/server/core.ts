@@ -23,6 +23,7 @@ import type { Metrics } from '../operate/metrics.ts';
 import type { SecretsFile } from '../operate/secrets-file.ts';
 import type { NodeMessages } from '../cluster/node-messages.ts';
 import type { OperationReceivers } from '../cluster/operation-receivers.ts';
+import type { SessionReceipts } from '../cluster/session-receipts.ts';
 import type { LocalSessions } from '../cluster/session-takeover.ts';
 import type { ShardLeases } from '../cluster/shard-leases.ts';
 import type { ClickHouse } from '../store/clickhouse.ts';
@@ -87,6 +88,8 @@ export interface ServerCore {
   readonly sessions: ClusterSessions | undefined;
   /** Devices that are connected to other nodes; undefined on a single node. */
   readonly receivers: OperationReceivers | undefined;
+  /** Receipts of QoS 2 messages in other shards than their sessions; undefined on a single node. */
+  readonly receipts: SessionReceipts | undefined;
   /** What the parts of a cluster's nodes tell each other, and who owns what; undefined on a single node. */
   readonly cluster: { readonly messages: NodeMessages; readonly leases: ShardLeases } | undefined;
   /** What a running server can be asked for over its control socket; undefined on a node of a cluster. */

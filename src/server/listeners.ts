@@ -92,11 +92,13 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const device = new DeviceApplication({
     authenticator, certificateLogins: tenantServices.certificateLogins, registration, commands, group, documents, ids, bus, refusals: metrics, log,
     now: Date.now, ...(core.receivers === undefined ? {} : { receivers: core.receivers }),
+    ...(core.receipts === undefined ? {} : { receipts: core.receipts }),
   });
   core.receivers?.start(device.isPushed.bind(device));
   const messages = metrics.counter('millrace_messages_total', 'Messages by protocol and result', ['protocol', 'result']);
   const mqtt = new MqttServer({
-    application: device, store: new SessionDocuments({ commands, documents, now: Date.now }), log,
+    application: device, log,
+    store: new SessionDocuments({ commands, documents, now: Date.now, ...(core.receipts === undefined ? {} : { receipts: core.receipts }) }),
     rateOf: (tenant) => tenantServices.streamRate(tenant), ...(core.sessions === undefined ? {} : { elsewhere: core.sessions }),
     metrics: {
       count: (limit) => metrics.count(limit),

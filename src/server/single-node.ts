@@ -79,6 +79,7 @@ export class SingleNode implements ServerCore {
   readonly events = new CoreEvents();
   readonly sessions = undefined;
   readonly receivers = undefined;
+  readonly receipts = undefined;
   readonly cluster = undefined;
   readonly isGateway = true;
   readonly secrets: SecretsFile;

@@ -4,7 +4,7 @@ import { CommandGateway } from '../../src/cluster/command-gateway.ts';
 import { GatewayJournal } from '../../src/cluster/gateway-journal.ts';
 import { JournalUnavailable } from '../../src/cluster/shard-journal.ts';
 import type { ShardJournal } from '../../src/cluster/shard-journal.ts';
-import { encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
+import { decodeCommand, shardOf } from '../../src/ingest/command-record.ts';
 import { decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurement-record.ts';
 import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
 import { COMMAND } from '../../src/model/command.ts';
@@ -179,31 +179,50 @@ t.test('answers: matched by shard and sequence, also early ones; none, refused o
   await t.rejects(commands.request({ ...update(A), body: { doc: 'x'.repeat(950_000) } }), { code: 'general/payload-too-large' });
 });
 
-t.test('records of a device: that a QoS 2 message was received is stored after the message', async (t) => {
+/** The receipts in a group. */
+function receiptsIn(records: Buffer): object[] {
+  const bodies: object[] = [];
+  for (let at = 0; at < records.length; at += records.readUInt32LE(at)) if (records[at + 5] === COMMAND.SESSION_RECEIPT) bodies.push(decodeCommand(records, at, 1).body);
+  return bodies;
+}
+
+t.test('a QoS 2 message: each part has its receipt in its group, and a part that is stored is not stored again', async (t) => {
   const { journal, intake } = gateway();
   const commands = new CommandGateway({ intake, refusals: { count() {} }, answerTimeoutMs: 30_000 });
   t.teardown(() => commands.stop());
-  const key = ['s:a', 's:b', 's:c'].find((name) => shardOf(1, name) !== shardOf(1, A)) as string;
-  const received = encodeCommand({ kind: COMMAND.SESSION_RECEIVE, tenant: 1, key, mode: 0, receivedAt: 1, body: { session: 'x', id: 1 } });
-  for (const isFailing of [false, true]) {
-    const sink = new Sink(true);
-    const first = journal.appends.length;
-    t.ok(commands.offer([{ record: received }, { record: measurement(A) }], sink, 5));
-    await until(() => journal.appends.length === first + 1);
-    t.equal(journal.appends[first].shard, shardOf(1, A));
-    if (isFailing) {
-      journal.appends[first].reject(new Error('lost'));
-      await intake.drained();
-      t.same(sink.tokens, ['failed 5 lost']);
-    } else {
-      journal.appends[first].resolve(4096);
-      await until(() => journal.appends.length === first + 2);
-      t.same(sink.tokens, []);
-      journal.appends[first + 1].resolve(8192);
-      await intake.drained();
-      t.same(sink.tokens, ['durable 5']);
-    }
-  }
+  const packet = { tenant: 1, session: 'x', id: 5, receivedAt: 1 };
+  const [shardA, shardB] = [shardOf(1, A), shardOf(1, B)];
+  t.not(shardA, shardB);
+  const sink = new Sink(true);
+  const answered: number[] = [];
+  const message = [A, B, A].map((source, index) => ({ record: measurement(source), onAnswer: { resolve: () => { answered.push(index); }, reject: () => undefined } }));
+  t.ok(commands.offer(message, sink, 1, packet));
+  await until(() => journal.appends.length === 2);
+  const of = (shard: number) => journal.appends.findLast((append) => append.shard === shard) as (typeof journal.appends)[number];
+  t.same([of(shardA).count, of(shardB).count], [3, 2]);
+  t.same(receiptsIn(of(shardA).records), [{ session: 'x', id: 5, part: 0, parts: 2 }]);
+  t.same(receiptsIn(of(shardB).records), [{ session: 'x', id: 5, part: 0, parts: 2 }]);
+  t.equal(of(shardA).records[5], COMMAND.SESSION_RECEIPT, 'in front of what it is for');
+  of(shardA).resolve(4_096);
+  of(shardB).reject(new Error('lost'));
+  await intake.drained();
+  t.same(sink.tokens, ['failed 1 lost']);
+
+  t.ok(commands.offer(message, sink, 2, { ...packet, stored: new Set([`${shardA}/0`]) }));
+  t.same(answered, [], 'not within the call');
+  await until(() => journal.appends.length === 3);
+  t.same(answered, [0, 2], 'answered by nobody any more');
+  t.same([journal.appends[2].shard, journal.appends[2].count], [shardB, 2]);
+  t.same(receiptsIn(journal.appends[2].records), [{ session: 'x', id: 5, part: 0, parts: 2 }]);
+  journal.appends[2].resolve(8_192);
+  await until(() => sink.tokens.length === 2);
+  t.same(sink.tokens[1], 'durable 2');
+
+  t.ok(commands.offer(message, sink, 3, { ...packet, stored: new Set([`${shardA}/0`, `${shardB}/0`]) }), 'nothing is left to store');
+  t.same(sink.tokens[2], 'durable 3');
+  t.ok(commands.offer([], sink, 4, packet), 'nor of a message that asks for nothing');
+  t.same(sink.tokens[3], 'durable 4');
+  t.equal(journal.appends.length, 3);
 });
 
 t.test('a message with more records than a group takes: several groups, in order, and nothing overtakes them', async (t) => {
@@ -243,18 +262,16 @@ t.test('a message with more records than a group takes: several groups, in order
   const other = gateway();
   const further = new CommandGateway({ intake: other.intake, refusals: { count: () => undefined }, answerTimeoutMs: 1_000 });
   t.teardown(() => further.stop());
-  const received = encodeCommand({ kind: COMMAND.SESSION_RECEIVE, tenant: 1, key: 'dev', mode: 0, receivedAt: 1, body: { packetId: 5 } } as unknown as Command);
-  const inOneShard = Array.from({ length: 100 }, (_, source) => source + 1).find((source) => shardOf(1, source) === received[4]) as number;
-  t.ok(further.offer([{ record: received }, ...Array.from({ length: 5_000 }, () => ({ record: measurement(inOneShard) }))], sink, 6));
+  t.ok(further.offer(Array.from({ length: 5_000 }, () => ({ record: measurement(A) })), sink, 6, { tenant: 1, session: 'x', id: 5, receivedAt: 1 }));
   const counts: number[] = [];
-  for (let index = 0; index < 3; index += 1) {
-    await until(() => other.journal.appends.length === index + 1);
-    const append = other.journal.appends[index];
+  for (let part = 0; part < 2; part += 1) {
+    await until(() => other.journal.appends.length === part + 1);
+    const append = other.journal.appends[part];
     counts.push(append.count);
-    t.equal(append.records[5] === COMMAND.SESSION_RECEIVE, index === 2);
-    append.resolve(100_000 * (index + 1));
+    t.same(receiptsIn(append.records), [{ session: 'x', id: 5, part, parts: 2 }]);
+    append.resolve(100_000 * (part + 1));
   }
-  t.same(counts, [4_096, 904, 1], 'that it was received comes after all of it');
+  t.same(counts, [4_096, 906]);
 });
 
 t.test('bodies that follow each other do not keep one message waiting', async (t) => {

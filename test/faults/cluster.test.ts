@@ -21,6 +21,8 @@ const AWAY_MS = 1_500;
 /** More than --lease-time-ms and what the others need to notice. */
 const PAUSE_MS = 6_000;
 const LOAD_MS = 20_000;
+/** Of nodes, one after the other. */
+const QOS2_KILLS = 4;
 /** What other nodes are told has reached them after this time. */
 const NOTICE_MS = 1_000;
 
@@ -120,6 +122,30 @@ t.test('persistent sessions with QoS 2 in flight move between nodes', { skip }, 
     t.equal(ledger.acknowledged.size, ledger.sent, 'every message was completed');
     ledgers.set(`moving-${index}`, { source: await load.deviceOf(`moving-${index}`), ledger });
   }
+  t.strictSame(senders.flatMap(({ problems }) => problems), [], 'no session was lost');
+  t.strictSame((await load.accountOf(ledgers)).problems, [], 'each is stored once, in order');
+});
+
+t.test('QoS 2 in flight while nodes are killed: once, whether PUBREC came or not', { skip }, async (t) => {
+  if (load === undefined) return;
+  const random = seeded(t);
+  const senders = ([4, 5, 5, 4] as const).map((version, index) => new ExactlyOnceSender(load, `killed-${index}`, random, version));
+  const runs = senders.map((sender) => sender.run());
+  try {
+    for (let kill = 0; kill < QOS2_KILLS; kill += 1) {
+      const before = senders.map(({ ledger }) => ledger.acknowledged.size);
+      await eventually('every sender goes on', () => senders.every(({ ledger }, index) => ledger.acknowledged.size > before[index] + 5), LOAD_MS * 2);
+      await load.cluster.nodes[Math.floor(random() * NODES)].kill();
+      await load.cluster.startNodes();
+    }
+  } finally {
+    for (const sender of senders) sender.isStopped = true;
+  }
+  await Promise.all(runs);
+  await load.cluster.complete();
+  t.comment(`completed ${senders.map(({ ledger }) => ledger.acknowledged.size).join(' ')}, sessions resumed ${senders.map(({ resumptions }) => resumptions).join(' ')}`);
+  const ledgers = new Map<string, { source: string; ledger: ExactlyOnceSender['ledger'] }>();
+  for (const [index, { ledger }] of senders.entries()) ledgers.set(`killed-${index}`, { source: await load.deviceOf(`killed-${index}`), ledger });
   t.strictSame(senders.flatMap(({ problems }) => problems), [], 'no session was lost');
   t.strictSame((await load.accountOf(ledgers)).problems, [], 'each is stored once, in order');
 });

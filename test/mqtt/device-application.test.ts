@@ -1,8 +1,7 @@
 import t from 'tap';
 import type { OfferedRecord } from '../../src/ingest/command-bus.ts';
-import { decodeCommand } from '../../src/ingest/command-record.ts';
+import type { ReceivedPacket } from '../../src/ingest/received-packet.ts';
 import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
-import { COMMAND } from '../../src/model/command.ts';
 import type { Collection } from '../../src/model/command.ts';
 import type { Log } from '../../src/model/log.ts';
 import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
@@ -24,8 +23,8 @@ class Platform {
   readFailure: Error | undefined;
   readonly acknowledged: number[] = [];
   readonly disconnected: number[] = [];
-  /** Records that were offered together: the body of SESSION_RECEIVE, undefined for another. */
-  readonly offered: (object | undefined)[][] = [];
+  /** Records that were offered together, and the packet identifier of a QoS 2 message. */
+  readonly offered: { readonly count: number; readonly received: { readonly session: string; readonly id: number } | undefined }[] = [];
   isPersistent = false;
   /** Answers of the actors come when the test says so. */
   heldAnswers: (() => void)[] | undefined;
@@ -62,8 +61,8 @@ class Platform {
         this.bind(body.externalId, '8');
         return { id: '8', created: true };
       },
-      offer: (records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number) => {
-        this.offered.push(records.map(({ record }) => (record[5] === COMMAND.SESSION_RECEIVE ? decodeCommand(record, 0, 1).body : undefined)));
+      offer: (records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number, received?: ReceivedPacket) => {
+        this.offered.push({ count: records.length, received: received && { session: received.session, id: received.id } });
         for (const { onAnswer } of records) {
           if (onAnswer !== undefined && this.heldAnswers !== undefined) this.heldAnswers.push(() => onAnswer.resolve(undefined));
           else onAnswer?.resolve(undefined);
@@ -203,9 +202,9 @@ t.test('QoS 2 of a session that is kept: the packet id is one commit with the me
     platform.isPersistent = isPersistent;
     const link = platform.open('s1');
     for (const [packetId, payload] of ['400,type,text', '211,1', '999'].entries()) publish(link, 's/us', payload, packetId + 1, 2);
-    const received = platform.offered.map((records) => records.filter((body) => body !== undefined));
-    t.same(received, isPersistent ? [1, 2, 3].map((id) => [{ session: 's1', id }]) : [[], []], 'also of a measurement, and of what is only answered');
-    t.same(platform.offered.slice(0, 2).map((records) => records.length), isPersistent ? [2, 2] : [1, 1]);
+    const received = platform.offered.map((one) => one.received);
+    t.same(received, isPersistent ? [1, 2, 3].map((id) => ({ session: 's1', id })) : [undefined, undefined], 'also of a measurement, and of what is only answered');
+    t.same(platform.offered.slice(0, 2).map(({ count }) => count), [1, 1]);
     t.same(platform.acknowledged, [1, 2, 3]);
   }
 });

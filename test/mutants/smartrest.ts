@@ -89,7 +89,7 @@ export const SMARTREST: readonly MutantTable[] = [
       ['a child that creates itself is a child device of the connected device',
         'ensure(link, { type: SERIAL_TYPE, externalId: child, doc, parent })', 'ensure(link, { type: SERIAL_TYPE, externalId: child, doc })'],
       ['a message on s/us/<child> acts on the child', '      source = known;\n', ''],
-      ['101 of a known child is answered with Device already existing', "if (effect.kind === 'ensureChild' && !(answer", 'if (false && !(answer']),
+      ['101 of a known child is answered with Device already existing', "if (effect.kind === 'ensureChild' &&", 'if (false &&']),
     ...of('src/smartrest/effect-records.ts', STATIC,
       ['101 links the child as a child device', "kind: 'childDevices' } });", "kind: 'childAssets' } });"]),
   ] },

@@ -1,0 +1,37 @@
+/**
+ * Receipts: in a cluster a QoS 2 message may be of another shard than its session. That it was received is stored in the group of the message,
+ * so that both are there or neither, whatever is killed; the session knows in which shards to look (`SessionState.receivesIn`, docs/cluster.md).
+ * Kept in `meta`, which each shard has of its own, under `received/<session>\n<packet id, 5 digits>/<part, 4 digits>`.
+ */
+import type { SessionReceipt, SessionReceipts, StoredReceipt } from '../model/command.ts';
+import type { ActorContext } from './context.ts';
+
+const ID_DIGITS = 5;
+const PART_DIGITS = 4;
+
+const prefixOf = (session: string): string => `received/${session}\n`;
+const packetText = (id: number): string => String(id).padStart(ID_DIGITS, '0');
+
+export function putReceipt(context: ActorContext, { session, id, part, parts }: SessionReceipt): undefined {
+  context.put('meta', `${prefixOf(session)}${packetText(id)}/${String(part).padStart(PART_DIGITS, '0')}`, String(parts));
+  return undefined;
+}
+
+export function listReceipts(context: ActorContext, { session }: SessionReceipts): StoredReceipt[] {
+  return entriesOf(context, session, '').map(({ id, value }) => {
+    const [packet, part] = id.slice(prefixOf(session).length).split('/');
+    return { id: Number(packet), part: Number(part), parts: Number(value) };
+  });
+}
+
+export function removeReceipts(context: ActorContext, { session, id }: SessionReceipts): undefined {
+  for (const entry of entriesOf(context, session, id === undefined ? '' : `${packetText(id)}/`)) context.remove('meta', entry.id);
+  return undefined;
+}
+
+function entriesOf(context: ActorContext, session: string, rest: string): { id: string; value: string }[] {
+  const prefix = prefixOf(session);
+  const length = prefix.length + ID_DIGITS + 1 + PART_DIGITS;
+  // Longer ones are of a session whose name goes on behind the line feed.
+  return context.list('meta', prefix + rest).filter((entry) => entry.id.length === length);
+}

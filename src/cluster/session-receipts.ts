@@ -1,0 +1,41 @@
+/** Receipts of QoS 2 messages over the shards of a cluster (actors/session-receipts.ts): where they may be, and which there are. */
+import { textKeyIn } from '../ingest/command-record.ts';
+import { partName } from '../ingest/received-packet.ts';
+import { COMMAND } from '../model/command.ts';
+import type { CommandPort, StoredReceipt } from '../model/command.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { SessionReceiptStore } from '../mqtt/application.ts';
+
+export class SessionReceipts implements SessionReceiptStore {
+  readonly #commands: CommandPort;
+  readonly #now: () => number;
+
+  constructor(commands: CommandPort, now: () => number) {
+    this.#commands = commands;
+    this.#now = now;
+  }
+
+  async announce(tenant: number, session: string, shard: number): Promise<void> {
+    await this.#commands.request({
+      kind: COMMAND.SESSION_RECEIVES_IN, tenant, key: `s:${session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#now(), body: { session, shard } });
+  }
+
+  /** The question is a command: whatever a gateway that is gone has stored before is in the answer, also when nobody had handled it yet. */
+  async read(tenant: number, session: string, shards: readonly number[]): Promise<{ received: number[]; partly: Map<number, ReadonlySet<string>> }> {
+    const found = new Map<number, { readonly names: Set<string>; parts: number }>();
+    await Promise.all(shards.map(async (shard) => {
+      const receipts = await this.#commands.request<StoredReceipt[]>({
+        kind: COMMAND.SESSION_RECEIPTS, tenant, key: textKeyIn(tenant, shard), mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#now(), body: { session } });
+      for (const { id, part, parts } of receipts) {
+        const packet = found.get(id) ?? { names: new Set<string>(), parts };
+        packet.names.add(partName(shard, part));
+        found.set(id, packet);
+      }
+    }));
+    const packets = [...found];
+    return {
+      received: packets.filter(([, { names, parts }]) => names.size >= parts).map(([id]) => id),
+      partly: new Map(packets.filter(([, { names, parts }]) => names.size < parts).map(([id, { names }]) => [id, names])),
+    };
+  }
+}
