@@ -124,7 +124,11 @@ export class ClusterNode {
       messages, leases, journal, acknowledgedSeq: (shard) => this.intake.acknowledgedSeq(shard),
       visibleHere: (shard, seq, timeoutMs, query) => this.projector.visible(shard, seq, timeoutMs, query),
     });
-    messages.onReconnected(() => caches.forgetAll());
+    messages.onReconnected(() => {
+      caches.forgetAll();
+      // What this node told when its connection was about to end.
+      for (const owner of this.owners) if (owner.isInService) owner.tellAgain();
+    });
   }
 
   /** Joins the cluster; shards come in the background. */

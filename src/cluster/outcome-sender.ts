@@ -20,11 +20,14 @@ const ANSWER_CHARACTERS_MAX = 300 * 1024;
 /** A record that was changed, and what is told of its former text. */
 export type ToldRecord = readonly [collection: RecordChange['collection'], id: string, former?: string];
 
-/** What caches forget. Of records `id` is a JSON list of ToldRecord: other nodes read them again. */
+/**
+ * What caches forget. Of records `id` is a JSON list of ToldRecord: other nodes read them again. Of a shard nobody knows what its actors have changed
+ * and not told: a former owner ended between a commit and telling it, or this one was cut off.
+ */
 export interface Change {
-  readonly kind: 'user' | 'object' | 'records';
+  readonly kind: 'user' | 'object' | 'records' | 'shard';
   readonly tenant: number;
-  /** User name, id of the object, or the records. */
+  /** User name, id of the object, the records, or the number of the shard. */
   readonly id: string;
 }
 

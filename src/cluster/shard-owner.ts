@@ -25,6 +25,8 @@ const UNDER_WAY_LOW = 8;
 const RELEASE_MS = 2_000;
 /** After an error that is none of the known ones. */
 const RESTART_MS = 1_000;
+/** In `meta` of the shard while it has no owner: the last one has told everything that it had committed. */
+const TOLD_KEY = 'told';
 
 export interface ShardOwnerOptions {
   readonly shard: number;
@@ -105,11 +107,23 @@ export class ShardOwner {
     this.#service = service;
     const progress = new ProjectorMemory<BlockIntent>(service.routed, service.actors);
     await projector.attach(shard, progress, position, () => !service.isEnded);
+    await this.#tellAgain(service);
     if (service.isEnded) throw new Fenced(`shard ${shard} was lost while it was taken over`);
     // What a former owner left between two shards is sent again; what handles it knows whether it is new.
     service.actors.resumeFollowUps().catch((error: Error) => this.#failed(service, error));
     service.follower = journal.follow(shard, position, (group) => this.#take(service, group), (error) => this.#failed(service, error));
     log.debug({ shard, epoch, position }, 'shard in service');
+  }
+
+  /** What the former owner had committed may not have been told: nothing of it can come any more, and all nodes read again what they remember. */
+  async #tellAgain({ documents }: Service): Promise<void> {
+    if (await documents.get('meta', 0, TOLD_KEY) === undefined) this.tellAgain();
+    else await documents.commit([{ collection: 'meta', tenant: 0, id: TOLD_KEY, value: undefined }], undefined);
+  }
+
+  /** What was told of the shard may have been lost. */
+  tellAgain(): void {
+    this.#options.outcomes.changed({ kind: 'shard', tenant: 0, id: String(this.shard) });
   }
 
   #makeService(epoch: number, documents: ShardDocuments, position: number): Service {
@@ -161,7 +175,9 @@ export class ShardOwner {
     await service.actors.whenBelow(0);
     await this.#waitForFollowUps(service);
     service.actors.savePassed();
-    if (!service.isEnded) await service.documents.commit([], service.givenSeq).catch((error: Error) => this.#failed(service, error));
+    // Whoever is behind `whenBelow` has told its outcomes, and a commit takes longer than a turn.
+    const told = { collection: 'meta', tenant: 0, id: TOLD_KEY, value: String(service.epoch) } as const;
+    if (!service.isEnded) await service.documents.commit([told], service.givenSeq).catch((error: Error) => this.#failed(service, error));
     await this.#options.projector.release(this.shard, RELEASE_MS);
     this.lose();
   }

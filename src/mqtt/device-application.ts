@@ -26,6 +26,8 @@ import type { ReceiversElsewhere } from './operation-delivery.ts';
 
 const REASON_IDENTIFIER_INVALID = 0x85;
 const REASON_NOT_AUTHORIZED = 0x87;
+/** Objects of connected devices that are read at a time. */
+const RECHECKED_AT_ONCE = 1_000;
 
 export interface DeviceApplicationOptions {
   readonly authenticator: Authenticator;
@@ -177,6 +179,24 @@ export class DeviceApplication implements MqttApplication {
         (found) => { if (found === undefined && link.source === id) link.forgetSource(); },
         (error: Error) => this.log.warn({ err: error, id }, 'a changed object could not be read; its device is asked for nothing until it connects again'),
       );
+    }
+  }
+
+  /** Deletions may have been missed: the objects of connected devices are looked at again. @throws what the store says. */
+  async objectsMissed(isOf: (tenant: number, key: number) => boolean): Promise<void> {
+    const byTenant = new Map<number, PlatformDeviceLink[]>();
+    for (const link of [...this.operations.links].flat()) {
+      if (!isOf(link.tenantNumber, link.source)) continue;
+      const others = byTenant.get(link.tenantNumber);
+      if (others === undefined) byTenant.set(link.tenantNumber, [link]);
+      else others.push(link);
+    }
+    for (const [tenant, ofTenant] of byTenant) {
+      for (let from = 0; from < ofTenant.length; from += RECHECKED_AT_ONCE) {
+        const some = ofTenant.slice(from, from + RECHECKED_AT_ONCE).map((link) => ({ link, source: link.source }));
+        const texts = await this.documents.getMany('managedObject', tenant, some.map(({ source }) => String(source)));
+        some.forEach(({ link, source }, index) => { if (texts[index] === undefined && link.source === source) link.forgetSource(); });
+      }
     }
   }
 

@@ -68,6 +68,9 @@ export class OperationDelivery {
     else this.#links.delete(link.source);
   }
 
+  /** Of all connected devices. */
+  get links(): Iterable<readonly PlatformDeviceLink[]> { return this.#links.values(); }
+
   /** The connected devices that a managed object is; later changes do not show in the list. */
   linksOf(source: number): readonly PlatformDeviceLink[] { return this.#links.get(source) ?? NO_LINKS; }
 

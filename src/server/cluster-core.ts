@@ -49,7 +49,7 @@ import { RedisIds } from '../store/redis-ids.ts';
 import { readRedisTarget } from '../store/redis-settings.ts';
 import { SCHEMA_VERSION } from '../store/schema.ts';
 import { tlsFilesOf } from '../store/tls-files.ts';
-import { CoreEvents, loginParts, recordsChanged } from './core.ts';
+import { CoreEvents, loginParts, recordsChanged, SERVER_WIDE, TENANT_KEY } from './core.ts';
 import type { ClusterSessions, ServerCore } from './core.ts';
 
 const QUARANTINE_FILE = 'quarantine.jsonl';
@@ -129,6 +129,10 @@ export class ClusterCore implements ServerCore {
   readonly #writer: ClickHouseHistoryWriter;
   readonly #stored: RedisClusterDocuments;
   readonly #redisWatch: StoreWatch;
+  /** Shards of which changes may not have been told. */
+  readonly #untold = new Set<number>();
+  /** Of each reading of records that is under way: those that were changed since. */
+  readonly #changedMeanwhile = new Set<Set<string>>();
   readonly #clickHouseWatch: StoreWatch;
 
   private constructor(config: ClusterConfig, log: Log, data: string, adapters: Adapters, metrics: Metrics) {
@@ -168,8 +172,11 @@ export class ClusterCore implements ServerCore {
       quarantine: adapters.quarantine,
       caches: {
         onChanged: (changes) => { for (const change of changes) this.#changed(change); },
-        onRecordsChanged: (tenant, changes) => recordsChanged(this, tenant, changes),
-        forgetAll: () => { void this.#forgetAll(); },
+        onRecordsChanged: (tenant, changes) => {
+          this.#noteChanged(tenant, changes);
+          recordsChanged(this, tenant, changes);
+        },
+        forgetAll: () => { void this.#forgetMissed(); },
         age: () => this.sources.age(),
       },
       usage: {
@@ -355,8 +362,12 @@ export class ClusterCore implements ServerCore {
     } else if (change.kind === 'object') {
       this.sources.forget(Number(change.id));
       this.events.onObjectChanged?.(Number(change.id));
+    } else if (change.kind === 'shard') {
+      if (this.#untold.size === 0) setImmediate(() => this.#forgetUntold());
+      this.#untold.add(Number(change.id));
     } else {
       const told = JSON.parse(change.id) as ToldRecord[];
+      this.#noteChanged(change.tenant, told.map(([collection, id]) => ({ collection, id })));
       // What is remembered of users ends now; the rest when the records are read.
       this.authenticator.recordsChanged(change.tenant, told.map(([collection, id, expected]) => ({ collection, id, expected, value: undefined })));
       void this.#readRecords(change.tenant, told);
@@ -371,30 +382,49 @@ export class ClusterCore implements ServerCore {
       recordsChanged(this, tenant, changes);
     } catch (error) {
       this.log.warn({ tenant, error: (error as Error).message }, 'changed records could not be read; everything that is remembered is read again');
-      setTimeout(() => { void this.#forgetAll(); }, GATEWAY_TIMEOUT_MS).unref();
+      setTimeout(() => { void this.#forgetMissed(); }, GATEWAY_TIMEOUT_MS).unref();
     }
   }
 
-  /** Messages of other nodes may have been missed. */
-  async #forgetAll(): Promise<void> {
-    this.authenticator.forgetAll();
+  #forgetUntold(): void {
+    const shards = new Set(this.#untold);
+    this.#untold.clear();
+    void this.#forgetMissed((tenant, key) => shards.has(shardOf(tenant, key)));
+  }
+
+  /** Messages of other nodes may have been missed: of all actors, or of those that `isOf`. */
+  async #forgetMissed(isOf: (tenant: number, key: ActorKey) => boolean = () => true): Promise<void> {
     this.sources.forgetAll();
+    const ofTenants = (): { readonly number: number }[] => [...this.tenants.all].filter(({ number }) => isOf(number, TENANT_KEY));
+    if (isOf(SERVER_WIDE, TENANT_KEY) || ofTenants().length > 0) this.authenticator.forgetAll();
     try {
-      await this.#readAgain(0, 'tenant', Array.from(this.tenants.all, ({ id }) => id));
-      for (const { number } of [...this.tenants.all]) {
+      if (isOf(SERVER_WIDE, TENANT_KEY)) await this.#readAgain(SERVER_WIDE, 'tenant', Array.from(this.tenants.all, ({ id }) => id));
+      for (const { number } of ofTenants()) {
         for (const [collection, known] of this.events.watched?.(number) ?? []) await this.#readAgain(number, collection, known);
       }
-      await this.events.onMissed?.();
+      await this.events.onMissed?.(isOf);
     } catch (error) {
       this.log.warn({ error: (error as Error).message, retryMs: GATEWAY_TIMEOUT_MS }, 'what is remembered could not be read again; trying again');
-      setTimeout(() => { void this.#forgetAll(); }, GATEWAY_TIMEOUT_MS).unref();
+      setTimeout(() => { void this.#forgetMissed(isOf); }, GATEWAY_TIMEOUT_MS).unref();
     }
+  }
+
+  #noteChanged(tenant: number, records: readonly Pick<RecordChange, 'collection' | 'id'>[]): void {
+    for (const changed of this.#changedMeanwhile) for (const record of records) changed.add(recordName(tenant, record));
   }
 
   /** @param known ids that may have been deleted. */
   async #readAgain(tenant: number, collection: RecordCollection, known: readonly string[]): Promise<void> {
-    const stored = new Map((await this.documents.list(collection, tenant, '', { limit: LIST_MAX })).map(({ id, value }) => [id, value]));
-    const ids = new Set([...stored.keys(), ...known]);
+    const changed = new Set<string>();
+    this.#changedMeanwhile.add(changed);
+    let stored: Map<string, string>;
+    try {
+      stored = new Map((await this.documents.list(collection, tenant, '', { limit: LIST_MAX })).map(({ id, value }) => [id, value]));
+    } finally {
+      this.#changedMeanwhile.delete(changed);
+    }
+    // What was told while it was being read is newer.
+    const ids = new Set([...stored.keys(), ...known].filter((id) => !changed.has(recordName(tenant, { collection, id }))));
     if (ids.size > 0) recordsChanged(this, tenant, Array.from(ids, (id) => ({ collection, id, expected: undefined, value: stored.get(id) })));
   }
 
@@ -404,6 +434,7 @@ export class ClusterCore implements ServerCore {
   }
 }
 
+const recordName = (tenant: number, { collection, id }: Pick<RecordChange, 'collection' | 'id'>): string => `${tenant}/${collection}/${id}`;
 const problemOf = (members: readonly Member[]): string | undefined =>
   (members.some(({ roles }) => roles.includes('shard')) ? undefined : 'no node has the role shard');
 const rolesOf = (config: Config): Member['roles'] => config.roles.split(',') as Member['roles'][number][];

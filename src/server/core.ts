@@ -41,8 +41,8 @@ export class CoreEvents {
   readonly recordListeners: RecordListener[] = [];
   /** Records that caches keep, and the ids that they have: read again when changes may have been missed. */
   watched: ((tenant: number) => readonly (readonly [RecordCollection, readonly string[]])[]) | undefined;
-  /** Changes of users may have been missed: who is connected is looked at again. */
-  onMissed: (() => Promise<void>) | undefined;
+  /** Changes of users and of objects may have been missed: who is connected is looked at again, as far as the shard of the actor `isOf`. */
+  onMissed: ((isOf: (tenant: number, key: ActorKey) => boolean) => Promise<void>) | undefined;
   /** Counts what tenants use, as soon as the listeners are there. */
   usage: Usage | undefined;
 }
@@ -107,6 +107,9 @@ export interface ServerCore {
   close(): Promise<void>;
 }
 
+/** Key of the actor of what a tenant has as a whole, and the number under which the server has such. */
+export const TENANT_KEY = 't';
+export const SERVER_WIDE = 0;
 /** Wrong passwords that are longer ago do not count. */
 const LOGIN_FAILURES_WINDOW_MS = 300_000;
 

@@ -44,6 +44,7 @@ import { DocumentHierarchy, OwnerAccess } from '../realtime/document-hierarchy.t
 import { ClickHouseRetention } from '../store/clickhouse-retention.ts';
 import { COLLECTIONS } from '../store/lmdb-documents.ts';
 import { VERSION } from '../version.ts';
+import { SERVER_WIDE, TENANT_KEY } from './core.ts';
 import type { ServerCore } from './core.ts';
 
 /** Time for answers under way and for connections to read their last packets. */
@@ -52,9 +53,6 @@ const DRAIN_MS = 500;
 const BACKGROUND_MS = 400;
 /** Retention waits this long for what was acknowledged before. */
 const RETENTION_VISIBLE_MS = 60_000;
-/** Key of a tenant's actor, and the tenant number of what belongs to the whole server. */
-const TENANT_KEY = 't';
-const SERVER_WIDE = 0;
 
 export interface RunningServer {
   readonly httpPort: number;
@@ -136,11 +134,12 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   });
   events.recordListeners.push((tenant, changes) => rights.recordsChanged(tenant, changes));
   events.watched = (tenant) => tenantServices.watched(tenant);
-  events.onMissed = () => {
+  events.onMissed = async (isOf) => {
     const connected: ConnectedUsers = new Map();
     mqtt.addConnectedUsers(connected);
     bayeux.addConnectedUsers(connected);
-    return rights.recheck(connected);
+    await rights.recheck(new Map([...connected].filter(([tenant]) => isOf(tenant, TENANT_KEY))));
+    await device.objectsMissed(isOf);
   };
   const mails = metrics.counter('millrace_mails_total', 'Mails to users by what became of them; logged: no mail server is configured', ['result']);
   const countMail = (result: MailResult): void => { mails.inc({ result }); };

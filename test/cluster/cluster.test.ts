@@ -77,6 +77,31 @@ t.test('changes are told before the answer; everything is forgotten after a cut'
   await gateway.request({ kind: COMMAND.USER_PUT, key: 't', body: { userName: 'eve' } });
 });
 
+t.test('what a former owner may not have told is read again by all nodes; after an orderly hand-over nothing is', async (t) => {
+  const cluster = await TestCluster.of(t, 3);
+  const untold = (node: (typeof cluster.nodes)[number]): number[] => node.changes.filter(({ kind }) => kind === 'shard').map(({ id }) => Number(id)).sort((one, other) => one - other);
+  const clear = (): void => { for (const { changes } of cluster.nodes) changes.length = 0; };
+  const victim = cluster.ownerOf('t');
+  t.equal(untold(cluster.nodes[0]).length, 64, 'of the first owner nobody knows whether there was one before');
+  clear();
+  const shards = victim.ownedShards.sort((one, other) => one - other);
+  victim.kill();
+  await cluster.settled();
+  await until(() => cluster.nodes.every((node) => untold(node).length >= shards.length), 'told of the shards of the killed node');
+  for (const node of cluster.nodes) t.same(untold(node), shards);
+  await cluster.join();
+  await cluster.settled();
+  clear();
+  await cluster.nodes[0].node.stop();
+  await cluster.settled();
+  for (const node of cluster.nodes.slice(1)) t.same(untold(node), [], 'told by the one that left');
+  const [, one, other] = cluster.nodes;
+  cluster.shared.nodes.get(one.nodeId)?.messages.reconnected.forEach((handler) => handler());
+  const own = one.ownedShards.sort((x, y) => x - y);
+  await until(() => untold(other).length > 0, 'who was cut off tells of his shards');
+  t.same(untold(other), own);
+});
+
 t.test('a DELETE by filters: what was acknowledged before it goes, what comes after its answer stays', async (t) => {
   const cluster = await TestCluster.of(t, 3);
   const [a, b, c] = cluster.nodes;

@@ -75,7 +75,7 @@ export class TestNode {
       ...this.ports, documents: this.documents, blocks: this.documents, history: writer, quarantine: this.quarantine, uncertainTries: 3,
       bus: { hasSubscribers: () => true, subscribe: () => () => undefined, publish: (notification) => { this.notifications.push(notification); } },
       caches: {
-        onChanged: (changes) => { this.changes.push(...changes); this.events.push(...changes.map(({ kind, id }) => `${kind} ${id}`)); },
+        onChanged: (changes) => { this.changes.push(...changes); this.events.push(...changes.filter(({ kind }) => kind !== 'shard').map(({ kind, id }) => `${kind} ${id}`)); },
         onRecordsChanged: () => undefined, forgetAll: () => { this.forgottenCount += 1; }, age: () => undefined,
       },
       usage: { count: () => { this.countedCount += 1; }, changed: () => undefined },

@@ -31,6 +31,16 @@ export class FreezingProxy {
     for (const [client, upstream] of this.#pairs) silence(client, upstream);
   }
 
+  /** As `freeze`, but what the target sends still comes through. */
+  mute(): void {
+    for (const [client, upstream] of this.#pairs) client.unpipe(upstream).pause();
+  }
+
+  /** The connections break; what was held is lost. */
+  cut(): void {
+    for (const pair of [...this.#pairs]) for (const socket of pair) socket.destroy();
+  }
+
   /** What was held is passed on, in order, as if it had been slow. */
   release(): void {
     this.#isFrozen = false;

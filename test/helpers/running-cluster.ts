@@ -36,8 +36,8 @@ export const clusterSettings = (urls: { nats: string; redis: string; clickHouse:
   MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX), MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster',
 });
 
-/** Until each of the nodes sees all of them, and all shards have an owner. */
-export async function untilComplete(urls: readonly string[]): Promise<void> {
+/** Until each of the nodes sees all of them, and all shards have an owner. @param owners nodes that own shards. */
+export async function untilComplete(urls: readonly string[], owners = urls.length): Promise<void> {
   let seen: unknown;
   await until('every node knows all nodes and has its shards', async () => {
     const states = await Promise.all(urls.map(async (url) => {
@@ -45,8 +45,8 @@ export async function untilComplete(urls: readonly string[]): Promise<void> {
       return parts.cluster;
     })).catch(() => []);
     seen = states;
-    return states.length === urls.length && states.every(({ nodes, shards }) => nodes.length === urls.length && shards > 0)
-      && states.reduce((sum, { shards }) => sum + shards, 0) === SHARDS;
+    return states.length === urls.length && states.every(({ nodes }) => nodes.length === urls.length)
+      && states.filter(({ shards }) => shards > 0).length === owners && states.reduce((sum, { shards }) => sum + shards, 0) === SHARDS;
   }, START_TIMEOUT_MS).catch((error: Error) => { throw new Error(`${error.message}: ${JSON.stringify(seen)}`); });
 }
 
@@ -82,6 +82,7 @@ export class ClusterNodeProcess {
   }
 
   get pid(): number { return this.#child?.pid ?? 0; }
+  get ownsShards(): boolean { return this.#environment.MILLRACE_ROLES !== 'gateway'; }
   get url(): string { return `http://127.0.0.1:${this.httpPort}`; }
   get isAlive(): boolean { return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null; }
   get isListening(): boolean { return this.isAlive && this.httpPort > 0; }
@@ -148,7 +149,7 @@ export interface ClusterOptions {
   readonly flags?: readonly string[];
   readonly environment?: Record<string, string>;
   /** For one node, beside that: it may reach the servers by another way. */
-  readonly environmentOf?: (index: number, servers: { readonly redis: RedisServer; readonly clickHouseUrl: string }) => Promise<Record<string, string>>;
+  readonly environmentOf?: (index: number, servers: { readonly nats: NatsServer; readonly redis: RedisServer; readonly clickHouseUrl: string }) => Promise<Record<string, string>>;
 }
 
 interface Engine { start(): Promise<string>; stop(): Promise<void>; readonly pid: number | undefined; readonly state: string }
@@ -205,7 +206,7 @@ export class RunningCluster {
     later.teardown(() => engine.stop());
     process.once('exit', () => { if (engine.pid !== undefined) send(engine.pid, 'SIGKILL'); });
     const clickHouseUrl = await engine.start();
-    const environments = await Promise.all(Array.from({ length: options.nodes }, async (_, index) => await options.environmentOf?.(index, { redis, clickHouseUrl }) ?? {}));
+    const environments = await Promise.all(Array.from({ length: options.nodes }, async (_, index) => await options.environmentOf?.(index, { nats, redis, clickHouseUrl }) ?? {}));
     const cluster = new RunningCluster(data, { nats, redis, engine, clickHouseUrl }, options, environments);
     later.teardown(() => cluster.stop());
     for (const proxy of [cluster.#http, cluster.#mqtt, cluster.#mqttTls]) {
@@ -238,7 +239,8 @@ export class RunningCluster {
 
   /** Until every node that runs sees all that run, and all shards have an owner. */
   async complete(): Promise<void> {
-    await untilComplete(this.nodes.filter(({ isAlive, isPaused }) => isAlive && !isPaused).map(({ url }) => url));
+    const running = this.nodes.filter(({ isAlive, isPaused }) => isAlive && !isPaused);
+    await untilComplete(running.map(({ url }) => url), running.filter(({ ownsShards }) => ownsShards).length);
   }
 
   /** @returns 0, or the exit code of a node that failed. */
