@@ -1,6 +1,9 @@
 /** The in-memory cluster keeps the promises of the ports that it stands for. */
 import t from 'tap';
 import { JournalUnavailable } from '../../src/cluster/shard-journal.ts';
+import { documentsContract } from '../actors/documents-contract.ts';
+import { blockStoreContract, clusterDocumentsContract } from './cluster-documents-contract.ts';
+import { DocumentStore, NodeDocuments } from './in-memory-documents.ts';
 import { InMemoryCluster, InMemoryJournal } from './in-memory.ts';
 import { nodeMessagesContract } from './node-messages-contract.ts';
 import { groupOf, readShard, shardJournalContract } from './shard-journal-contract.ts';
@@ -30,6 +33,28 @@ shardLeasesContract(t, 'in memory', async () => {
       close: async () => {},
     }),
   };
+});
+
+documentsContract(t, 'a shard in memory', () => {
+  const store = new DocumentStore({ isRouted: false });
+  let epoch = 0;
+  return {
+    open: async () => {
+      const documents = new NodeDocuments(store).open(7);
+      await documents.takeOver(epoch += 1);
+      return { documents, close: async () => documents.stop() };
+    },
+  };
+});
+
+clusterDocumentsContract(t, 'in memory', async () => {
+  const store = new DocumentStore();
+  return { open: async () => ({ documents: new NodeDocuments(store), close: async () => {} }) };
+});
+
+blockStoreContract(t, 'in memory', async () => {
+  const store = new DocumentStore();
+  return { a: new NodeDocuments(store), b: new NodeDocuments(store) };
 });
 
 t.test('a lost acknowledgement, a full journal, a node cut off', async (t) => {
