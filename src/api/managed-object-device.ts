@@ -36,8 +36,8 @@ async function lastMessage(request: ApiRequest): Promise<Answer> {
   const members = splitMembers(doc);
   if (!members.has('c8y_IsDevice')) throw new PlatformError('inventory/no-device', { id });
   const { platform, tenant } = request;
-  const stored = await platform.documents.get('availability', tenant, id);
-  const known = Math.max(stored === undefined ? 0 : (JSON.parse(stored) as AvailabilityState).lastMessage, platform.availability.lastHeard(Number(id)) ?? 0);
+  const [stored, heard = 0] = await Promise.all([platform.documents.get('availability', tenant, id), platform.availability.lastHeard(Number(id))]);
+  const known = Math.max(stored === undefined ? 0 : (JSON.parse(stored) as AvailabilityState).lastMessage, heard);
   const time = known > 0 ? known : await newestData(request, id);
   const text = time === undefined ? stringMember(members, 'creationTime') ?? '' : formatTime(time);
   return { status: 200, contentType: TEXT_TYPE, text };

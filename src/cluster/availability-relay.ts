@@ -9,6 +9,7 @@ import { shardOf } from '../ingest/command-record.ts';
 import type { AvailabilityPort } from '../model/availability.ts';
 import type { Log } from '../model/log.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { HeardElsewhere } from './heard-elsewhere.ts';
 import type { NodeMessages } from './node-messages.ts';
 import type { ShardLeases } from './shard-leases.ts';
 
@@ -29,6 +30,7 @@ const CONNECTED_MAX = 2_000_000;
 
 /** What the relay wants of inventory/availability-monitor.ts. */
 export interface RelayedMonitor extends AvailabilityPort {
+  lastHeard(device: number): number | undefined;
   lookAt(tenant: number, device: number): void;
 }
 
@@ -65,6 +67,7 @@ interface ReportAnswer { readonly notMine: number[]; readonly wanted: number[] }
 
 export class AvailabilityRelay implements AvailabilityPort {
   readonly #options: AvailabilityRelayOptions;
+  readonly #elsewhere: HeardElsewhere;
   #monitor: RelayedMonitor | undefined;
   /** Tenant -> device -> time of its last message, for other owners. */
   readonly #pending = new Map<number, Map<number, number>>();
@@ -91,8 +94,10 @@ export class AvailabilityRelay implements AvailabilityPort {
 
   constructor(options: AvailabilityRelayOptions) {
     this.#options = options;
-    options.messages.answer(SUBJECT, (payload, from) => Buffer.from(JSON.stringify(this.#take(JSON.parse(Buffer.from(payload).toString()) as Report[], from))));
-    options.messages.onReconnected(() => { this.#told.clear(); });
+    const { messages, leases, refusals, log } = options;
+    this.#elsewhere = new HeardElsewhere({ messages, leases, refusals, log, lastHeardHere: (device) => this.#monitor?.lastHeard(device) });
+    messages.answer(SUBJECT, (payload, from) => Buffer.from(JSON.stringify(this.#take(JSON.parse(Buffer.from(payload).toString()) as Report[], from))));
+    messages.onReconnected(() => { this.#told.clear(); });
   }
 
   /** @param monitor made with `isMine`, `isConnected` and `ownedSince` of this relay. */
@@ -122,8 +127,8 @@ export class AvailabilityRelay implements AvailabilityPort {
     if (!this.#options.leases.owned.has(shardOf(tenant, 't'))) this.#keep(tenant, device, at);
   };
 
-  lastHeard(device: number): number | undefined {
-    return this.#monitor?.lastHeard(device);
+  lastHeard(device: number): Promise<number | undefined> {
+    return this.#elsewhere.lastHeard(device);
   }
 
   /** The device has got or lost a push connection to this node. */

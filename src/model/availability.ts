@@ -22,8 +22,8 @@ export interface AvailabilityState {
 export interface AvailabilityPort {
   /** A message of the device has come. Bound: may be passed on alone. */
   readonly heard: (tenant: number, device: number, at: number) => void;
-  /** Time of the last message, when it is in memory. */
-  lastHeard(device: number): number | undefined;
+  /** Time of the last message, when it is in memory, in a cluster on whatever node. */
+  lastHeard(device: number): number | undefined | Promise<number | undefined>;
 }
 
 /** `c8y_RequiredAvailability.responseInterval`, minutes. */

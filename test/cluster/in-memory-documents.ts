@@ -7,6 +7,10 @@ import { shardOf, SHARD_COUNT } from '../../src/ingest/command-record.ts';
 import type { Collection, DocumentReader } from '../../src/model/command.ts';
 import { actorOfDocument } from '../../src/model/document-routing.ts';
 
+/** As in the stores. */
+const ID_BYTES_MAX = 1_890;
+const byteOrder = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
 interface Shard { epoch: number; position: number; readonly values: Map<string, string> }
 
 export class DocumentStore {
@@ -17,14 +21,22 @@ export class DocumentStore {
   /** Called when a part of a block is written down, before its node knows. */
   onSplit: () => void = () => undefined;
   commitsCount = 0;
+  readonly #isRouted: boolean;
 
-  commit(shard: number, epoch: number, changes: readonly DocumentChange[], position: number | undefined): void {
+  /** @param options.isRouted false: a shard takes documents of other shards too. */
+  constructor(options: { isRouted?: boolean } = {}) {
+    this.#isRouted = options.isRouted ?? true;
+  }
+
+  commit(shard: number, epoch: number | undefined, changes: readonly DocumentChange[], position: number | undefined): void {
     const stored = this.shards[shard];
+    if (epoch === undefined) throw new Error(`shard ${shard} is not taken over`);
     if (stored.epoch !== epoch) throw new Fenced(`shard ${shard}: ${epoch} after ${stored.epoch}`);
+    if (changes.some(({ id }) => Buffer.byteLength(id) > ID_BYTES_MAX)) throw new Error('an id is too long');
     this.beforeCommit(shard, changes);
     this.commitsCount += 1;
     for (const { collection, tenant, id, value } of changes) {
-      if (!isOfShard(shard, collection, tenant, id)) throw new Error(`shard ${shard} writes ${collection} ${id}`);
+      if (this.#isRouted && !isOfShard(shard, collection, tenant, id)) throw new Error(`shard ${shard} writes ${collection} ${id}`);
       const key = `${collection}/${tenant}/${id}`;
       if (value === undefined) stored.values.delete(key);
       else stored.values.set(key, value);
@@ -37,7 +49,9 @@ export class DocumentStore {
   list(shards: readonly Shard[], collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }) {
     const start = `${collection}/${tenant}/`;
     const found = shards.flatMap(({ values }) => [...values].filter(([key]) => key.startsWith(start + prefix)).map(([key, value]) => ({ id: key.slice(start.length), value })));
-    return found.filter(({ id }) => options.after === undefined || id > options.after).sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, options.limit);
+    return found
+      .filter(({ id }) => options.after === undefined || byteOrder(id, options.after) > 0)
+      .sort((a, b) => byteOrder(a.id, b.id)).slice(0, options.limit);
   }
 
   /** Everything but `meta`. */
@@ -46,6 +60,8 @@ export class DocumentStore {
     return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
+
+const isOfEachShard = (collection: Collection): boolean => collection === 'meta' || collection === 'pending';
 
 /** What one node sees of the store; nothing any more when it is gone. */
 export class NodeDocuments implements ClusterDocuments, BlockStore {
@@ -74,23 +90,26 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
   readonly reader: ClusterReader = {
     ...this.#reads((collection, tenant, id) => {
       const actor = actorOfDocument(collection, id);
-      return actor === undefined ? this.#store.shards : [this.#store.shards[shardOf(tenant, actor)]];
-    }),
-    inShard: (shard) => this.#reads(() => [this.#store.shards[shard]]),
+      return actor === undefined ? [] : [this.#store.shards[shardOf(tenant, actor)]];
+    }, (collection) => (isOfEachShard(collection) ? [] : this.#store.shards)),
+    inShard: (shard) => this.#readsOf(this.#store.shards[shard]),
   };
 
-  #reads(shardsOf: (collection: Collection, tenant: number, id: string) => readonly Shard[]): DocumentReader {
+  #reads(shardsOf: (collection: Collection, tenant: number, id: string) => readonly Shard[],
+    listed: (collection: Collection) => readonly Shard[]): DocumentReader {
     const get = (collection: Collection, tenant: number, id: string): string | undefined =>
       shardsOf(collection, tenant, id).map(({ values }) => values.get(`${collection}/${tenant}/${id}`)).find((value) => value !== undefined);
     return {
       get: (collection, tenant, id) => this.#later(() => get(collection, tenant, id)),
       getMany: (collection, tenant, ids) => this.#later(() => ids.map((id) => get(collection, tenant, id))),
-      list: (collection, tenant, prefix, options) => this.#later(() => this.#store.list(shardsOf(collection, tenant, prefix), collection, tenant, prefix, options)),
+      list: (collection, tenant, prefix, options) => this.#later(() => this.#store.list(listed(collection), collection, tenant, prefix, options)),
     };
   }
 
+  #readsOf(shard: Shard): DocumentReader { return this.#reads(() => [shard], () => [shard]); }
+
   open(shard: number): ShardDocuments {
-    let epoch = 0;
+    let epoch: number | undefined;
     let isStopped = false;
     let stop = (): void => undefined;
     const stopped = new Promise<never>((_, reject) => { stop = () => reject(new Error('stopped')); });
@@ -98,7 +117,7 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
     let last: Promise<unknown> = Promise.resolve();
     const stored = this.#store.shards[shard];
     return {
-      ...this.#reads(() => [stored]),
+      ...this.#readsOf(stored),
       takeOver: (taken) => Promise.race([stopped, this.#later(() => {
         if (stored.epoch > taken) throw new Fenced(`shard ${shard} has ${stored.epoch}`);
         stored.epoch = epoch = taken;
@@ -153,7 +172,7 @@ export class NodeDocuments implements ClusterDocuments, BlockStore {
     return this.#later(() => { this.#store.blocks.delete(token); });
   }
   listBlocks(): StoredBlock[] {
-    return [...this.#store.blocks].map(([token, block]) => ({ token, ...block }));
+    return [...this.#store.blocks].map(([token, block]) => ({ token, ...structuredClone(block) }));
   }
   list(): Promise<readonly StoredBlock[]> {
     return this.#later(() => this.listBlocks());

@@ -1,10 +1,13 @@
 /** The in-memory cluster keeps the promises of the ports that it stands for. */
 import t from 'tap';
 import { JournalUnavailable } from '../../src/cluster/shard-journal.ts';
+import { documentsContract } from '../actors/documents-contract.ts';
+import { blockStoreContract, clusterDocumentsContract } from './cluster-documents-contract.ts';
+import { DocumentStore, NodeDocuments } from './in-memory-documents.ts';
 import { InMemoryCluster, InMemoryJournal } from './in-memory.ts';
-import type { InMemoryNode } from './in-memory.ts';
 import { nodeMessagesContract } from './node-messages-contract.ts';
 import { groupOf, readShard, shardJournalContract } from './shard-journal-contract.ts';
+import { shardLeasesContract } from './shard-leases-contract.ts';
 
 shardJournalContract(t, 'in memory', async () => {
   const cluster = new InMemoryCluster();
@@ -19,6 +22,41 @@ nodeMessagesContract(t, 'in memory', async () => {
   return { a, b };
 });
 
+shardLeasesContract(t, 'in memory', async () => {
+  const cluster = new InMemoryCluster();
+  return {
+    settled: () => cluster.settled(),
+    open: async (nodeId, roles) => ({
+      leases: cluster.node(nodeId, roles, nodeId).leases,
+      cut: (isCut) => { if (isCut) cluster.cut(nodeId); else cluster.mend(nodeId); },
+      kill: async () => cluster.kill(nodeId),
+      close: async () => {},
+    }),
+  };
+});
+
+documentsContract(t, 'a shard in memory', () => {
+  const store = new DocumentStore({ isRouted: false });
+  let epoch = 0;
+  return {
+    open: async () => {
+      const documents = new NodeDocuments(store).open(7);
+      await documents.takeOver(epoch += 1);
+      return { documents, close: async () => documents.stop() };
+    },
+  };
+});
+
+clusterDocumentsContract(t, 'in memory', async () => {
+  const store = new DocumentStore();
+  return { open: async () => ({ documents: new NodeDocuments(store), close: async () => {} }) };
+});
+
+blockStoreContract(t, 'in memory', async () => {
+  const store = new DocumentStore();
+  return { a: new NodeDocuments(store), b: new NodeDocuments(store) };
+});
+
 t.test('a lost acknowledgement, a full journal, a node cut off', async (t) => {
   const cluster = new InMemoryCluster({ journalMaxBytes: 1_000 });
   const node = cluster.node();
@@ -31,47 +69,6 @@ t.test('a lost acknowledgement, a full journal, a node cut off', async (t) => {
   await t.rejects(node.journal.append(1, 'three', groupOf(3, 1), 1), new JournalUnavailable('journal/unreachable'));
   cluster.mend(node.nodeId);
   t.ok(await node.journal.append(1, 'three', groupOf(3, 1), 1) > first);
-});
-
-interface Watched { readonly node: InMemoryNode; readonly calls: string[] }
-
-async function joined(cluster: InMemoryCluster, name: string): Promise<Watched> {
-  const node = cluster.node(name);
-  const calls: string[] = [];
-  await node.leases.join({
-    onAcquired: async (shard, epoch) => { calls.push(`acquired ${shard} ${epoch}`); },
-    onRelease: async (shard) => { calls.push(`release ${shard}`); },
-    onLost: (shard) => { calls.push(`lost ${shard}`); },
-    onChanged: () => {},
-  });
-  await cluster.settled();
-  return { node, calls };
-}
-
-t.test('leases: join, leave, kill, cut', async (t) => {
-  const cluster = new InMemoryCluster();
-  const a = await joined(cluster, 'a');
-  t.equal(a.node.leases.owned.size, 64);
-  const b = await joined(cluster, 'b');
-  const c = await joined(cluster, 'c');
-  const sizes = (): number[] => [a, b, c].map(({ node }) => node.leases.owned.size).sort();
-  t.same(sizes(), [21, 21, 22]);
-  t.equal(a.node.leases.members.length, 3);
-  await c.node.leases.leave();
-  t.same(sizes(), [0, 32, 32]);
-  t.equal(c.calls.filter((call) => call.startsWith('release')).length >= 21, true);
-  cluster.cut(b.node.nodeId);
-  await cluster.settled();
-  t.same([b.calls.filter((call) => call.startsWith('lost')).length, b.node.leases.owned.size, a.node.leases.owned.size], [32, 0, 64]);
-  cluster.mend(b.node.nodeId);
-  await cluster.settled();
-  t.same(sizes(), [0, 32, 32]);
-  cluster.kill(a.node.nodeId);
-  await cluster.settled();
-  t.equal(b.node.leases.owned.size, 64);
-  t.same(new Set([...b.node.leases.owned.keys()].map((shard) => b.node.leases.ownerOf(shard))), new Set([b.node.nodeId]));
-  const epochs = b.calls.filter((call) => call.startsWith('acquired')).map((call) => Number(call.split(' ')[2]));
-  t.same(epochs, [...epochs].sort((one, other) => one - other), 'epochs grow');
 });
 
 t.test('messages: answers, broadcasts, unreachable nodes', async (t) => {

@@ -132,10 +132,14 @@ export class InMemoryCluster {
     });
   }
 
-  takers(): Node[] {
-    const takers = [...this.nodes.values()].filter((node) => node.isMember && node.member.roles.includes('shard') && !node.member.isLeaving);
-    const fittest = new Set(new Fitness(0).fittest(takers.map(({ member }) => member), 0).map(({ nodeId }) => nodeId));
-    return takers.filter(({ nodeId }) => fittest.has(nodeId));
+  /** Per shard: the node that should own it. */
+  #desired(): readonly (string | undefined)[] {
+    const candidates = [...this.nodes.values()].filter((node) => node.isMember && node.member.roles.includes('shard') && !node.member.isLeaving);
+    const fitness = new Fitness(0);
+    const takers = fitness.fittest(candidates.map(({ member }) => member), 0).map(({ nodeId }) => nodeId);
+    const ownerOf = (shard: number): string | undefined => this.owners.get(shard)?.node.nodeId;
+    const desired: (string | undefined)[] = assignShards(takers, SHARD_COUNT, ownerOf);
+    return fitness.isHeld ? desired.map((to, shard) => takers.find((taker) => taker === ownerOf(shard)) ?? to) : desired;
   }
 
   /** One shard after the other, as long as something is not where it should be. */
@@ -145,11 +149,10 @@ export class InMemoryCluster {
       this.#tellChanged();
       for (;;) {
         await turn();
-        const desired = assignShards(this.takers().map(({ nodeId }) => nodeId), SHARD_COUNT, (shard) => this.owners.get(shard)?.node.nodeId);
-        const shard = Array.from({ length: SHARD_COUNT }, (_, index) => index)
-          .find((one) => this.owners.get(one)?.node.nodeId !== (desired[one] as string | undefined));
+        const desired = this.#desired();
+        const shard = Array.from({ length: SHARD_COUNT }, (_, index) => index).find((one) => this.owners.get(one)?.node.nodeId !== desired[one]);
         if (shard === undefined) break;
-        await this.#move(shard, this.nodes.get(desired[shard]));
+        await this.#move(shard, this.nodes.get(desired[shard] ?? ''));
       }
       this.#tellChanged();
     }

@@ -4,8 +4,6 @@ import { ClusterNode } from '../../src/cluster/node.ts';
 import type { Change } from '../../src/cluster/outcome-sender.ts';
 import { shardOf, shardOfId } from '../../src/ingest/command-record.ts';
 import type { HistoryWriter } from '../../src/ingest/history-writer.ts';
-import { QuarantineFullError } from '../../src/ingest/quarantine.ts';
-import type { Quarantine, QuarantineEntry, QuarantineKey } from '../../src/ingest/quarantine.ts';
 import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
 import type { Notification } from '../../src/model/command.ts';
 import { FakeHistory } from '../ingest/fake-history.ts';
@@ -14,28 +12,9 @@ import type { Sent } from '../actors/platform.ts';
 import { DocumentStore, NodeDocuments } from './in-memory-documents.ts';
 import { InMemoryCluster } from './in-memory.ts';
 import type { InMemoryNode } from './in-memory.ts';
+import { MemoryQuarantine } from './memory-quarantine.ts';
 
 const never = <Value>(): Promise<Value> => new Promise<Value>(() => undefined);
-
-/** In memory; nothing more comes into it when its node is gone. */
-class MemoryQuarantine implements Quarantine {
-  readonly entries: QuarantineEntry[] = [];
-  readonly sizeBytes = 0;
-  isFull = false;
-  readonly #isGone: () => boolean;
-
-  constructor(isGone: () => boolean) { this.#isGone = isGone; }
-
-  get count(): number { return this.entries.length; }
-  has(key: QuarantineKey): boolean {
-    return this.entries.some(({ kind, table, seq, id }) => kind === key.kind && table === key.table && seq === key.seq && id === key.id);
-  }
-  async add(entry: QuarantineEntry): Promise<void> {
-    if (this.#isGone()) return never();
-    if (this.isFull) throw new QuarantineFullError('the quarantine is full');
-    if (!this.has(entry)) this.entries.push(entry);
-  }
-}
 
 export class TestNode {
   readonly quarantine = new MemoryQuarantine(() => this.documents.isGone);

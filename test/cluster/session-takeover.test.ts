@@ -1,62 +1,26 @@
 /** One session on several nodes: who opens it takes it from whoever has it. */
 import t from 'tap';
-import type { ConnectionHolder, ConnectionRegistry } from '../../src/cluster/connection-registry.ts';
 import { SessionTakeover } from '../../src/cluster/session-takeover.ts';
 import { DEFAULT_LIMITS } from '../../src/mqtt/limits.ts';
 import { SessionRegistry } from '../../src/mqtt/session-registry.ts';
 import type { SessionOwner } from '../../src/mqtt/session.ts';
 import { TimerWheel } from '../../src/mqtt/timer-wheel.ts';
-import type { SessionStore, StoredSession } from '../../src/mqtt/application.ts';
 import { silentLog } from '../helpers/nats-server.ts';
+import { MemorySessionStore } from '../mqtt/helpers/memory-session-store.ts';
+import { connectionRegistryContract } from './connection-registry-contract.ts';
+import { InMemoryRegistry } from './in-memory-registry.ts';
 import { InMemoryCluster } from './in-memory.ts';
-
-class Registry implements ConnectionRegistry {
-  readonly held = new Map<string, ConnectionHolder>();
-  readonly #listeners: (() => void)[] = [];
-  async claim(tenant: number, key: string, nodeId: string, connectionId: string): Promise<ConnectionHolder | undefined> {
-    const former = this.held.get(`${tenant}/${key}`);
-    this.held.set(`${tenant}/${key}`, { nodeId, connectionId });
-    return former;
-  }
-  async holder(tenant: number, key: string): Promise<ConnectionHolder | undefined> { return this.held.get(`${tenant}/${key}`); }
-  async release(tenant: number, key: string, nodeId: string): Promise<void> {
-    if (this.held.get(`${tenant}/${key}`)?.nodeId === nodeId) this.held.delete(`${tenant}/${key}`);
-  }
-  onForgotten(listener: () => void): () => void {
-    this.#listeners.push(listener);
-    return () => undefined;
-  }
-  forget(): void {
-    this.held.clear();
-    for (const listener of this.#listeners) listener();
-  }
-}
-
-/** Durable sessions of all nodes, with a delay: what was written last is what a later load reads. */
-class Store {
-  readonly sessions = new Map<string, StoredSession>();
-  readonly port: SessionStore = {
-    load: async (tenant, key) => { await this.#delay(); return this.sessions.get(`${tenant}/${key}`); },
-    save: async (tenant, key, change) => {
-      await this.#delay();
-      this.sessions.set(`${tenant}/${key}`, { ...change, messages: [], received: [] });
-    },
-    remove: async (tenant, key) => { await this.#delay(); this.sessions.delete(`${tenant}/${key}`); },
-    addMessage: async () => undefined, removeMessage: async () => undefined, release: async () => undefined,
-  };
-  #delay(): Promise<void> { return new Promise((resolve) => { setTimeout(resolve, 5); }); }
-}
 
 function setUp(names: readonly string[]) {
   const cluster = new InMemoryCluster();
-  const registry = new Registry();
-  const store = new Store();
+  const registry = new InMemoryRegistry();
+  const store = new MemorySessionStore();
   const members = new Set<string>();
   const nodes = names.map((name) => {
     const { nodeId, messages } = cluster.node(name);
     members.add(nodeId);
     const takeover = new SessionTakeover({ registry, messages, isMember: (id) => members.has(id), log: silentLog });
-    const sessions = new SessionRegistry({ store: store.port, limits: DEFAULT_LIMITS, limitHit: () => undefined, now: Date.now }, new TimerWheel(), takeover);
+    const sessions = new SessionRegistry({ store, limits: DEFAULT_LIMITS, limitHit: () => undefined, now: Date.now }, new TimerWheel(), takeover);
     takeover.start(sessions);
     /** A connection as the registry sees it. */
     const connect = async (key: string, isClean = false) => {
@@ -71,6 +35,11 @@ function setUp(names: readonly string[]) {
   });
   return { nodes, registry, store, members };
 }
+
+connectionRegistryContract(t, 'in memory', async () => {
+  const registry = new InMemoryRegistry();
+  return { a: registry, b: registry, forget: async () => registry.forget() };
+});
 
 t.test('a session that is opened on another node moves there with its subscriptions', async (t) => {
   const { nodes: [a, b], registry } = setUp(['a', 'b']);

@@ -3,13 +3,13 @@ import type { Before, HistoryWriter } from '../../src/ingest/history-writer.ts';
 import type { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
 import type { DataDelete } from '../../src/model/command.ts';
 
-export interface Value { id: number; seq: number; part: number; source: number; value: number }
+export interface Value { tenant: number; id: number; seq: number; part: number; source: number; value: number }
 
 export class FakeHistory implements HistoryWriter {
   values: Value[] = [];
   readonly tokens = new Map<string, string>();
   /** table -> id -> the row of the newest version */
-  readonly tables = new Map<string, Map<number, { id: number; version: number; deleted: number; source?: number; creation_time?: string }>>();
+  readonly tables = new Map<string, Map<number, { id: number; version: number; deleted: number; tenant?: number; source?: number; creation_time?: string }>>();
   readonly log: string[] = [];
   /** The error with which the store refuses a value of a measurement, the id of a row, or the source of a DELETE. */
   refuses: (what: { value?: number; id?: number; deleted?: string }) => Error | undefined = () => undefined;
@@ -24,7 +24,7 @@ export class FakeHistory implements HistoryWriter {
 
   async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {
     const rows = Array.from({ length: columns.rowCount }, (_, row) => (
-      { id: columns.id[row], seq: columns.seq[row], part: columns.part[row], source: columns.source[row], value: columns.value[row] }));
+      { tenant: columns.tenant[row], id: columns.id[row], seq: columns.seq[row], part: columns.part[row], source: columns.source[row], value: columns.value[row] }));
     await this.before(`measurements ${token}`);
     for (const { value } of rows) this.#check({ value });
     for (const partition of new Set(rows.map(this.partitionOf))) this.#keep(rows.filter((row) => this.partitionOf(row) === partition), `${token} ${partition}`);
@@ -61,22 +61,22 @@ export class FakeHistory implements HistoryWriter {
     await this.after(table);
   }
 
-  async deleteMeasurements(_tenant: number, filter: DataDelete['filter'], seq: number): Promise<void> {
+  async deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void> {
     await this.before(`delete ${seq}`);
     this.#check({ deleted: String(filter.source) });
-    this.values = this.values.filter((value) => value.seq > seq || value.source !== Number(filter.source));
+    this.values = this.values.filter((value) => value.seq > seq || value.tenant !== tenant || value.source !== Number(filter.source));
     this.log.push(`delete ${seq}`);
     await this.after(`delete ${seq}`);
   }
 
-  async selectMeasurements(_tenant: number, filter: DataDelete['filter'], seq: number, afterId: number): Promise<{ id: number; source: number }[]> {
-    return this.values.filter((value) => value.seq <= seq && value.source === Number(filter.source) && value.seq > afterId)
-      .map((value) => ({ id: value.seq, source: value.source }));
+  async selectMeasurements(tenant: number, filter: DataDelete['filter'], seq: number, afterId: number): Promise<{ id: number; source: number }[]> {
+    const found = this.values.filter((value) => value.seq <= seq && value.tenant === tenant && value.source === Number(filter.source) && value.id > afterId);
+    return [...new Map(found.map(({ id, source }) => [id, source]))].map(([id, source]) => ({ id, source })).sort((a, b) => a.id - b.id);
   }
 
-  async select(_tenant: number, table: string, filter: DataDelete['filter'], afterId = 0, before?: Before): Promise<{ id: number; source: number }[]> {
+  async select(tenant: number, table: string, filter: DataDelete['filter'], afterId = 0, before?: Before): Promise<{ id: number; source: number }[]> {
     this.#check({ deleted: String(filter.source) });
-    return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.source === Number(filter.source) && row.id > afterId)
+    return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.tenant === tenant && row.source === Number(filter.source) && row.id > afterId)
       .filter((row) => before === undefined || row.version <= before.seq || Date.parse(`${row.creation_time?.replace(' ', 'T').replace(/Z$/, '')}Z`) <= before.time)
       .sort((a, b) => a.id - b.id)
       .map(({ id, source }) => ({ id, source: source as number }));

@@ -2,36 +2,28 @@
 import t from 'tap';
 import { COMMAND } from '../../src/model/command.ts';
 import { SessionDocuments } from '../../src/mqtt/session-documents.ts';
-import { NOW, openPlatform, TENANT } from '../actors/platform.ts';
+import { NOW, openPlatform } from '../actors/platform.ts';
 import type { Platform } from '../actors/platform.ts';
+import { sessionStoreContract } from './session-store-contract.ts';
+import type { SessionStorePlace } from './session-store-contract.ts';
+import { MemorySessionStore } from './helpers/memory-session-store.ts';
 import { Harness, settle, subscribe, until } from './helpers/harness.ts';
 
 const storeOf = ({ commands, documents }: Platform): SessionDocuments => new SessionDocuments({ commands, documents, now: () => NOW });
 
-t.test('subscriptions, queued messages, released ones, packet ids and expiry', async (t) => {
-  let platform = openPlatform(t);
-  let store = storeOf(platform);
-  t.equal(await store.load(TENANT, 'a'), undefined);
-  const subscriptions = new Map<string, 0 | 1 | 2>([['s/ds', 2], ['s/dc/#', 0]]);
-  await store.save(TENANT, 'a', { subscriptions, expirySeconds: 60, disconnectedAt: NOW });
-  await store.addMessage(TENANT, 'a', { id: 9, topic: 's/ds', payload: Buffer.from('510,ä'), qos: 1 });
-  await store.addMessage(TENANT, 'a', { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2 });
-  await store.addMessage(TENANT, 'a', { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2, isReleased: true });
-  await store.addMessage(TENANT, 'a', { id: 11, topic: 's/ds', payload: Buffer.from('gone'), qos: 1 });
-  await store.removeMessage(TENANT, 'a', 11);
-  for (const id of [7, 8]) await platform.request({ kind: COMMAND.SESSION_RECEIVE, key: 's:a', body: { session: 'a', id } });
-  await store.release(TENANT, 'a', 8);
-  platform = await (await platform.crash()).recover();
-  store = storeOf(platform);
-  t.same(await store.load(TENANT, 'a'), {
-    subscriptions, received: [7], expirySeconds: 60, disconnectedAt: NOW, messages: [
-      { id: 9, topic: 's/ds', payload: Buffer.from('510,ä'), qos: 1, isReleased: false },
-      { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2, isReleased: true },
-    ],
+sessionStoreContract(t, 'journal and documents', async (t) => {
+  const placeOf = (platform: Platform): SessionStorePlace => ({
+    store: storeOf(platform),
+    receive: (tenant, key, id) => platform.request({ kind: COMMAND.SESSION_RECEIVE, key: `s:${key}`, body: { session: key, id }, tenant }),
+    again: async () => placeOf(await (await platform.crash()).recover()),
   });
-  t.equal(await store.load(TENANT + 1, 'a'), undefined);
-  await store.remove(TENANT, 'a');
-  t.equal(await store.load(TENANT, 'a'), undefined);
+  return placeOf(openPlatform(t));
+});
+
+sessionStoreContract(t, 'in memory', async () => {
+  const store = new MemorySessionStore();
+  const place: SessionStorePlace = { store, receive: (...packet) => store.addReceived(...packet), again: async () => place };
+  return place;
 });
 
 t.test('with the MQTT server: what waits for a device reaches it after a crash', async (t) => {

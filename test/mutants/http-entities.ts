@@ -54,6 +54,10 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
       changes: [["  for (const entry of context.list('parents', `${id}\\n`)) {", '  for (const entry of []) {']] },
     { rule: 'DELETE leaves child devices and child assets of a device', file: 'src/actors/managed-object.ts', tests: ['actors/inventory'],
       changes: [["  return isBelowGroup ? { ...flags, onlyGroup: true } : undefined;", '  return flags;']] },
+    { rule: 'the time of a device\'s last message is the same at every node', file: 'src/cluster/heard-elsewhere.ts', tests: ['cluster/heard-elsewhere'],
+      changes: [['Math.max(lastHeardHere(device) ?? 0, ...times)', 'lastHeardHere(device) ?? 0']] },
+    { rule: 'a node that does not tell when devices were last heard holds up one read', file: 'src/cluster/heard-elsewhere.ts',
+      tests: ['cluster/heard-elsewhere'], changes: [['if (this.#now() < inquiry.pausedUntil) return 0;', '']] },
   ] },
   { heading: 'Issue 2, 3.3: lists of managed objects', mutants: [
     { rule: 'the inventory by ids', file: 'src/api/managed-object-list.ts', tests: ['api/inventory'],

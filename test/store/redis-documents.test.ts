@@ -2,10 +2,14 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import type { DocumentChange } from '../../src/actors/documents.ts';
+import { RedisClusterDocuments } from '../../src/store/redis-cluster-documents.ts';
 import { RedisConnection } from '../../src/store/redis-connection.ts';
 import { COMMIT_BYTES_MAX, COMMIT_CHANGES_MAX, RedisDocuments } from '../../src/store/redis-documents.ts';
+import { RedisDurability } from '../../src/store/redis-durability.ts';
 import { readRedisTarget } from '../../src/store/redis-settings.ts';
 import { documentsContract } from '../actors/documents-contract.ts';
+import { clusterDocumentsContract } from '../cluster/cluster-documents-contract.ts';
+import type { ClusterDocumentsPlace } from '../cluster/cluster-documents-contract.ts';
 import type { DocumentsPlace } from '../actors/documents-contract.ts';
 import { FreezingProxy } from '../helpers/freezing-proxy.ts';
 import { quiet, startRedis, startRedisCluster } from '../helpers/redis-server.ts';
@@ -31,6 +35,19 @@ function place(url: string): DocumentsPlace {
   };
 }
 
+function clusterPlace(url: string): ClusterDocumentsPlace {
+  places += 1;
+  const prefix = `cluster-place-${places}`;
+  return {
+    async open(nodeId) {
+      const [owners, gateways] = [connectionOf(url), connectionOf(url)];
+      const durability = new RedisDurability(owners, quiet);
+      const documents = new RedisClusterDocuments({ owners, gateways, prefix, owner: nodeId, durability, log: quiet });
+      return { documents, async close() { durability.stop(); owners.close(); gateways.close(); } };
+    },
+  };
+}
+
 if (skip !== false) t.test('Redis', { skip }, async () => undefined);
 else {
   // Both before the first test: tap ends when no test is left, whatever is awaited here.
@@ -38,6 +55,8 @@ else {
   const cluster = await startRedisCluster(t);
   documentsContract(t, 'Redis', () => place(server.url));
   documentsContract(t, 'Redis Cluster', () => place(cluster.url));
+  clusterDocumentsContract(t, 'Redis', async () => clusterPlace(server.url));
+  clusterDocumentsContract(t, 'Redis Cluster', async () => clusterPlace(cluster.url));
 
   const change = (id: string, value: string | undefined): DocumentChange => ({ collection: 'event', tenant: 1, id, value });
   const pair = (t: Test, shard: number, url = server.url): [RedisDocuments, RedisDocuments] => ['a', 'b'].map((owner) => {
