@@ -123,7 +123,7 @@ export class BayeuxServer {
   open(channel: BayeuxChannel, requester: Requester): BayeuxSocket {
     return new BayeuxSocket({
       channel, requester: { ...requester }, protocol: this.#protocol, limits: this.#limits, log: this.#log,
-      onRefused: (limit) => this.#report.refused(limit),
+      onRefused: (limit) => this.#report.refused(limit), elsewhere: this.#elsewhere,
     });
   }
 

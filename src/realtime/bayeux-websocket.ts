@@ -7,6 +7,7 @@ import { parseRequests, RequestRefused } from './bayeux-message.ts';
 import type { Request } from './bayeux-message.ts';
 import type { BayeuxProtocol, Requester } from './bayeux-protocol.ts';
 import type { BayeuxSession, ConnectTransport } from './bayeux-session.ts';
+import type { PollsElsewhere } from './polls-elsewhere.ts';
 
 /** The WebSocket as the server sees it. */
 export interface BayeuxChannel {
@@ -28,6 +29,8 @@ export interface BayeuxSocketOptions {
   readonly limits: BayeuxLimits;
   readonly log: Log;
   readonly onRefused: (limit: string) => void;
+  /** Sessions on other nodes: a frame for one of them is handed on as a long poll is, and its answer is a frame. */
+  readonly elsewhere?: PollsElsewhere | undefined;
 }
 
 export class BayeuxSocket implements ConnectTransport {
@@ -37,6 +40,8 @@ export class BayeuxSocket implements ConnectTransport {
   readonly #sessions = new Set<BayeuxSession>();
   #work: Promise<void> = Promise.resolve();
   #pendingCount = 0;
+  /** Frames that another node answers: what to do when the connection has gone before. */
+  readonly #relayed = new Set<() => void>();
   #mustDrain = false;
   #isClosed = false;
 
@@ -51,7 +56,7 @@ export class BayeuxSocket implements ConnectTransport {
   /** One text frame of the client. Frames are answered in their order. */
   message(text: string): void {
     if (this.#isClosed) return;
-    if (this.#pendingCount >= this.#options.limits.webSocketPending) {
+    if (this.#pendingCount + this.#relayed.size >= this.#options.limits.webSocketPending) {
       this.#end(LIMIT_NAMES.webSocketPending, 'more messages than the server can answer');
       return;
     }
@@ -63,6 +68,7 @@ export class BayeuxSocket implements ConnectTransport {
       this.#refuse(error);
       return;
     }
+    if (this.#relay(text, requests)) return;
     this.#pendingCount += 1;
     this.#work = this.#work.then(() => this.#answer(requests)).finally(() => {
       this.#pendingCount -= 1;
@@ -85,12 +91,18 @@ export class BayeuxSocket implements ConnectTransport {
     const sessions = [...this.#sessions];
     this.#sessions.clear();
     for (const session of sessions) session.release(this);
+    for (const gone of this.#relayed) gone();
+    this.#relayed.clear();
   }
 
   send(texts: readonly string[]): void {
-    if (this.#isClosed || texts.length === 0) return;
+    if (texts.length > 0) this.#write(`[${texts.join(',')}]`);
+  }
+
+  #write(frame: string): void {
+    if (this.#isClosed) return;
     const { channel, limits } = this.#options;
-    const isTaken = channel.send(`[${texts.join(',')}]`);
+    const isTaken = channel.send(frame);
     if (!isTaken || channel.bufferedBytes > limits.webSocketBufferedBytes) this.#mustDrain = true;
     if (channel.bufferedBytes > limits.webSocketBufferedBytesMax) {
       this.#end(LIMIT_NAMES.webSocketBuffer, 'the client does not read its answers');
@@ -106,6 +118,22 @@ export class BayeuxSocket implements ConnectTransport {
 
   detach(session: BayeuxSession): void {
     this.#sessions.delete(session);
+  }
+
+  /** @returns false when the session is no other node's. */
+  #relay(text: string, requests: readonly Request[]): boolean {
+    const { elsewhere, requester } = this.#options;
+    let onGone: () => void = () => undefined;
+    const isRelayed = elsewhere?.relay({ text, requests, requester }, {
+      send: (frame) => {
+        this.#relayed.delete(onGone);
+        this.#write(frame);
+      },
+      sendBlank: () => undefined,
+      onAborted: (callback) => { onGone = callback; },
+    }) === true;
+    if (isRelayed) this.#relayed.add(onGone);
+    return isRelayed;
   }
 
   async #answer(requests: readonly Request[]): Promise<void> {

@@ -4,7 +4,7 @@ import { PollRelay } from '../../src/cluster/poll-relay.ts';
 import type { Member } from '../../src/cluster/shard-leases.ts';
 import { UNKNOWN_CLIENT } from '../../src/realtime/bayeux-message.ts';
 import { until } from '../helpers/setup-command.ts';
-import { PollingClient, TestNotification, createWorld, deliveriesOf, principal } from '../realtime/helpers.ts';
+import { PollingClient, SocketClient, TestNotification, createWorld, deliveriesOf, principal } from '../realtime/helpers.ts';
 import type { Message, Poll, World } from '../realtime/helpers.ts';
 import { InMemoryCluster } from './in-memory.ts';
 import type { InMemoryMessages } from './in-memory.ts';
@@ -75,6 +75,49 @@ t.test('handshake, subscribe and connect each meet another node', async (t) => {
   t.match(await ask(at(c, client.clientId), { channel: '/meta/disconnect' }), { successful: true });
   t.match(await ask(at(b, client.clientId), { channel: '/meta/connect' }), UNKNOWN_CLIENT);
   for (const node of [a, b, c]) t.same([node.relay.counts, node.counted], [{ waiting: 0, answering: 0 }, []]);
+});
+
+t.test('a WebSocket that comes back to another node goes on with its session', async (t) => {
+  const { a, b } = createNodes();
+  const first = new SocketClient(a);
+  await first.watch('/measurements/12');
+  first.socket.closed();
+  publish(a, '{"n":1}');
+  const again = Object.assign(new SocketClient(b), { clientId: first.clientId });
+  const frames: Message[] = [];
+  const frame = async (what: string): Promise<Message[]> => {
+    await until(what, () => { frames.push(...again.channel.take()); return frames.length > 0; });
+    return frames.splice(0);
+  };
+  again.socket.message(JSON.stringify([{ channel: '/meta/connect', connectionType: 'websocket', clientId: first.clientId }]));
+  const messages = await frame('what waited comes');
+  t.match(deliveriesOf(messages), [{ data: { data: { n: 1 } } }]);
+  t.match(messages.find(({ channel }) => channel === '/meta/connect'), { successful: true });
+  again.socket.message(JSON.stringify([{ channel: '/meta/connect', connectionType: 'websocket', clientId: first.clientId }]));
+  await until('a holds the connect', () => a.relay.counts.answering === 1);
+  again.socket.message(JSON.stringify([{ id: '9', channel: '/meta/subscribe', clientId: first.clientId, subscription: '/measurements/13' }]));
+  t.match(await frame('the subscription is answered meanwhile'), [{ id: '9', channel: '/meta/subscribe', successful: true }]);
+  publish(a, '{"n":2}');
+  t.match(deliveriesOf(await frame('the next one comes')), [{ data: { data: { n: 2 } } }]);
+  again.socket.message(JSON.stringify([{ channel: '/meta/connect', connectionType: 'websocket', clientId: first.clientId }]));
+  await until('a holds the connect', () => a.relay.counts.answering === 1);
+  again.socket.closed();
+  await until('a knows that it has gone', () => a.relay.counts.answering === 0);
+  publish(a, '{"n":3}');
+  t.match(deliveriesOf(await answered(await at(b, first.clientId).connect())), [{ data: { data: { n: 3 } } }], 'nothing was sent into the void');
+  const own = new SocketClient(b);
+  t.match(await own.handshake(), { successful: true }, 'its own sessions are answered as ever');
+});
+
+t.test('frames that another node answers count as not yet answered', async (t) => {
+  const { a, b } = createNodes();
+  const first = new SocketClient(a);
+  await first.handshake();
+  const again = Object.assign(new SocketClient(b), { clientId: first.clientId });
+  for (let count = 0; count <= 64; count += 1) {
+    again.socket.message(JSON.stringify([{ channel: '/meta/subscribe', clientId: first.clientId, subscription: '/measurements/12' }]));
+  }
+  t.match(again.channel.ended, /realtime\/websocket-pending/);
 });
 
 t.test('a session is its user\'s at every node', async (t) => {
