@@ -18,7 +18,7 @@ import type { ProjectorProgress } from '../ingest/projector-progress.ts';
 import type { Quarantine } from '../ingest/quarantine.ts';
 import type { Log } from '../model/log.ts';
 import { Block } from './projector-block.ts';
-import { insertMeasurementsOf } from './projector-repeat.ts';
+import { inParts, insertMeasurementsOf } from './projector-repeat.ts';
 import { Track } from './projector-track.ts';
 import type { BlockIntent } from './projector-track.ts';
 import type { BlockStore, StoredBlock } from './shard-documents.ts';
@@ -93,15 +93,16 @@ export class ClusterProjector {
 
   /**
    * Takes a shard into service. @param offeredSeq what its state contains: groups behind it will be offered.
-   * @param isCurrent false: it was lost meanwhile.
+   * @param isCurrent false: it was lost meanwhile. @param uncertainThrough see Track.
    * @returns when its progress is known; a block that is to be settled is settled in the background.
    */
-  async attach(shard: number, progress: ProjectorProgress<BlockIntent>, offeredSeq: number, isCurrent: () => boolean): Promise<void> {
+  async attach(shard: number, progress: ProjectorProgress<BlockIntent>, offeredSeq: number, isCurrent: () => boolean, uncertainThrough = 0): Promise<void> {
     const { position, intent } = await progress.load();
     if (!isCurrent()) return;
     const track = new Track(shard, progress, Math.max(offeredSeq, position));
     track.position = position;
     track.consumedSeq = position;
+    track.uncertainThrough = uncertainThrough;
     this.#tracks.set(shard, track);
     if (intent) {
       track.isRepeating = true;
@@ -326,6 +327,7 @@ export class ClusterProjector {
       await this.#insert.damaged(block.damaged.list, scope);
       if (token !== undefined) {
         this.#token = token;
+        const begunAt = performance.now();
         const stored = isWhole() ? await this.#begin(block, token, tracks, isWhole) : undefined;
         if (!stored) {
           this.#abandonBlock(block);
@@ -333,7 +335,7 @@ export class ClusterProjector {
           await pause(RETRY_MS);
           return;
         }
-        this.#inserted(block, 'measurements', await this.#insertMeasurements(stored, block.columns, scope));
+        this.#inserted(block, 'measurements', await this.#insertMeasurements(stored, block.columns, scope, begunAt));
       }
       // Rows of a shard that was lost are inserted by its next owner too: their version makes them the same.
       for (const [table, rows] of groupByTable(block.rows)) {
@@ -364,12 +366,14 @@ export class ClusterProjector {
       }
     }));
     const decision = named.every(Boolean) && isWhole() && !this.#isStopping ? 'insert' : 'abandon';
-    return this.#untilDone(() => blocks.decide(token, decision));
+    const decided = await this.#untilDone(() => blocks.decide(token, decision));
+    const isUncertain = block.rangeList.some(({ shard, firstSeq }) => firstSeq <= (tracks.get(shard)?.uncertainThrough ?? 0));
+    return decided && isUncertain ? this.#untilDone(() => inParts(decided, blocks)) : decided;
   }
 
-  #insertMeasurements(stored: StoredBlock, filled: MeasurementColumns | undefined, scope: InsertScope): Promise<number> {
+  #insertMeasurements(stored: StoredBlock, filled: MeasurementColumns | undefined, scope: InsertScope, decidedAt = 0): Promise<number> {
     const { blocks, journal, blockOf, rowsMax, log } = this.#options;
-    return insertMeasurementsOf(stored, filled, { blocks, journal, insert: this.#insert, blockOf, rowsMax, log }, scope);
+    return insertMeasurementsOf(stored, filled, { blocks, journal, insert: this.#insert, blockOf, rowsMax, decidedAt, log }, scope);
   }
 
   #scopeOf(track?: Track): InsertScope {

@@ -20,8 +20,16 @@ export interface BlockMeasurementsOptions {
   /** Token of the block that a shard's projector is at. */
   readonly blockOf: (shard: number) => Promise<string | undefined>;
   readonly rowsMax: number;
+  /** Before this node asked for the decision, `performance.now()`. */
+  readonly decidedAt?: number;
   readonly log: Log;
 }
+
+/**
+ * A block that was decided longer ago may have been inserted, passed and forgotten by others while this node was paused, and its token too
+ * (ClickHouse knows 10,000): its store is asked again.
+ */
+const FRESH_MS = 2_000;
 
 /**
  * Inserts the measurements of all ranges. The set of rows is that of the block; their order is not, and is nothing that the store's
@@ -31,7 +39,7 @@ export interface BlockMeasurementsOptions {
  */
 export async function insertMeasurementsOf(stored: StoredBlock, filled: MeasurementColumns | undefined, options: BlockMeasurementsOptions, scope: InsertScope):
   Promise<number> {
-  const { blocks, journal, insert, blockOf, rowsMax, log } = options;
+  const { blocks, journal, insert, blockOf, rowsMax, decidedAt = 0, log } = options;
   const { token } = stored;
   let damaged: DamagedMeasurement[] = [];
   let found: Promise<readonly FoundMeasurement[]> | undefined;
@@ -51,7 +59,8 @@ export async function insertMeasurementsOf(stored: StoredBlock, filled: Measurem
   if (columns.rowCount === 0) return 0;
   const mayInsert = async (): Promise<boolean> => await partsNow() === undefined;
   const mayRestore = async (shard: number): Promise<boolean> => await blockOf(shard) === token;
-  const refusal = await insert.measurements({ columns, token, isFresh: filled !== undefined, mayInsert, mayRestore }, scope);
+  const isFresh = filled !== undefined && performance.now() - decidedAt < FRESH_MS;
+  const refusal = stored.parts !== undefined ? 'left' : await insert.measurements({ columns, token, isFresh, mayInsert, mayRestore }, scope);
   if (refusal === undefined) return columns.rowCount;
   const first = Math.min(...stored.ranges.map(({ firstSeq }) => firstSeq));
   if (refusal !== 'left') {
@@ -68,6 +77,13 @@ export async function insertMeasurementsOf(stored: StoredBlock, filled: Measurem
     read: async (from, through) => (await insert.untilDone(read, scope)).filter(({ seq }) => seq >= from && seq <= through),
   }, scope);
   return columns.rowCount - rowsAside;
+}
+
+/** A block of which some rows may be there under another token: in parts, for before each of these the store is asked what it has. */
+export async function inParts(stored: StoredBlock, blocks: BlockStore): Promise<StoredBlock> {
+  const divided = await blocks.split(stored.token, Math.max(...stored.ranges.map(({ lastSeq }) => lastSeq)));
+  if (!divided) throw new GivenUp();
+  return divided;
 }
 
 async function split(blocks: BlockStore, token: string, through: number): Promise<void> {

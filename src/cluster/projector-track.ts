@@ -15,6 +15,8 @@ export class Track {
   /** What the actors have decided: nothing behind it is read. */
   offeredSeq: number;
   isLagging = true;
+  /** Up to here rows may be in the history store already, for the documents came back with an older position. */
+  uncertainThrough = 0;
   /** The block of a former owner is being settled. */
   isRepeating = false;
   deletion: JournalCommand | undefined;

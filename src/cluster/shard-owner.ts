@@ -27,6 +27,8 @@ const RELEASE_MS = 2_000;
 const RESTART_MS = 1_000;
 /** In `meta` of the shard while it has no owner: the last one has told everything that it had committed. */
 const TOLD_KEY = 'told';
+/** In `meta` of the shard once the store has come back with an older state: rows of the history may be there up to this sequence. */
+const UNCERTAIN_KEY = 'uncertain';
 
 export interface ShardOwnerOptions {
   readonly shard: number;
@@ -68,6 +70,8 @@ export class ShardOwner {
   #generation = 0;
   /** Subscribers were told of the measurements up to here by this node. */
   #toldSeq = 0;
+  /** The store came back with an older state. */
+  #hasLostState = false;
   /** Of services that have ended. */
   #commandsBefore = 0;
   #setAsideBefore = 0;
@@ -95,7 +99,10 @@ export class ShardOwner {
     const generation = this.#generation;
     const isCurrent = (): boolean => generation === this.#generation;
     const { shard, documents: stores, journal, projector, log } = this.#options;
-    const documents: ShardDocuments = stores.open(shard, () => { if (isCurrent()) this.#restart(epoch, 0); });
+    const documents: ShardDocuments = stores.open(shard, () => {
+      this.#hasLostState = true;
+      if (isCurrent()) this.#restart(epoch, 0);
+    });
     this.#opening = documents;
     const position = await documents.takeOver(epoch);
     if (!isCurrent()) {
@@ -106,13 +113,25 @@ export class ShardOwner {
     const service = this.#makeService(epoch, documents, position);
     this.#service = service;
     const progress = new ProjectorMemory<BlockIntent>(service.routed, service.actors);
-    await projector.attach(shard, progress, position, () => !service.isEnded);
+    const uncertainThrough = await this.#uncertainThrough(documents);
+    await projector.attach(shard, progress, position, () => !service.isEnded, uncertainThrough);
     await this.#tellAgain(service);
     if (service.isEnded) throw new Fenced(`shard ${shard} was lost while it was taken over`);
     // What a former owner left between two shards is sent again; what handles it knows whether it is new.
     service.actors.resumeFollowUps().catch((error: Error) => this.#failed(service, error));
     service.follower = journal.follow(shard, position, (group) => this.#take(service, group), (error) => this.#failed(service, error));
     log.debug({ shard, epoch, position }, 'shard in service');
+  }
+
+  /** What the projector's progress has lost may be in the history: whoever owns the shard until it has passed that looks before it inserts. */
+  async #uncertainThrough(documents: ShardDocuments): Promise<number> {
+    const stored = Number(await documents.get('meta', 0, UNCERTAIN_KEY) ?? 0);
+    if (!this.#hasLostState) return stored;
+    const { shard, journal } = this.#options;
+    const through = Math.max(stored, await journal.lastSeq(shard));
+    await documents.commit([{ collection: 'meta', tenant: 0, id: UNCERTAIN_KEY, value: String(through) }], undefined);
+    this.#hasLostState = false;
+    return through;
   }
 
   /** What the former owner had committed may not have been told: nothing of it can come any more, and all nodes read again what they remember. */
@@ -230,6 +249,7 @@ export class ShardOwner {
   #failed(service: Service, error: Error): void {
     if (service.isEnded || this.#service !== service) return;
     const { shard, log } = this.#options;
+    if (error instanceof StateLost) this.#hasLostState = true;
     if (error instanceof Fenced) {
       log.warn({ shard, epoch: service.epoch }, 'the shard has another owner');
       this.lose();

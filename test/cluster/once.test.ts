@@ -1,6 +1,7 @@
 /** What a take-over does not do again: counting and telling of measurements, commands whose handler fails. */
 import t from 'tap';
-import { encodeCommand } from '../../src/ingest/command-record.ts';
+import { StateLost } from '../../src/cluster/shard-documents.ts';
+import { encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { NOW, openPlatform, until } from '../actors/platform.ts';
 import { TestCluster } from './nodes.ts';
@@ -50,6 +51,40 @@ t.test('a planned hand-over repeats nothing, a shard that is loaded anew tells n
   for (const one of other.node.owners) one.savePassed();
   await until(() => sum(cluster.all.map(({ countedCount }) => countedCount)) === 5);
   t.same(toldOf(other), [4]);
+});
+
+t.test('documents that come back with an older position: what is in the history is not inserted again, by the next owner either', async (t) => {
+  const cluster = await TestCluster.of(t, 2);
+  const owner = cluster.ownerOf(1);
+  const other = cluster.nodes.find((node) => node !== owner) as TestNode;
+  const shard = shardOf(1, 1);
+  const stored = cluster.store.shards[shard];
+  const visible = (): Promise<void> => other.node.visible(20_000);
+  await other.measure(1, 0);
+  await visible();
+  const kept = { position: stored.position, values: new Map(stored.values) };
+  for (let value = 1; value < 40; value += 1) await other.measure(1, value);
+  await visible();
+  t.equal(cluster.history.values.length, 40);
+  let isLost = false;
+  cluster.store.beforeCommit = (at) => {
+    if (at !== shard || isLost) return;
+    isLost = true;
+    stored.position = kept.position;
+    stored.values.clear();
+    for (const [key, value] of kept.values) stored.values.set(key, value);
+    throw new StateLost('older');
+  };
+  // Nothing is inserted meanwhile: the next owner finds what this one knows.
+  cluster.history.before = () => { throw new Error('away'); };
+  await other.measure(1, 40);
+  await until(() => { for (const one of owner.node.owners) one.savePassed(); return isLost && stored.values.has('meta/0/uncertain'); }, 'the older state was noticed');
+  owner.kill();
+  cluster.history.before = () => undefined;
+  await cluster.settled();
+  await other.measure(1, 41);
+  await visible();
+  t.same(cluster.history.values.map(({ value }) => value).sort((x, y) => x - y), Array.from({ length: 42 }, (_, value) => value));
 });
 
 /** What no gateway sends: the handler fails on it. */
