@@ -245,7 +245,7 @@ export const LIVE: readonly MutantTable[] = [
       ['a WebSocket that is not drained far enough is left alone',
         ' || this.#options.channel.bufferedBytes > this.#options.limits.webSocketBufferedBytes) return;', ') return;'],
       ['a client that asks without reading is cut off', 'if (channel.bufferedBytes > limits.webSocketBufferedBytesMax) {', 'if (false) {'],
-      ['a client that asks without waiting is cut off', 'if (this.#pendingCount >= this.#options.limits.webSocketPending) {', 'if (false) {'],
+      ['a client that asks without waiting is cut off', 'if (this.#pendingCount + this.#relayed.size >= this.#options.limits.webSocketPending) {', 'if (false) {'],
       ['a frame that is too large ends the WebSocket', 'if (refused.limit !== undefined) this.#end(', 'if (false) this.#end(']),
     ...of('src/realtime/loss-report.ts', DELIVERY,
       ['losses are counted in the metrics', '    this.#metrics?.lost(limit);\n', ''],
