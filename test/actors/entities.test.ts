@@ -183,7 +183,6 @@ t.test('operations', async (t) => {
   await create('1701', 'c8y_Restart');
   await create('702', 'c8y_Command');
   t.match(parsed(await create('703', 'c8y_Restart', 6)), { deviceId: '6' });
-  t.same(JSON.parse(platform.rows.at(-1)?.text ?? '').agents, [5], 'the agent above the device');
   await t.rejects(create('704', 'x', 7), { code: 'devicecontrol/no-agent' });
   await t.rejects(create('704', 'x', 99), { code: 'source/not-found' });
   const update = (body: object) => platform.request({ kind: COMMAND.OPERATION_UPDATE, key: 5, body: { doc: '{}', user: 'a', ...body } });

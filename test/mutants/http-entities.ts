@@ -330,4 +330,10 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
     { rule: 'what the history cannot hold is replaced there, and stays in the document', file: 'src/actors/rows.ts', tests: ['actors/entities'],
       changes: [["text.includes('\\\\ud') ? JSON.stringify(row, withoutLoneSurrogates) : text", 'text']] },
   ] },
+  { heading: 'Issue 4: operations and hierarchies', mutants: [
+    { rule: 'what is no agent has no operations', file: 'src/api/hierarchy.ts', tests: ['api/entities'],
+      changes: [['if (!await asksForAgent(request, agent)) return void filter.none();', '']] },
+    { rule: 'a DELETE below a hierarchy is one command', file: 'src/api/data-delete.ts', tests: ['api/delete-filters'],
+      changes: [['...sourceFilter(sources)', '...(source === undefined ? {} : { source })']] },
+  ] },
 ];
