@@ -335,5 +335,11 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
       changes: [['if (!await asksForAgent(request, agent)) return void filter.none();', '']] },
     { rule: 'a DELETE below a hierarchy is one command', file: 'src/api/data-delete.ts', tests: ['api/delete-filters'],
       changes: [['...sourceFilter(sources)', '...(source === undefined ? {} : { source })']] },
+    { rule: 'the time of an event is shown with milliseconds and an offset', file: 'src/actors/event.ts', tests: ['actors/entities'],
+      changes: [['shapeTime(dropNulls(parseMembers(body.doc)))', 'dropNulls(parseMembers(body.doc))']] },
+    { rule: 'the time of a measurement is shown with milliseconds and an offset', file: 'src/api/measurement-text.ts', tests: ['api/measurements'],
+      changes: [['shapeTime(splitMembers(text))', 'splitMembers(text)']] },
+    { rule: 'the time of a live measurement is shown with milliseconds and an offset', file: 'src/realtime/live-links.ts', tests: ['realtime/bayeux-delivery'],
+      changes: [["if (area === 'measurements') shapeTime(members);", '']] },
   ] },
 ];
