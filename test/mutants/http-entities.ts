@@ -341,5 +341,7 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
       changes: [['shapeTime(splitMembers(text))', 'splitMembers(text)']] },
     { rule: 'the time of a live measurement is shown with milliseconds and an offset', file: 'src/realtime/live-links.ts', tests: ['realtime/bayeux-delivery'],
       changes: [["if (area === 'measurements') shapeTime(members);", '']] },
+    { rule: 'a child addition stays while it has another parent', file: 'src/actors/managed-object.ts', tests: ['actors/inventory'],
+      changes: [['  const members = splitMembers(text);\n  if (body.onlyGroup', '  if (body.isAddition) return true;\n  const members = splitMembers(text);\n  if (body.onlyGroup']] },
   ] },
 ];
