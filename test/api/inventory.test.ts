@@ -26,6 +26,14 @@ t.test('create, read, change, delete', async (t) => {
     key: Number(id),
     body: { doc: '{"name":"new","c8y_IsDevice":null,"owner":"other"}', mayChangeOwner: true },
   });
+  const sent = api.fake.sent.length;
+  for (const body of [{}, { id }]) {
+    const beat = await api.call('PUT', `${PATH}/${id}`, { body });
+    t.match(beat, { status: 200, text: JSON.stringify({ self: `${api.url}${PATH}/${id}`, id }) }, 'a heartbeat is answered shortly');
+    t.equal((await api.call('PUT', `${PATH}/${id}`, { body, headers: { accept: '' } })).text, '');
+  }
+  t.equal(api.fake.sent.length, sent, 'and nothing is written');
+  t.equal((await api.call('PUT', `${PATH}/999999999`, { body: {} })).status, 404);
   t.equal((await api.call('DELETE', `${PATH}/${id}?cascade=true`)).status, 204);
   t.match(api.fake.sent.at(-1), { body: { cascade: true, forceCascade: false } });
   t.match(await api.call('GET', `${PATH}/${id}`), { status: 404, json: { error: 'inventory/Not Found' } });

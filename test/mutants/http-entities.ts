@@ -343,5 +343,9 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
       changes: [["if (area === 'measurements') shapeTime(members);", '']] },
     { rule: 'a child addition stays while it has another parent', file: 'src/actors/managed-object.ts', tests: ['actors/inventory'],
       changes: [['  const members = splitMembers(text);\n  if (body.onlyGroup', '  if (body.isAddition) return true;\n  const members = splitMembers(text);\n  if (body.onlyGroup']] },
+    { rule: 'a heartbeat is answered with the id', file: 'src/api/managed-objects.ts', tests: ['api/inventory'],
+      changes: [["if ([...members.keys()].every((name) => name === 'id')) return heartbeat(request, id);", '']] },
+    { rule: 'a heartbeat keeps the device available', file: 'src/api/managed-objects.ts', tests: ['e2e/inventory'],
+      changes: [['  request.hear(Number(id));\n', '']] },
   ] },
 ];
