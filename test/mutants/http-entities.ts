@@ -347,5 +347,7 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
       changes: [["if ([...members.keys()].every((name) => name === 'id')) return heartbeat(request, id);", '']] },
     { rule: 'a heartbeat keeps the device available', file: 'src/api/managed-objects.ts', tests: ['e2e/inventory'],
       changes: [['  request.hear(Number(id));\n', '']] },
+    { rule: 'an entity that is called like a fixed path is found by the methods that the path has not', file: 'src/api/router.ts', tests: ['api/router'],
+      changes: [['return this.search(trimmed, (entry) => entry.methods.has(method)) ?? fixed ??', 'return fixed ??']] },
   ] },
 ];
