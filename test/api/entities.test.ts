@@ -162,7 +162,7 @@ t.test('operations', async (t) => {
   t.strictSame(list.json.operations[0].deviceExternalIDs.externalIds, [{ type: 'c8y_Serial', externalId: 'x1' }]);
   t.match(api.fake.asked.at(-1)?.sql, /source = .* ORDER BY creation_time, id LIMIT/);
   await api.call('GET', '/devicecontrol/operations?agentId=2');
-  t.match(api.fake.asked.at(-1)?.sql, / AND 0 ORDER BY/, 'what is no agent has no operations');
+  t.match(api.fake.asked.at(-1)?.sql, / WHERE 0 ORDER BY/, 'what is no agent has no operations');
   await api.call('DELETE', '/devicecontrol/operations?agentId=1&status=FAILED');
   t.strictSame(api.fake.sent.at(-1)?.body, { table: 'operations', filter: { source: '1', status: 'FAILED' }, askedBy: { user: 'admin' } });
 });

@@ -349,5 +349,9 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
       changes: [['  request.hear(Number(id));\n', '']] },
     { rule: 'an entity that is called like a fixed path is found by the methods that the path has not', file: 'src/api/router.ts', tests: ['api/router'],
       changes: [['return this.search(trimmed, (entry) => entry.methods.has(method)) ?? fixed ??', 'return fixed ??']] },
+    { rule: 'tombstones count in every list, whatever is asked of what they have not', file: 'src/api/history-filter.ts', tests: ['api/count-documents'],
+      changes: [['else if (lost.includes(column)) before.push(`(${sql} OR deleted = 1)`);', 'else if (lost.includes(column)) before.push(sql);']] },
+    { rule: 'a version that does not match any more does not count', file: 'src/api/history-filter.ts', tests: ['api/count-documents'],
+      changes: [['else behind.push(sql);', 'else before.push(sql);']] },
   ] },
 ];
