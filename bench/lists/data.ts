@@ -40,14 +40,16 @@ const objects: Statement = (sizes, endMs, tenant) => ({
   sql: `SELECT ${tenant} AS tenant, toUInt64(${FIRST_OBJECT} + number) AS id, concat('c8y_Type', toString(number % 97)) AS type,
     concat('Object ', toString(cityHash64(number) % 1000000)) AS name, concat('owner', toString(number % 31)) AS owner,
     ${moment(sizes.objects, endMs)} AS creation_time, creation_time AS last_updated,
-    arrayConcat(['c8y_Hardware', 'c8y_Position', 'c8y_SupportedOperations'], if(number % ${OBJECTS_PER_DEVICE} = 0, ['c8y_IsDevice'], []),
+    arrayConcat(['c8y_Hardware', 'c8y_Position', 'c8y_SupportedOperations'],
+      if(number % ${OBJECTS_PER_DEVICE} = 0, ['c8y_IsDevice', 'com_platform_model_Agent'], []),
       if(number % 1000 = 0, ['bench_Rare'], [])) AS fragments,
     arrayConcat(if(number % ${GROUP_SHARE} = 1, [toUInt64(${FIRST_OBJECT})], []), if(number > 1000 AND number % 1000 > 0 AND number % 1000 <= 100,
       [toUInt64(${FIRST_OBJECT} + intDiv(number, 1000) * 1000)], [])) AS parents,
     concat('{"name":"', name, '","type":"', type, '","owner":"', owner, '","creationTime":"', ${time('creation_time')}, '","lastUpdated":"',
       ${time('creation_time')}, '","c8y_Hardware":{"model":"M', toString(number % 7), '","revision":"1.', toString(number % 13),
       '","serialNumber":"SN', toString(number), '"},"c8y_Position":{"lat":', toString(number % 90), '.5,"lng":', toString(number % 180),
-      '.25},"c8y_SupportedOperations":["c8y_Restart","c8y_Firmware","c8y_Configuration"]', if(number % ${OBJECTS_PER_DEVICE} = 0, ',"c8y_IsDevice":{}', ''),
+      '.25},"c8y_SupportedOperations":["c8y_Restart","c8y_Firmware","c8y_Configuration"]',
+      if(number % ${OBJECTS_PER_DEVICE} = 0, ',"c8y_IsDevice":{},"com_platform_model_Agent":{}', ''),
       if(number % 1000 = 0, ',"bench_Rare":{}', ''), '}') AS doc, ${tail}`,
 });
 
@@ -76,8 +78,8 @@ const events: Statement = (sizes, endMs, tenant) => ({
 
 const operations: Statement = (sizes, endMs, tenant) => ({
   table: 'operations', firstId: FIRST_OPERATION, count: sizes.others,
-  columns: 'tenant, id, source, agents, bulk, status, creation_time, fragments, doc, version, deleted, shard, seq',
-  sql: `SELECT ${tenant} AS tenant, toUInt64(${FIRST_OPERATION} + number) AS id, ${deviceOf(sizes.objects, 'operation')} AS source, [source] AS agents,
+  columns: 'tenant, id, source, bulk, status, creation_time, fragments, doc, version, deleted, shard, seq',
+  sql: `SELECT ${tenant} AS tenant, toUInt64(${FIRST_OPERATION} + number) AS id, ${deviceOf(sizes.objects, 'operation')} AS source,
     0 AS bulk, multiIf(number % 50 = 1, 'PENDING', number % 50 = 2, 'EXECUTING', number % 50 = 3, 'FAILED', 'SUCCESSFUL') AS status,
     ${moment(sizes.others, endMs)} AS creation_time, if(number % 3 = 0, ['c8y_Restart'], ['c8y_Firmware']) AS fragments,
     concat('{"deviceId":"', toString(source), '","status":"', status, '","creationTime":"', ${time('creation_time')},

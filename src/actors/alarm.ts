@@ -1,6 +1,7 @@
 /** Alarms of a source: de-duplication by type while one is open (document 1, Alarm status; document 4 section 5.4). */
 import { isOpenStatus } from '../model/alarm.ts';
 import type { AlarmCreate, AlarmOfTypeUpdate, AlarmUpdate, AuditEntry, EntityDelete } from '../model/command.ts';
+import { shapeTime } from '../model/entity-time.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
@@ -38,12 +39,12 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
   const source = requireSource(context, 'alarm');
   const mapping = mappingOf(context, body.type);
   if (mapping?.isSuppressed || isInMaintenance(context, source)) {
-    return { doc: joinMembers(dropNulls(parseMembers(body.doc)).set('source', `{"id":"${source}"}`)), isSuppressed: true };
+    return { doc: joinMembers(shapeTime(dropNulls(parseMembers(body.doc))).set('source', `{"id":"${source}"}`)), isSuppressed: true };
   }
   const [openId] = openIds(context, openKey(source, body.type));
   if (openId !== undefined && isAlarmStored(command.mode)) return repeat(context, openId, body);
   const time = JSON.stringify(formatTime(command.receivedAt));
-  const sent = dropNulls(parseMembers(body.doc));
+  const sent = shapeTime(dropNulls(parseMembers(body.doc)));
   for (const name of SERVER_KEPT) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
   members.set('severity', JSON.stringify(mapping?.severity ?? body.severity));
@@ -60,7 +61,7 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
 function repeat(context: ActorContext, id: string, body: AlarmCreate): { doc: string } {
   const members = load(context, id);
   const first = members.get('firstOccurrenceTime') ?? members.get('time') ?? 'null';
-  const time = parseMembers(body.doc).get('time');
+  const time = shapeTime(parseMembers(body.doc)).get('time');
   if (time !== undefined) members.set('time', time);
   members.set('count', String(Number(members.get('count') ?? 1) + 1));
   members.set('firstOccurrenceTime', first);

@@ -4,13 +4,14 @@ import { auditRow } from './rows.ts';
 import type { AuditEntry } from '../model/command.ts';
 import { joinMembers, mergeMembers, parseMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import { shapeTime } from '../model/entity-time.ts';
 import { formatTime } from '../model/iso-time.ts';
 
 /** `doc` holds the members as sent, `source` as an object with `id`. */
 export interface AuditCreate { readonly id: string; readonly doc: string; readonly user: string }
 
 export function createAuditRecord(context: ActorContext, body: AuditCreate): { doc: string } {
-  const members = parseMembers(body.doc);
+  const members = shapeTime(parseMembers(body.doc));
   mergeMembers(members, new Map([['creationTime', JSON.stringify(formatTime(context.command.receivedAt))]]));
   if (!members.has('user')) members.set('user', JSON.stringify(body.user));
   context.row(auditRow(context.command, body.id, members));

@@ -25,6 +25,9 @@ function changed(context: ActorContext, collection: 'managedObject' | 'event', i
   return { text: describeChanges(changes), changes };
 }
 
+/** Of a hierarchy, from its root. */
+const SOURCES_SHOWN = 10;
+
 const keyOf = (context: ActorContext): string => String(context.command.key);
 const linkOf = ({ kind, child, parent }: ChildLink): string => `${child} of the ${kind} of ${parent}`;
 const bindingOf = ({ type, externalId, managedObject }: ExternalIdBind): string => `${type} ${externalId} of ${managedObject}`;
@@ -59,13 +62,16 @@ const ENTRIES: Readonly<Record<AuditedKind, (context: ActorContext) => Entry>> =
   [COMMAND.EVENT_BINARY_CHANGE]: (context) => ofEvent(context, 'Binary of event changed', (context.command.body as EntityUpdate).id),
   [COMMAND.DATA_DELETE]: (context) => {
     const { table, filter } = context.command.body as DataDelete;
-    const filters = Object.entries(filter).map(([name, value]) => `${name}=${value}`).join(', ');
+    const filters = Object.entries(filter).map(([name, value]) => `${name}=${name === 'sources' ? someOf(value.split(',')) : value}`).join(', ');
     const activity = `${table[0].toUpperCase()}${table.slice(1)} deleted`;
     // Of the type whose sources are managed objects: it is about the data of one, or of all.
-    const about = filter['source'] === undefined ? {} : { source: filter['source'] };
+    const source = filter['source'] ?? filter['sources']?.split(',', 1)[0];
+    const about = source === undefined ? {} : { source };
     return { type: 'Inventory', activity, text: `${activity}: ${filters === '' ? 'all' : filters}`, ...about };
   },
 };
+
+const someOf = (ids: readonly string[]): string => (ids.length <= SOURCES_SHOWN ? ids.join(',') : `${ids.slice(0, SOURCES_SHOWN).join(',')},… (${ids.length})`);
 
 function ofLink(context: ActorContext, activity: string): Entry {
   const link = context.command.body as ChildLink;

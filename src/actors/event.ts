@@ -1,6 +1,7 @@
 /** Events of a source (document 1, Event; document 4 section 5.5). */
 import { COMMAND } from '../model/command.ts';
 import type { EntityDelete, EntityUpdate, EventBinaryChange, EventCreate } from '../model/command.ts';
+import { shapeTime } from '../model/entity-time.ts';
 import { PlatformError } from '../model/errors.ts';
 import { EVENT_BINARY_MARKS } from '../model/event-binary.ts';
 import { formatTime } from '../model/iso-time.ts';
@@ -18,7 +19,7 @@ export function createEvent(context: ActorContext, body: EventCreate): { doc: st
   const { command } = context;
   const source = requireSource(context, 'event');
   const time = JSON.stringify(formatTime(command.receivedAt));
-  const sent = dropNulls(parseMembers(body.doc));
+  const sent = shapeTime(dropNulls(parseMembers(body.doc)));
   for (const name of SERVER_KEPT) sent.delete(name);
   const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
   members.set('creationTime', time);

@@ -39,8 +39,8 @@ export interface ManagedObjectDelete extends Asked {
   readonly parent?: string;
   /** With `parent`: nothing happens unless it is a group. */
   readonly onlyGroup?: boolean;
-  /** With `parent`: other parents do not keep it. */
-  readonly always?: boolean;
+  /** With `parent`: it was a child addition there, which goes whoever owns it. */
+  readonly isAddition?: boolean;
 }
 
 /** @throws PlatformError `inventory/not-found`. */
@@ -165,8 +165,8 @@ function childDeletion(kind: ChildKind, parent: string, isBelowGroup: boolean, b
     cascade: cascade || forceCascade, forceCascade, withDeviceUser, parent,
     ...(owner === undefined ? {} : { owner }), ...(askedBy === undefined ? {} : { askedBy }),
   };
-  // Child additions belong to their parent and go with it (document 4 section 2.4).
-  if (kind === 'childAdditions') return { ...flags, always: true };
+  // Child additions belong to their parent and go with it, with the last one of several (document 4 section 2.4).
+  if (kind === 'childAdditions') return { ...flags, isAddition: true };
   if (flags.cascade) return isBelowGroup || kind === 'childDevices' ? flags : undefined;
   return isBelowGroup ? { ...flags, onlyGroup: true } : undefined;
 }
@@ -175,9 +175,8 @@ function childDeletion(kind: ChildKind, parent: string, isBelowGroup: boolean, b
 function isReached(context: ActorContext, id: string, body: ManagedObjectDelete): boolean {
   const text = context.get('managedObject', id);
   if (text === undefined) return false;
-  if (body.always) return true;
   const members = splitMembers(text);
   if (body.onlyGroup && !isGroup(members)) return false;
-  if (body.owner !== undefined && stringMember(members, 'owner') !== body.owner) return false;
+  if (body.isAddition !== true && body.owner !== undefined && stringMember(members, 'owner') !== body.owner) return false;
   return body.forceCascade === true || parentsOf(context, id).every((parent) => parent === body.parent);
 }

@@ -3,7 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, EntityDelete, OperationCreate, OperationUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
-import { fitFailureReason, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT } from '../model/operation.ts';
+import { AGENT_LINKS, fitFailureReason, isAgent, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT } from '../model/operation.ts';
 import { operationResult } from '../model/operation-result.ts';
 import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -13,31 +13,23 @@ import type { ActorContext } from './context.ts';
 import { requireSource } from './managed-object.ts';
 import { deletedRow, entityRow } from './rows.ts';
 
-/** Both spellings of the marker (document 4 section 0.1). */
-const AGENT_MARKERS = ['com_platform_model_Agent', 'com_cumulocity_model_Agent'];
-
-/** Links by which a device or a service belongs to an agent: a group above it is none (document 1, Inventory rule 4). */
-const DEVICE_LINKS = ['childDevices', 'childAdditions'] as const;
 /** Objects looked at on the way up. */
 const ANCESTORS_MAX = 1_000;
 /** What changes with everything, or says nothing of its own in the audit log. */
 const NOT_AUDITED: ReadonlySet<string> = new Set(['lastUpdated']);
 
-/** The agents that an operation for `device` concerns: itself and its ancestors that carry the marker. */
-function agentsOf(context: ActorContext, device: string): string[] {
+/** Whether there is an agent for operations of `device`: itself or an ancestor. */
+function hasAgent(context: ActorContext, device: string): boolean {
   const reached = new Set([device]);
   for (const id of reached) {
-    for (const kind of DEVICE_LINKS) {
+    const text = context.get('managedObject', id);
+    if (text !== undefined && isAgent(splitMembers(text))) return true;
+    for (const kind of AGENT_LINKS) {
       const prefix = `${id}\n${kind}\n`;
       for (const parent of context.list('parents', prefix)) if (reached.size < ANCESTORS_MAX) reached.add(parent.id.slice(prefix.length));
     }
   }
-  return [...reached].filter((id) => {
-    const text = context.get('managedObject', id);
-    if (text === undefined) return false;
-    const members = splitMembers(text);
-    return AGENT_MARKERS.some((marker) => members.has(marker));
-  });
+  return false;
 }
 
 const openKey = (device: string, id: string): string => `${device}\n${id.padStart(16, '0')}`;
@@ -47,8 +39,7 @@ export function createOperation(context: ActorContext, body: OperationCreate): {
   // A bulk operation sends what it has planned again after a crash.
   const existing = context.get('operation', body.id);
   if (existing !== undefined) return { doc: existing };
-  const agents = agentsOf(context, device);
-  const noAgent = agents.length === 0 ? new PlatformError('devicecontrol/no-agent', { id: device }) : undefined;
+  const noAgent = hasAgent(context, device) ? undefined : new PlatformError('devicecontrol/no-agent', { id: device });
   if (noAgent !== undefined && body.isOfBulk !== true) throw noAgent;
   const sent = dropNulls(parseMembers(body.doc));
   for (const name of [...OPERATION_SERVER_KEPT, ...OPERATION_BEGINS_WITHOUT]) sent.delete(name);
@@ -64,7 +55,7 @@ export function createOperation(context: ActorContext, body: OperationCreate): {
     return { doc };
   }
   audit(context, body.id, body, 'Operation created', { text: `Operation created: ${describe(members)}` });
-  return { doc: write(context, body.id, members, 'CREATE', agents) };
+  return { doc: write(context, body.id, members, 'CREATE') };
 }
 
 /** `status='PENDING', description='Restart'` */
@@ -85,14 +76,14 @@ function load(context: ActorContext, id: string): Members {
   return splitMembers(text);
 }
 
-function write(context: ActorContext, id: string, members: Members, action: 'CREATE' | 'UPDATE', agents: readonly string[]): string {
+function write(context: ActorContext, id: string, members: Members, action: 'CREATE' | 'UPDATE'): string {
   const device = String(context.command.key);
   const text = joinMembers(members);
   const status = stringMember(members, 'status') ?? 'PENDING';
   context.put('operation', id, text);
   if (isOpenOperation(status)) context.put('openOperation', openKey(device, id), status);
   else context.remove('openOperation', openKey(device, id));
-  context.row(entityRow(context.command, 'operations', { id, source: Number(device), members, agents }));
+  context.row(entityRow(context.command, 'operations', { id, source: Number(device), members }));
   context.notify('operations', device, action, text);
   return text;
 }
@@ -128,7 +119,7 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
     if (!mergeMembers(members, changes)) continue;
     const changed = changesBetween(before, members, NOT_AUDITED);
     audit(context, id, body, 'Operation updated', { text: `Operation updated: ${describeChanges(changed)}`, changes: changed });
-    last = write(context, id, members, 'UPDATE', agentsOf(context, device));
+    last = write(context, id, members, 'UPDATE');
   }
   if (managedObjectDoc !== undefined) {
     context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(device), body: { doc: managedObjectDoc, mayChangeOwner: false } });

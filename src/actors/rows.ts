@@ -47,17 +47,14 @@ export function managedObjectRow(command: JournalCommand, id: string, members: M
 
 /** Row of an event, alarm or operation. */
 export function entityRow(command: JournalCommand, table: 'events' | 'alarms' | 'operations', entity: {
-  id: string; source: number; members: Members; agents?: readonly string[] }): HistoryRow {
+  id: string; source: number; members: Members }): HistoryRow {
   const { members } = entity;
   const common = {
     id: Number(entity.id), source: entity.source, creation_time: memberTime(members, 'creationTime', command.receivedAt),
     fragments: fragmentNames(members), doc: joinMembers(members), deleted: 0,
   };
   if (table === 'operations') {
-    return columns(command, table, {
-      ...common, status: stringMember(members, 'status') ?? '', agents: (entity.agents ?? []).map(Number),
-      bulk: bulkOperationId(members),
-    });
+    return columns(command, table, { ...common, status: stringMember(members, 'status') ?? '', bulk: bulkOperationId(members) });
   }
   const timed = {
     ...common, type: stringMember(members, 'type') ?? '', time: memberTime(members, 'time', command.receivedAt),

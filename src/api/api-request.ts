@@ -148,8 +148,14 @@ export class ApiRequest {
   /** Sends a command and waits for what its actor decides. */
   command<Result>(kind: CommandKind, key: ActorKey, body: object): Promise<Result> {
     const { platform, tenant, mode } = this;
-    if (this.isDeviceTraffic && typeof key === 'number' && OF_DEVICES.has(kind)) platform.availability.heard(tenant, key, platform.now());
+    if (typeof key === 'number' && OF_DEVICES.has(kind)) this.hear(key);
     return platform.commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body) });
+  }
+
+  /** Notes that the device is there, unless an application asks (document 4 section 2.10). */
+  hear(device: number): void {
+    const { platform, tenant } = this;
+    if (this.isDeviceTraffic) platform.availability.heard(tenant, device, platform.now());
   }
 
   /** What administrators change is told to the audit log; what devices send is data. */

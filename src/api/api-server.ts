@@ -126,7 +126,7 @@ export class ApiServer implements RequestOwner {
       return;
     }
     if (exchange.method === 'POST') this.overrideMethod(request);
-    const match = this.router.find(exchange.path);
+    const match = this.router.find(exchange.path, request.method);
     request.compiled = match?.entry.methods.get(request.method);
     if (match !== undefined) request.params = match.params;
     if (request.compiled !== undefined) this.readHead(request, request.compiled.route);
@@ -270,7 +270,7 @@ export class ApiServer implements RequestOwner {
 
   private refuseRoute(request: ApiRequest): void {
     const { method, path } = request.exchange;
-    const entry = this.router.find(path)?.entry;
+    const entry = this.router.find(path, request.method)?.entry;
     if (entry === undefined) throw new PlatformError('general/unknown-path', { path });
     const allowed = allowedMethods(entry);
     this.answerError(request, new PlatformError('general/method-not-allowed', { method, path, allowed }), ['Allow', allowed]);

@@ -7,6 +7,7 @@ import {
 import type { OperationCounts, StoredBulkOperation } from '../model/bulk-operation.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { parseEntityTime } from '../model/entity-time.ts';
+import { shapedTime } from '../model/iso-time.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, mergeMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -83,7 +84,7 @@ function sentPart(members: Members): Partial<Pick<StoredBulkOperation, 'startDat
     prototype = joinMembers(fragments);
   }
   return {
-    ...(startDate === undefined ? {} : { startDate, startsAt: startsAt as number }),
+    ...(startDate === undefined ? {} : { startDate: shapedTime(startDate), startsAt: startsAt as number }),
     ...(ramp === undefined ? {} : { creationRamp: Number(ramp) }), ...(prototype === undefined ? {} : { prototype }),
   };
 }

@@ -5,7 +5,7 @@ import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
-import { sourcesOf } from './hierarchy.ts';
+import { devicesOfAgent, sourcesOf } from './hierarchy.ts';
 import type { QueryParameters } from './query-values.ts';
 import { NO_CONTENT } from './reply.ts';
 import type { Answer } from './route.ts';
@@ -32,12 +32,18 @@ export async function deleteData(
   // Without filters everything of this kind goes: only who administrates all of it may ask for that.
   if (Object.keys(filter).length === 0 && !request.hasRole(adminRole)) throw new PlatformError('security/forbidden');
   if (IDS.some((name) => filter[name] !== undefined && !isEntityId(filter[name]))) return NO_CONTENT;
-  const sources = filter['source'] === undefined ? undefined : await sourcesOf(request);
-  for (const source of sources ?? [undefined]) {
-    const body: DataDelete = { table, filter: source === undefined ? filter : { ...filter, source } };
-    await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);
-  }
+  const { source, agentId, ...others } = filter;
+  const sources = agentId !== undefined ? await devicesOfAgent(request, agentId) : source !== undefined ? await sourcesOf(request) : undefined;
+  if (sources?.length === 0) return NO_CONTENT;
+  const body: DataDelete = { table, filter: { ...others, ...sourceFilter(sources) } };
+  await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);
   return NO_CONTENT;
+}
+
+/** One source by its own name: in a cluster only its shard is waited for. */
+function sourceFilter(sources: readonly string[] | undefined): Record<string, string> {
+  if (sources === undefined) return {};
+  return sources.length === 1 ? { source: sources[0] } : { sources: sources.join(',') };
 }
 
 /** The filters as the command carries them: times in the one form of the server, lists comma separated. */

@@ -76,7 +76,7 @@ async function keysOf(
   const at = timeColumn === undefined ? 'id' : `toUnixTimestamp64Milli(${timeColumn})`;
   const direction = typeof order === 'string' || !order.isDescending ? '' : ' DESC';
   const sorted = typeof order === 'string' ? order : `${timeColumn}${direction}, id${direction}`;
-  const sql = `SELECT toString(id) AS entityId, ${at} AS at FROM ${table} FINAL WHERE ${filter.where} ORDER BY ${sorted} ${limits(filter, page)}`;
+  const sql = `SELECT toString(id) AS entityId, ${at} AS at FROM ${table} FINAL ${filter.clauses(table)} ORDER BY ${sorted} ${limits(filter, page)}`;
   return request.history.query<Key>(sql, filter.params);
 }
 

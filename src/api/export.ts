@@ -198,7 +198,7 @@ export function documentPlan(request: ApiRequest, { table, filter, members, toTe
   const names = ['id', ...(sourceMember === undefined ? [] : [sourceMember]), ...(hasDevice ? ['device_name'] : []), ...members, 'fragments'];
   const known = new Set(['id', 'self', ...names, 'deviceName']);
   return {
-    sql: `SELECT toString(id), doc FROM ${table} FINAL WHERE ${filter.where} ORDER BY ${ORDERS[table]}`, filter, columnCount: 2,
+    sql: `SELECT toString(id), doc FROM ${table} FINAL ${filter.clauses(table)} ORDER BY ${ORDERS[table]}`, filter, columnCount: 2,
     columns: names.map((name) => ({ name, type: TYPE_OF_MEMBER[name] ?? 'string' })),
     texts: (rows) => toTexts(rows.map(([entityId, doc]) => ({ entityId, doc }))),
     async values(rows) {

@@ -91,6 +91,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   await loadManagedObject(request, id);
   await requireOwner(request, id);
   const members = new Map(request.members());
+  if ([...members.keys()].every((name) => name === 'id')) return heartbeat(request, id);
   for (const name of ['id', 'self', 'creationTime', 'lastUpdated', ...LINKS]) members.delete(name);
   requireNames(members, 'inventory');
   const body: ManagedObjectUpdate = { doc: joinMembers(members), mayChangeOwner: request.hasRole(...INVENTORY_ADMIN) };
@@ -98,6 +99,12 @@ async function put(request: ApiRequest): Promise<Answer> {
   if (!request.wantsBody) return found('managedObject', '');
   const isStored = isStoredAs(COMMAND.MANAGED_OBJECT_UPDATE, request.mode);
   return found('managedObject', isStored ? await managedObjectText(request, id, doc) : unstoredText(splitMembers(doc)));
+}
+
+/** A PUT of `{}` or of the id alone: the device is heard, nothing is written, and little is said about it (document 4 section 2.10). */
+function heartbeat(request: ApiRequest, id: string): Answer {
+  request.hear(Number(id));
+  return found('managedObject', request.wantsBody ? JSON.stringify({ self: managedObjectUrl(request, id), id }) : '');
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
@@ -163,7 +170,7 @@ export function managedObjectRoutes(): Route[] {
       area,
       access: 'owner',
       roles: INVENTORY_ADMIN,
-      summary: 'Merge fragments into a managed object; null removes one',
+      summary: 'Merge fragments into a managed object; null removes one; an empty object is a heartbeat, answered with id and self',
       query: CHILD_PARAMETERS,
       body: { schema: schemas.ManagedObject, mediaTypes: ['managedObject'], example: { name: 'Pump 2' } },
       answers: one,

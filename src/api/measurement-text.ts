@@ -1,5 +1,6 @@
 /** JSON text of measurements from the rows of the history (store/schema.ts, measurements): the stored document, or what columns and form give. */
 import { formedText } from '../ingest/measurement-form.ts';
+import { shapeTime } from '../model/entity-time.ts';
 import { compact, splitMembers } from '../model/json-document.ts';
 import type { SeriesValue } from '../model/measurement.ts';
 import type { ApiRequest } from './api-request.ts';
@@ -28,9 +29,9 @@ export const MEASUREMENT_COLUMNS =
 
 export const measurementUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/measurement/measurements/${segment(id)}`;
 
-/** @param text without id and self. @param id '' when nothing was stored: then there are none. */
+/** What was sent, its time in the form of timestamps. @param text without id and self. @param id '' when nothing was stored: then there are none. */
 export function linkedMeasurement(request: ApiRequest, id: string, text: string): string {
-  const members = splitMembers(text);
+  const members = shapeTime(splitMembers(text));
   const source = sourceIdOf(members);
   members.set('source', sourceText(request, source));
   return id === '' ? unstoredText(members) : entityText(measurementUrl(request, id), id, members);

@@ -15,6 +15,7 @@ import { changedMembers, newDocument } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { UNSTORED, entityText, idText, quote, segment, unstoredText } from './entity-text.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
+import { addDevicesOfAgent } from './hierarchy.ts';
 import { HistoryFilter } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { externalIdsOf } from './identity.ts';
@@ -100,7 +101,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   return created('operation', answer, operationUrl(request, body.id));
 }
 
-function filterOf(request: ApiRequest): HistoryFilter {
+async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
   const { query } = request;
   const filter = new HistoryFilter(request.tenant);
   filter
@@ -111,10 +112,7 @@ function filterOf(request: ApiRequest): HistoryFilter {
     .time('creation_time', query.time('dateFrom'), query.time('dateTo'))
     .ownedSources(request, 'source');
   const agent = query.text('agentId');
-  if (agent !== undefined) {
-    if (isEntityId(agent)) filter.add(`has(agents, ${filter.bind('UInt64', Number(agent))})`);
-    else filter.none();
-  }
+  if (agent !== undefined) await addDevicesOfAgent(request, filter, agent);
   return filter;
 }
 
@@ -122,7 +120,7 @@ const EXPORTED = ['status', 'creationTime', 'bulkOperationId', 'description', 'f
 
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
-  const filter = filterOf(request);
+  const filter = await filterOf(request);
   const format = exportFormat(request);
   if (format !== undefined) {
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => operationTexts(request, rows);

@@ -16,7 +16,8 @@ import type { Answer, Route, RouteAnswer } from './route.ts';
 
 /** The array of a collection, and the columns of its items. */
 interface ListShape {
-  readonly name: string;
+  /** Undefined: the answer is the array. */
+  readonly name: string | undefined;
   readonly columns: readonly ParquetColumn[];
   readonly pageSize: number;
 }
@@ -85,6 +86,7 @@ async function readPage(request: ApiRequest, { shape, handle, isWhole }: PagedLi
   if (!isWhole) request.page = pageOfSize(shape.pageSize, current);
   const answer: Answer | typeof ANSWERED = await handle(request);
   if (answer === ANSWERED) throw new Error('a list answers with a text');
+  if (shape.name === undefined) return { items: splitElements(answer.text).map((item) => [item]), hasNext: false };
   const members = splitMembers(answer.text);
   return { items: splitElements(members.get(shape.name) ?? '[]').map((item) => [item]), hasNext: members.has('next') };
 }
@@ -109,14 +111,20 @@ function shapeOf({ columns }: ListShape): ExportShape {
 /** Names of answers that are collections; others may hold arrays too. */
 const COLLECTION = /(Collection|Binaries)$/;
 
-/** @returns undefined for what is no collection. */
+/** @returns undefined for what is no collection and no array. */
 function listShape(schemaName: string): ListShape | undefined {
-  if (!COLLECTION.test(schemaName)) return undefined;
   const collection = schemaOf(schemaName);
+  if (collection?.type === 'array') return { name: undefined, columns: columnsOf(collection.items), pageSize: RECORDS_PAGE_SIZE };
+  if (!COLLECTION.test(schemaName)) return undefined;
   const found = Object.entries(collection?.properties ?? {}).find(([, { type, items }]) => type === 'array' && items?.$ref !== undefined);
   if (found === undefined) return undefined;
   const [name, { items }] = found;
-  const item = schemaOf(items?.$ref?.split('/').at(-1) ?? '');
+  const pageSize = schemaName.startsWith('managedObject') ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
+  return { name, columns: columnsOf(schemaOf(items?.$ref?.split('/').at(-1) ?? '')), pageSize };
+}
+
+/** The members that the schema of an item names, and one for all others. */
+function columnsOf(item: JsonSchema | undefined): readonly ParquetColumn[] {
   const members = new Map<string, JsonSchema>();
   const required = new Set<string>();
   for (const part of [item, ...item?.allOf ?? []]) {
@@ -125,8 +133,7 @@ function listShape(schemaName: string): ListShape | undefined {
   }
   const typeOf = (member: string, { type }: JsonSchema): ParquetColumn['type'] => (type === 'integer' && required.has(member) ? 'integer' : 'string');
   const columns = [...members].map(([member, schema]): ParquetColumn => ({ name: member, type: typeOf(member, schema) }));
-  const pageSize = schemaName.startsWith('managedObject') ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
-  return { name, columns: [...columns, { name: FRAGMENTS, type: 'string' }], pageSize };
+  return [...columns, { name: FRAGMENTS, type: 'string' }];
 }
 
 const schemaOf = (name: string): JsonSchema | undefined => {

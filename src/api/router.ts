@@ -48,20 +48,26 @@ export class Router {
     for (const route of routes) this.add(route);
   }
 
-  /** @param path as sent. @throws PlatformError `general/bad-path` for a broken percent encoding. */
-  find(path: string): PathMatch | undefined {
+  /**
+   * The most fixed path that has the method: an entity may be called like a path beside it, a device `limit`, and is changed and deleted under its
+   * name. Where none has the method it is the most fixed path.
+   * @param path as sent. @throws PlatformError `general/bad-path` for a broken percent encoding.
+   */
+  find(path: string, method: string): PathMatch | undefined {
     const known = this.fixed.get(path);
-    if (known !== undefined) return known;
+    if (known?.entry.methods.has(method) === true) return known;
     const trimmed = path.length > 1 && path.endsWith('/') ? path.replace(/\/+$/, '') : path;
-    return this.fixed.get(trimmed) ?? this.search(trimmed);
+    const fixed = this.fixed.get(trimmed);
+    if (fixed?.entry.methods.has(method) === true) return fixed;
+    return this.search(trimmed, (entry) => entry.methods.has(method)) ?? fixed ?? this.search(trimmed, () => true);
   }
 
-  private search(path: string): PathMatch | undefined {
+  private search(path: string, takes: Takes): PathMatch | undefined {
     const segments = path.split('/', SEGMENTS_MAX + 1).slice(1);
     if (segments.length > SEGMENTS_MAX) return undefined;
     const decoded = segments.map(decodeSegment);
     const values: [string, string][] = [];
-    const entry = walk(this.root, decoded, 0, values);
+    const entry = walk(this.root, decoded, 0, values, takes);
     return entry === undefined ? undefined : { entry, params: Object.fromEntries(values) };
   }
 
@@ -110,20 +116,23 @@ function childOf(node: Node, segment: string, path: string): Node {
   return known;
 }
 
+/** Whether an entry is looked for. */
+type Takes = (entry: PathEntry) => boolean;
+
 /** A fixed segment is preferred to a parameter. */
-function walk(node: Node, segments: readonly string[], index: number, values: [string, string][]): PathEntry | undefined {
-  if (index === segments.length) return node.entry;
+function walk(node: Node, segments: readonly string[], index: number, values: [string, string][], takes: Takes): PathEntry | undefined {
+  if (index === segments.length) return node.entry !== undefined && takes(node.entry) ? node.entry : undefined;
   const segment = segments[index];
   const fixed = node.fixed.get(segment);
-  const found = fixed === undefined ? undefined : walk(fixed, segments, index + 1, values);
+  const found = fixed === undefined ? undefined : walk(fixed, segments, index + 1, values, takes);
   if (found !== undefined) return found;
   if (node.parameter !== undefined && segment !== '') {
     values.push([node.parameter.name, segment]);
-    const below = walk(node.parameter.node, segments, index + 1, values);
+    const below = walk(node.parameter.node, segments, index + 1, values, takes);
     if (below !== undefined) return below;
     values.pop();
   }
-  if (node.rest === undefined) return undefined;
+  if (node.rest === undefined || !takes(node.rest.entry)) return undefined;
   values.push([node.rest.name, segments.slice(index).join('/')]);
   return node.rest.entry;
 }

@@ -109,7 +109,8 @@ async function devicesOfQuery(readers: GroupReaders, group: Members, devicesMax:
   return rows.map(({ deviceId }) => deviceId);
 }
 
-class Parameters implements ParameterBinder {
+/** Parameters of a query that is asked for itself. */
+export class Parameters implements ParameterBinder {
   readonly values: Record<string, unknown>;
   #count = 0;
 

@@ -118,9 +118,8 @@ export class QueryCompiler {
       : `${text} ${SIGNS[operator]} ${this.#binder.bind('String', literal.pieces.join('*'))}`;
     if (time === undefined) return `(${isText(value)} AND ${byText})`;
     // Times are compared as such, whatever their offsets: a text that is none is compared as a text.
-    const parsed = `toUnixTimestamp64Milli(parseDateTime64BestEffortOrNull(${text}, 3, 'UTC'))`;
-    const byTime = `ifNull(${parsed} ${SIGNS[operator]} ${this.#binder.bind('Int64', time)}, 0)`;
-    return `(${isText(value)} AND if(match(${text}, '${TIME_PATTERN}') AND isNotNull(${parsed}), ${byTime}, ${byText}))`;
+    const byTime = `ifNull(${parsedTime(text)} ${SIGNS[operator]} ${this.#binder.bind('Int64', time)}, 0)`;
+    return `(${isText(value)} AND if(${isTime(text)}, ${byTime}, ${byText}))`;
   }
 
   #textEquality(text: string, pieces: readonly string[]): string {
@@ -148,8 +147,15 @@ export class QueryCompiler {
     return ID.test(text) && Number.isSafeInteger(Number(text)) ? `id ${SIGNS[operator]} ${this.#binder.bind('UInt64', Number(text))}` : '0';
   }
 
-  /** JSON texts of the values at the path, elements of an array one by one. */
+  /** JSON texts of the values at the path, elements of an array one by one; `….date` is also a stored time itself (document 4 section 2.3, Dates). */
   #values(path: Path): string {
+    const values = this.#valuesAt(path);
+    if (path.length === 1 || path[path.length - 1] !== 'date') return values;
+    const isStoredTime = `${isText('x')} AND ${isTime('JSONExtractString(x)')}`;
+    return `arrayConcat(${values}, arrayFilter(x -> ${isStoredTime}, ${this.#valuesAt(path.slice(0, -1))}))`;
+  }
+
+  #valuesAt(path: Path): string {
     return `arrayFilter(y -> y != '', arrayFlatten(arrayMap(x -> if(startsWith(x, '['), JSONExtractArrayRaw(x), [x]), ${this.#found(path)})))`;
   }
 
@@ -165,6 +171,8 @@ export class QueryCompiler {
 }
 
 const isText = (value: string): string => `startsWith(${value}, '"')`;
+const parsedTime = (text: string): string => `toUnixTimestamp64Milli(parseDateTime64BestEffortOrNull(${text}, 3, 'UTC'))`;
+const isTime = (text: string): string => `(match(${text}, '${TIME_PATTERN}') AND isNotNull(${parsedTime(text)}))`;
 const isNumber = (value: string): string => `match(${value}, '^-?[0-9]')`;
 
 /** `creationTime.date` is `creationTime`. */

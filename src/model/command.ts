@@ -181,6 +181,7 @@ export interface OperationUpdate { readonly id?: string; readonly fragment?: str
   readonly parameters?: readonly string[];
   /** Merged into the device when an operation was found. */
   readonly managedObjectDoc?: DocumentText }
+/** `sources` of a filter are ids, comma separated: those of a hierarchy, its root first. */
 export interface DataDelete { readonly table: 'measurements' | 'events' | 'alarms' | 'operations';
   readonly filter: Readonly<Record<string, string>> }
 

@@ -1,5 +1,7 @@
 /** The range of times that can be stored (document 4 section 0.3, Dates). */
-import { parseTime } from './iso-time.ts';
+import { parseTime, shapedTime } from './iso-time.ts';
+import { stringMember } from './json-document.ts';
+import type { Members } from './json-document.ts';
 
 /** The history store keeps DateTime64(3): what lies outside of it cannot be stored. */
 export const TIME_MIN = Date.UTC(1900, 0, 1);
@@ -15,4 +17,11 @@ export const isEntityTime = (ms: number): boolean => ms >= TIME_MIN && ms <= TIM
 export function parseEntityTime(text: string): number | undefined {
   const time = parseTime(text);
   return time === undefined || !isEntityTime(time) ? undefined : time;
+}
+
+/** Brings the `time` of an entity into the form in which it is shown. @returns `members`, which are changed. */
+export function shapeTime(members: Members): Members {
+  const text = stringMember(members, 'time');
+  const shaped = text === undefined ? text : shapedTime(text);
+  return shaped === text ? members : members.set('time', JSON.stringify(shaped));
 }

@@ -40,6 +40,23 @@ export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
+/** The form of timestamps in document 1 (Conventions 4). */
+const SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d)$/;
+/** Behind a date: a date alone ends like an offset. */
+const OFFSET = /^.{10}.*([+-])(\d\d):?(\d\d)?$/;
+
+/** @returns the timestamp with milliseconds and `Z` or the offset that it has; a text that is none as it is. */
+export function shapedTime(text: string): string {
+  if (SHAPE.test(text)) return text;
+  const ms = parseTime(text);
+  if (ms === undefined) return text;
+  const found = OFFSET.exec(text);
+  if (found === null) return formatTime(ms);
+  const [, sign, hours, minutes = '00'] = found;
+  const offset = (Number(hours) * 60 + Number(minutes)) * MS_PER_MINUTE;
+  return `${formatTime(sign === '-' ? ms - offset : ms + offset).slice(0, -1)}${sign}${hours}:${minutes}`;
+}
+
 /**
  * Reads `YYYY-MM-DD[Thh:mm[:ss[.fff]][Z|±hh[:mm]]]` from `bytes[start, end)`; `T` may be a space, the point a comma. Without an
  * offset it is UTC.

@@ -10,6 +10,15 @@ export const OPERATION_SERVER_KEPT = ['id', 'self', 'creationTime', 'deviceId', 
 /** Members that every operation begins without, or with the server's value. */
 export const OPERATION_BEGINS_WITHOUT = ['status', 'failureReason'] as const;
 
+/** Both spellings of the marker (document 4 section 0.1). */
+const AGENT_MARKERS = ['com_platform_model_Agent', 'com_cumulocity_model_Agent'];
+
+/** Links by which a device or a service belongs to an agent: a group above it is none (document 1, Inventory rule 4). */
+export const AGENT_LINKS = ['childDevices', 'childAdditions'] as const;
+
+/** Whether a managed object is an agent. */
+export const isAgent = (object: Members): boolean => AGENT_MARKERS.some((marker) => object.has(marker));
+
 /** Neither SUCCESSFUL nor FAILED: the device still has to do something. */
 export const isOpenOperation = (status: string): boolean => status === 'PENDING' || status === 'EXECUTING';
 

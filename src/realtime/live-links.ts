@@ -1,4 +1,5 @@
 /** Links of entities in live data, as REST writes them: a subscriber sees the server under the URL that it called. */
+import { shapeTime } from '../model/entity-time.ts';
 import { compact, joinMembers, splitMembers } from '../model/json-document.ts';
 import type { Notification } from '../model/command.ts';
 
@@ -12,10 +13,12 @@ const ID = /^"[^"\\]+"$/;
 
 /**
  * @param text of the entity. @param baseUrl without a slash at the end.
- * @returns the entity with `self` as its first member unless it was not stored, and one in its `source`.
+ * @returns the entity, its time in the form of a list, with `self` as its first member unless it was not stored, and one in its `source`.
  */
 export function linkedEntity({ area, isUnstored }: Pick<Notification, 'area' | 'isUnstored'>, text: string, baseUrl: string): string {
   const members = splitMembers(compact(text));
+  // Others have it from their actor.
+  if (area === 'measurements') shapeTime(members);
   const source = WITH_SOURCE.has(area) ? members.get('source') : undefined;
   if (source?.startsWith('{')) members.set('source', linked(splitMembers(source), baseUrl + PATHS.managedobjects));
   return isUnstored === true ? joinMembers(members) : linked(members, baseUrl + PATHS[area]);

@@ -174,7 +174,7 @@ function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDe
   for (const name of Object.keys(filter)) {
     switch (name) {
       case 'source': case 'deviceId': add(`source = {${name}:UInt64}`, name, filter[name]); break;
-      case 'agentId': add('has(agents, {agentId:UInt64})', name, filter[name]); break;
+      case 'sources': add('source IN {sources:Array(UInt64)}', name, filter[name].split(',').map(Number)); break;
       case 'bulkOperationId': add('bulk = {bulkOperationId:UInt64}', name, filter[name]); break;
       case 'id': add('id = {id:UInt64}', name, filter[name]); break;
       // Only alarms take lists of types (document 4 section 5.3).

@@ -241,6 +241,31 @@ t.test('two ways to one child: it goes with the last parent, once', async (t) =>
   t.equal(platform.notifications.filter(({ source, action }) => source === '4' && action === 'DELETE').length, 1);
 });
 
+t.test('a child addition goes with the last of its parents, or by force', async (t) => {
+  const open = async (): Promise<Platform> => {
+    const platform = openPlatform(t);
+    for (const id of ['1', '2', '3', '4']) await platform.create(id, '{"c8y_IsDevice":{}}');
+    for (const parent of ['1', '2']) await link(platform, parent, '3', 'childAdditions');
+    await link(platform, '3', '4', 'childAdditions');
+    return platform;
+  };
+  const platform = await open();
+  await cascade(platform, '1', { owner: 'eve' });
+  t.same([platform.ids('managedObject'), platform.ids('parents')], [['2', '3', '4'], ['3\nchildAdditions\n2', '4\nchildAdditions\n3']]);
+  await cascade(platform, '2', { owner: 'eve' });
+  t.same(platform.ids('managedObject'), [], 'whoever owns it');
+  for (const [body, left] of [[{ cascade: true }, ['2', '3', '4']], [{ forceCascade: true }, ['2']]] as const) {
+    const other = await open();
+    await cascade(other, '1', body);
+    t.same(other.ids('managedObject'), left, JSON.stringify(body));
+  }
+  const member = await open();
+  await member.create('5', '{"c8y_IsDeviceGroup":{}}');
+  await link(member, '5', '3', 'childAssets');
+  for (const parent of ['1', '2']) await cascade(member, parent, {});
+  t.same(member.ids('managedObject'), ['3', '4', '5'], 'a parent of another kind keeps it too');
+});
+
 t.test('deletion with the device user', async (t) => {
   const platform = openPlatform(t);
   for (const userName of ['device_1', 'device_2', 'ada']) {

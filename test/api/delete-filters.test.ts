@@ -11,6 +11,8 @@ const UPDATED = 'lastUpdatedFrom=2024-05-02&lastUpdatedTo=2024-05-03';
 
 t.test('every filter of every DELETE', async (t) => {
   const api = await startApi(t);
+  api.fake.addManagedObject('1', { com_platform_model_Agent: {} }, 'device_1');
+  for (const child of ['2', '3']) api.fake.put('children', `1\nchildDevices\n${child}`, '1');
   const where: string[] = [];
   const writer = new ClickHouseHistoryWriter({ command: async (sql: string) => void where.push(sql), query: async (sql: string) => {
     where.push(sql);
@@ -28,7 +30,8 @@ t.test('every filter of every DELETE', async (t) => {
     // A filter that is passed over would delete more than was asked for.
     const conditions = (where.at(-1) ?? '').split('seq <=')[0].split(' AND ').length;
     const names = Object.keys(filter);
-    const asked = [...new URLSearchParams(path.split('?')[1]).keys()].filter((name) => !name.startsWith('withSource'));
+    const asked = [...new URLSearchParams(path.split('?')[1]).keys()].filter((name) => !name.startsWith('withSource'))
+      .map((name) => (name === 'agentId' || (name === 'source' && 'sources' in filter) ? 'sources' : name));
     t.strictSame(asked.filter((name) => !names.includes(name)), [], `${path}: all of its filters are in the command`);
     t.ok(conditions > names.length, `${path}: each of ${names.join()} is a condition in ${where.at(-1)}`);
   };
@@ -52,6 +55,22 @@ t.test('DELETE takes every filter that GET takes', async (t) => {
   for (const path of COLLECTIONS) {
     t.strictSame(names(path, 'get').filter((name) => !ofLists.includes(name)).sort(), names(path, 'delete').sort(), path);
   }
+});
+
+t.test('the sources of a hierarchy are one command', async (t) => {
+  const api = await startApi(t);
+  api.fake.addManagedObject('1', { com_platform_model_Agent: {} }, 'device_1');
+  for (const kind of ['childDevices', 'childAdditions', 'childAssets']) api.fake.put('children', `1\n${kind}\n${kind.length}`, '1');
+  const sent = async (path: string): Promise<unknown[]> => {
+    const before = api.fake.sent.length;
+    t.equal((await api.call('DELETE', path)).status, 204, path);
+    return api.fake.sent.slice(before).map(({ body }) => (body as DataDelete).filter);
+  };
+  t.strictSame(await sent('/event/events?source=1&withSourceDevices=true&type=a'), [{ type: 'a', sources: '1,12' }]);
+  t.strictSame(await sent('/alarm/alarms?source=1&withSourceAssets=true&withSourceDevices=true'), [{ sources: '1,11,12' }]);
+  t.strictSame(await sent('/event/events?source=1'), [{ source: '1' }]);
+  t.strictSame(await sent('/devicecontrol/operations?agentId=1'), [{ sources: '1,12,14' }], 'an agent: devices and services');
+  t.strictSame(await sent('/devicecontrol/operations?agentId=12'), [], 'no agent: nothing to delete');
 });
 
 t.test('what means several in a list means them in a DELETE', async (t) => {

@@ -135,7 +135,7 @@ t.test('alarms', async (t) => {
 
 t.test('operations', async (t) => {
   const api = await startApi(t);
-  api.fake.addManagedObject('1', { name: 'Pump' }, 'device_1');
+  api.fake.addManagedObject('1', { name: 'Pump', com_platform_model_Agent: {} }, 'device_1');
   api.fake.put('externalIdsOf', '1\nc8y_Serial\nx1', '1');
   const created = await api.call('POST', '/devicecontrol/operations', { body: { deviceId: '1', c8y_Restart: {}, status: 'FAILED' } });
   const { id } = created.json;
@@ -160,9 +160,11 @@ t.test('operations', async (t) => {
   api.fake.rows = [[{ entityId: id, doc: api.fake.get('operation', id) }]];
   const list = await api.call('GET', '/devicecontrol/operations?agentId=1&status=PENDING&bulkOperationId=4');
   t.strictSame(list.json.operations[0].deviceExternalIDs.externalIds, [{ type: 'c8y_Serial', externalId: 'x1' }]);
-  t.match(api.fake.asked.at(-1)?.sql, /has\(agents, .* ORDER BY creation_time, id LIMIT/);
+  t.match(api.fake.asked.at(-1)?.sql, /source = .* ORDER BY creation_time, id LIMIT/);
+  await api.call('GET', '/devicecontrol/operations?agentId=2');
+  t.match(api.fake.asked.at(-1)?.sql, / WHERE 0 ORDER BY/, 'what is no agent has no operations');
   await api.call('DELETE', '/devicecontrol/operations?agentId=1&status=FAILED');
-  t.strictSame(api.fake.sent.at(-1)?.body, { table: 'operations', filter: { agentId: '1', status: 'FAILED' }, askedBy: { user: 'admin' } });
+  t.strictSame(api.fake.sent.at(-1)?.body, { table: 'operations', filter: { source: '1', status: 'FAILED' }, askedBy: { user: 'admin' } });
 });
 
 t.test('users', async (t) => {

@@ -26,6 +26,14 @@ t.test('create, read, change, delete', async (t) => {
     key: Number(id),
     body: { doc: '{"name":"new","c8y_IsDevice":null,"owner":"other"}', mayChangeOwner: true },
   });
+  const sent = api.fake.sent.length;
+  for (const body of [{}, { id }]) {
+    const beat = await api.call('PUT', `${PATH}/${id}`, { body });
+    t.match(beat, { status: 200, text: JSON.stringify({ self: `${api.url}${PATH}/${id}`, id }) }, 'a heartbeat is answered shortly');
+    t.equal((await api.call('PUT', `${PATH}/${id}`, { body, headers: { accept: '' } })).text, '');
+  }
+  t.equal(api.fake.sent.length, sent, 'and nothing is written');
+  t.equal((await api.call('PUT', `${PATH}/999999999`, { body: {} })).status, 404);
   t.equal((await api.call('DELETE', `${PATH}/${id}?cascade=true`)).status, 204);
   t.match(api.fake.sent.at(-1), { body: { cascade: true, forceCascade: false } });
   t.match(await api.call('GET', `${PATH}/${id}`), { status: 404, json: { error: 'inventory/Not Found' } });
@@ -137,15 +145,15 @@ t.test('lists and counts', async (t) => {
   };
   t.match(
     (await ask('type=a&fragmentType=b&owner=c&onlyRoots=true')).sql,
-    'WHERE tenant = {tenant:UInt32} AND type = {p0:String} AND has(fragments, {p1:String}) ' +
+    'PREWHERE tenant = {tenant:UInt32} WHERE type = {p0:String} AND has(fragments, {p1:String}) ' +
       'AND owner = {p2:String} AND empty(parents) ORDER BY id LIMIT',
   );
   const ids = await ask('ids=7,5,x,5');
   t.match(ids.sql, 'ORDER BY indexOf(');
   t.strictSame(ids.values[1], [7, 5, 5]);
-  t.match((await ask('ids=x')).sql, 'AND 0 ');
+  t.match((await ask('ids=x')).sql, 'WHERE 0 ');
   t.strictSame((await ask('childAssetId=5')).values[1], 8);
-  t.match((await ask('childDeviceId=5')).sql, 'AND 0 ');
+  t.match((await ask('childDeviceId=5')).sql, 'WHERE 0 ');
   t.match((await ask('text=a%22/b')).values, [2, 'a"/b', ['a"/b', 'a\\"/b', '\\u', '\\/']], 'as it is meant, and parts of its spellings');
   t.match(await ask('query=type%20eq%20a&type=b'), { values: [2, 'a', 5, 0] }, 'instead of the type');
   t.match((await ask('q=type%20eq%20a')).values, [2, 'a', 'c8y_IsDevice']);

@@ -94,7 +94,7 @@ t.test('lists: values of one measurement stand together, stored documents stay',
   });
   t.match(json.measurements[1], { id: '8', type: 'env' });
   t.match(text, '"b":{"z":{"value":3.00}},"note":{}');
-  t.match(text, '"time":"2024-05-02T12:00:00+02:00"');
+  t.match(text, '"time":"2024-05-02T12:00:00.000+02:00"');
   api.fake.rows = [
     [row('7', 'a', 'x', 1, { unit: 'm' }), row('9', 'b', 'z', 3, { unit: 'degC', doc: '{"source":{"id":"1"},"b":{"z":{}},"n":1}' })],
   ];

@@ -129,6 +129,47 @@ t.test('GET filters, each and together', async (t) => {
   t.match(page, { next: /currentPage=2/, statistics: { totalPages: 2, totalElements: 3, currentPage: 1, pageSize: 2 } });
 });
 
+t.test('a device that comes to another agent takes its operations along', async (t) => {
+  const [old, other] = [await rest.createDevice('Old agent'), await rest.createDevice('Other agent')];
+  const [device, below] = [await object('Moving'), await object('Below')];
+  await link(old, device, 'childDevices');
+  await link(device, below, 'childDevices');
+  const [one, two] = [await create(device), await create(below)];
+  await rest.put(`${PATH}/${one.id}`, { status: 'SUCCESSFUL' });
+  t.same(await ids(`agentId=${old}`), [one.id, two.id]);
+  await rest.delete(`/inventory/managedObjects/${old}/childDevices/${device}`);
+  t.same(await ids(`agentId=${old}`), []);
+  await link(other, device, 'childDevices');
+  t.same(await ids(`agentId=${other}`), [one.id, two.id], 'also those that are over');
+  t.same(await ids(`agentId=${other}&status=PENDING`), [two.id]);
+  t.equal((await rest.delete(`${PATH}?agentId=${old}`)).status, 204);
+  await rest.put(`/inventory/managedObjects/${other}`, { com_cumulocity_model_Agent: null });
+  t.same(await ids(`agentId=${other}`), [], 'what is no agent any more has none');
+  t.equal((await rest.delete(`${PATH}?agentId=${other}`)).status, 204, 'and deletes none');
+  await rest.put(`/inventory/managedObjects/${other}`, { com_platform_model_Agent: {} });
+  t.same(await ids(`agentId=${other}`), [one.id, two.id]);
+  t.equal((await rest.delete(`${PATH}?agentId=${other}&status=PENDING`)).status, 204);
+  await eventually('the one below is deleted', async () => (await rest.get(`${PATH}/${two.id}`)).status === 404);
+  t.same(await ids(`agentId=${other}`), [one.id]);
+});
+
+t.test('operations of an agent with more devices than are looked up one by one', async (t) => {
+  const agent = await rest.createDevice('Many devices');
+  const device = async (parent: string, kind: string): Promise<string> =>
+    (await rest.create(`/inventory/managedObjects/${parent}/${kind}`, { name: 'One of many', c8y_IsDevice: {} })).id;
+  const gateway = await device(agent, 'childDevices');
+  const [leaf, service, member] = [await device(gateway, 'childDevices'), await device(gateway, 'childAdditions'), await device(gateway, 'childAssets')];
+  const markers = { com_platform_model_Agent: {} };
+  await rest.put(`/inventory/managedObjects/${member}`, markers);
+  const wanted = [await create(agent), await create(gateway), await create(leaf), await create(service)];
+  await create(member);
+  t.same(await ids(`agentId=${agent}`), wanted.map(({ id }) => id));
+  for (let made = 0; made < 1_000; made += 100) await Promise.all(Array.from({ length: 100 }, () => device(agent, 'childDevices')));
+  await eventually('the links are in the history too', async () => (await ids(`agentId=${agent}`)).length === wanted.length);
+  t.same(await ids(`agentId=${agent}`), wanted.map(({ id }) => id), 'assets of a device are none of them');
+  t.same(await ids(`agentId=${agent}&deviceId=${leaf}`), [wanted[2].id]);
+});
+
 t.test('DELETE by filters', async (t) => {
   const agent = await rest.createDevice('Deleted');
   const [one, two, three] = [await create(agent), await create(agent), await create(agent)];

@@ -65,6 +65,13 @@ t.test('what a tenant does is counted', async (t) => {
   const all = await management.read('/tenant/statistics/allTenantsSummary');
   t.ok(Array.isArray(all));
   t.match(all.find(({ tenantId }: any) => tenantId === 'counted'), { parentTenantId: 'management', tenantDomain: 'counted', tenantCompany: 'c', tenantCustomProperties: {}, measurementsCreatedCount: 9 });
+  const csv = (await management.get('/tenant/statistics/allTenantsSummary?format=csv')).text.trimEnd().split('\r\n');
+  t.match(csv[0], /^tenantId,parentTenantId,tenantDomain,.*measurementsCreatedCount,/);
+  t.equal(csv.length, all.length + 1);
+  t.match(csv.find((line) => line.startsWith('counted,')), /^counted,management,counted,c,\{\},/);
+  const lines = (await management.get('/tenant/statistics/allTenantsSummary?format=ndjson')).text.trimEnd().split('\n').map((line) => JSON.parse(line));
+  t.same(lines.map(({ tenantId }) => tenantId), all.map(({ tenantId }: any) => tenantId));
+  t.equal((await management.get('/tenant/statistics/allTenantsSummary?format=parquet')).text.slice(0, 4), 'PAR1');
   t.same((await admin.read('/tenant/statistics/allTenantsSummary')).map(({ tenantId }: any) => tenantId), ['counted']);
   const byDevice = (await admin.read(`/tenant/statistics/device/counted/daily/${today}`)).statistics;
   const ofDevice = (id: string): unknown => byDevice.find(({ deviceId }: any) => deviceId === id);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { formatTime, parseTime, parseTimeBytes } from '../../src/model/iso-time.ts';
+import { formatTime, parseTime, parseTimeBytes, shapedTime } from '../../src/model/iso-time.ts';
 
 t.test('timestamps of document 4 section 0.3', (t) => {
   const want = Date.UTC(2024, 4, 2, 10, 0, 0);
@@ -18,6 +18,21 @@ t.test('timestamps of document 4 section 0.3', (t) => {
     [`2024-05-02T10:00:00.${'1'.repeat(50)}Z`, undefined],
   ];
   for (const [text, time] of cases) t.equal(parseTime(text), time, JSON.stringify(text));
+  t.end();
+});
+
+t.test('the form in which times are shown: milliseconds, the offset that was sent', (t) => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['2024-05-02T10:00:00.000Z', '2024-05-02T10:00:00.000Z'], ['2024-05-02T12:00:00.120+02:00', '2024-05-02T12:00:00.120+02:00'],
+    ['2024-05-02T12:00:00+0200', '2024-05-02T12:00:00.000+02:00'], ['2024-05-02T00:30+02', '2024-05-02T00:30:00.000+02:00'],
+    ['2024-05-02T23:30:00-05:30', '2024-05-02T23:30:00.000-05:30'], ['2024-05-02T10:00:00.123456789Z', '2024-05-02T10:00:00.123Z'],
+    ['2024-05-02T10:00:00,5z', '2024-05-02T10:00:00.500Z'], ['2024-05-02 10:00:00', '2024-05-02T10:00:00.000Z'], ['2024-05-02', '2024-05-02T00:00:00.000Z'],
+    ['2024-05-02T10:00-0000', '2024-05-02T10:00:00.000-00:00'], ['soon', 'soon'], ['', ''],
+  ];
+  for (const [text, shaped] of cases) {
+    t.equal(shapedTime(text), shaped, text);
+    t.equal(parseTime(shaped), parseTime(text), `${text}: the same instant`);
+  }
   t.end();
 });
 

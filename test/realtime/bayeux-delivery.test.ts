@@ -51,12 +51,12 @@ t.test('links begin with the URL that each subscriber called', async (t) => {
     clients.push(await new PollingClient(world, options).watch('/alarms/*', '/measurements/*', '/managedobjects/*', '/operations/*', '/events/*'));
   }
   const publish1 = new TestNotification('alarms', '5', '{"id":"9","source":{"id":"5","name":"x"},"self":"sent","text":"ä"}');
-  publish(world, publish1, new TestNotification('measurements', '5', '{"id": "10", "source": {"id": "5"}}'), new TestNotification('managedobjects', '5', '{"id":"5","source":{"id":"x"}}'),
+  publish(world, publish1, new TestNotification('measurements', '5', '{"id": "10", "time":"2024-05-02T12:00+02", "source":{"id":"5"}}'), new TestNotification('managedobjects', '5', '{"id":"5","source":{"id":"x"}}'),
     new TestNotification('operations', '5', '{"id":"11","deviceId":"5"}'), new TestNotification('events', '5', '{"id":"12","source":{"id":"5"}}', { isUnstored: true }),
     new TestNotification('alarms', '5', '"9"', { action: 'DELETE' }));
   const linked = (base: string): object[] => [
     { self: `${base}/alarm/alarms/9`, id: '9', source: { self: `${base}/inventory/managedObjects/5`, id: '5', name: 'x' }, text: 'ä' },
-    { self: `${base}/measurement/measurements/10`, id: '10', source: { self: `${base}/inventory/managedObjects/5`, id: '5' } },
+    { self: `${base}/measurement/measurements/10`, id: '10', time: '2024-05-02T12:00:00.000+02:00', source: { self: `${base}/inventory/managedObjects/5`, id: '5' } },
     { self: `${base}/inventory/managedObjects/5`, id: '5', source: { id: 'x' } },
     { self: `${base}/devicecontrol/operations/11`, id: '11', deviceId: '5' },
     { id: '12', source: { self: `${base}/inventory/managedObjects/5`, id: '5' } },
