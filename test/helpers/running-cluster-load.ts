@@ -33,8 +33,9 @@ export class ClusterLoad implements LoadTarget {
     this.cluster = cluster;
   }
 
-  static async start(t: { teardown(action: () => unknown): void }, nodes: number, environment: Record<string, string> = {}): Promise<ClusterLoad> {
-    const cluster = await RunningCluster.start(t, { nodes, environment, passwords: { admin: PASSWORD, management: MANAGEMENT_PASSWORD } });
+  static async start(t: { teardown(action: () => unknown): void }, nodes: number, environment: Record<string, string> = {},
+    options: { readonly areServersClustered?: boolean } = {}): Promise<ClusterLoad> {
+    const cluster = await RunningCluster.start(t, { ...options, nodes, environment, passwords: { admin: PASSWORD, management: MANAGEMENT_PASSWORD } });
     const load = new ClusterLoad(cluster);
     t.teardown(() => { load.isDisposed = true; });
     return load;
