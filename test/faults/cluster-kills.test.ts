@@ -50,7 +50,8 @@ t.test('the shards of a killed node have other owners within 5 s', { skip }, asy
 });
 
 t.test('NATS is away for longer than an append waits', { skip }, async (t) => {
-  await underLoad(t, load!, DEVICES, async (cluster, _, t) => {
+  // A gateway may still have a group of a connection that it ended: see the known limits in docs/cluster.md.
+  await underLoad(t, load!, { devices: DEVICES, isUnacknowledgedLate: true }, async (cluster, _, t) => {
     const { nats, nodes: [node] } = cluster;
     const device = await RawMqtt.connect(node.mqttPort, { clientId: 'told', version: 5 });
     await acknowledged(device, '200,fault,n,1');
@@ -111,7 +112,7 @@ t.test('what is told while Redis is away', { skip }, async (t) => {
 
 t.test('nodes and servers are killed at random moments, one after the other and together', { skip }, async (t) => {
   const random = seeded(t);
-  await underLoad(t, load!, DEVICES, async (cluster, devices, t) => {
+  await underLoad(t, load!, { devices: DEVICES }, async (cluster, devices, t) => {
     const servers = { nats: cluster.nats, redis: cluster.redis };
     const killed: string[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {

@@ -18,7 +18,7 @@ const load = skip === false ? await ClusterLoad.start(t, NODES, ENVIRONMENT, { a
 
 t.test('kill -9 of one Redis master of three', { skip }, async (t) => {
   const random = seeded(t);
-  await underLoad(t, load!, DEVICES, async (cluster) => {
+  await underLoad(t, load!, { devices: DEVICES }, async (cluster) => {
     await delay(random() * 500);
     await cluster.restart(cluster.redisServers[Math.floor(random() * 3)], REDIS_AWAY_MS);
   });
@@ -26,7 +26,7 @@ t.test('kill -9 of one Redis master of three', { skip }, async (t) => {
 
 t.test('kill -9 of one NATS server of three: the others go on without it', { skip }, async (t) => {
   const random = seeded(t);
-  await underLoad(t, load!, DEVICES, async (cluster, devices, t) => {
+  await underLoad(t, load!, { devices: DEVICES }, async (cluster, devices, t) => {
     const server = cluster.natsServers[Math.floor(random() * 3)];
     await server.kill();
     t.comment(`every device acknowledged after ${await acknowledgedAgain(devices)} ms without ${server.url}`);

@@ -32,7 +32,7 @@ const load = skip === false ? await ClusterLoad.start(t, NODES, { MILLRACE_ANSWE
 /** A test of its own for each fault. */
 function faulted(name: string, disturb: Disturb): void {
   t.test(name, { skip }, async (t) => {
-    if (load !== undefined) await underLoad(t, load, DEVICES, disturb);
+    if (load !== undefined) await underLoad(t, load, { devices: DEVICES }, disturb);
   });
 }
 

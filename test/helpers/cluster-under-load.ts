@@ -14,10 +14,16 @@ const GOES_ON_MS = 40_000;
 /** What a test does to the cluster meanwhile. */
 export type Disturb = (cluster: ClusterLoad['cluster'], devices: readonly DeviceSender[], t: Test) => Promise<void>;
 
+export interface UnderLoadOptions {
+  readonly devices: number;
+  /** See MixedSenders. */
+  readonly isUnacknowledgedLate?: boolean;
+}
+
 /** Runs load, disturbs it, waits until it goes on for every device, and accounts. */
-export async function underLoad(t: Test, load: ClusterLoad, deviceCount: number, disturb: Disturb): Promise<void> {
+export async function underLoad(t: Test, load: ClusterLoad, options: UnderLoadOptions, disturb: Disturb): Promise<void> {
   const prefix = t.name.replaceAll(/[^a-z0-9]+/gi, '-');
-  const devices = Array.from({ length: deviceCount }, (_, index) => new DeviceSender(load, `${prefix}-${index}`, { mixed: true, gapMs: GAP_MS }));
+  const devices = Array.from({ length: options.devices }, (_, index) => new DeviceSender(load, `${prefix}-${index}`, { mixed: true, gapMs: GAP_MS }));
   const single = new HttpSender(load, `${prefix}-http`, 1, { gapMs: GAP_MS });
   const fresh = new NewDevicesSender(load, `${prefix}-fresh`, { gapMs: SLOW_GAP_MS });
   const operations = new OperationsSender(load, `${prefix}-agent`, { gapMs: SLOW_GAP_MS });
@@ -44,7 +50,7 @@ export async function underLoad(t: Test, load: ClusterLoad, deviceCount: number,
   }
   await Promise.all(runs);
   await load.cluster.complete();
-  const { problems, stored } = await load.accountOfAll({ devices, single, fresh, operations });
+  const { problems, stored } = await load.accountOfAll({ devices, single, fresh, operations, isUnacknowledgedLate: options.isUnacknowledgedLate === true });
   const otherAnswers = [...single.otherAnswers, ...operations.otherAnswers];
   t.comment(`stored ${stored}; MQTT connections ended ${devices.reduce((sum, device) => sum + device.disconnects, 0)}, HTTP ${JSON.stringify(otherAnswers)}`);
   t.ok(devices.every((device) => device.acknowledgedCount > 50), 'every device got through');
