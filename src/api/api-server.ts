@@ -373,7 +373,9 @@ export class ApiServer implements RequestOwner {
     if (error instanceof BrokenBody && request.exchange.isOver) return;
     if (error instanceof PlatformError) {
       if (request.bodyStream !== undefined && 'limit' in error) this.platform.refusals.count(String(error.limit));
-      this.answerError(request, error, error.status === 429 || error.status === 503 ? ['Retry-After', '1'] : []);
+      // Who obeyed it would have a stored command carried out twice.
+      const isToRepeat = error.status === 429 || (error.status === 503 && error.code !== 'commands/answer-timeout');
+      this.answerError(request, error, isToRepeat ? ['Retry-After', '1'] : []);
       return;
     }
     const reference = randomBytes(6).toString('hex');

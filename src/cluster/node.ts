@@ -28,6 +28,8 @@ import type { ShardLeases } from './shard-leases.ts';
 import { ShardOwner } from './shard-owner.ts';
 import { Visibility } from './visibility.ts';
 
+/** A node that leaves waits so long in all for the follow-ups and the projector of its shards, which are handed over a few at a time. */
+const LEAVE_MS = 2_000;
 const TRIM_MS = 1_000;
 const SAVE_MS = 1_000;
 const SWEEP_MS = 60_000;
@@ -88,6 +90,7 @@ export class ClusterNode {
   readonly #deletion: DataDeletion;
   readonly #timers: NodeJS.Timeout[] = [];
   #isStopped = false;
+  #leaveBy = Number.POSITIVE_INFINITY;
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
@@ -136,7 +139,7 @@ export class ClusterNode {
     const { leases, caches } = this.#options;
     await leases.join({
       onAcquired: (shard, epoch) => this.owners[shard].acquire(epoch),
-      onRelease: (shard) => this.owners[shard].release(),
+      onRelease: (shard) => this.owners[shard].release(this.#leaveBy),
       onLost: (shard) => this.owners[shard].lose(),
       onChanged: () => this.visibility.membersChanged(),
     });
@@ -174,6 +177,7 @@ export class ClusterNode {
   /** Hands the shards over, then ends. Nothing may be put in any more. */
   async stop(): Promise<void> {
     await this.intake.drained();
+    this.#leaveBy = performance.now() + LEAVE_MS;
     await this.#options.leases.leave();
     await this.projector.stop();
     this.#end();

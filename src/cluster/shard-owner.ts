@@ -186,23 +186,27 @@ export class ShardOwner {
     return service.actors.underWayCount > UNDER_WAY_MAX ? service.actors.whenBelow(UNDER_WAY_LOW) : undefined;
   }
 
-  /** A planned hand-over: resolves when everything that was followed is committed, and nothing more will be. */
-  async release(): Promise<void> {
+  /**
+   * A planned hand-over: resolves when everything that was followed is committed, and nothing more will be.
+   * @param by when follow-ups and projector have had their time (`performance.now()`), where that is sooner.
+   */
+  async release(by = Number.POSITIVE_INFINITY): Promise<void> {
     const service = this.#service;
     if (!service) return;
+    const leftMs = (): number => Math.max(0, Math.min(RELEASE_MS, by - performance.now()));
     await service.follower?.stop();
     await service.actors.whenBelow(0);
-    await this.#waitForFollowUps(service);
+    await this.#waitForFollowUps(service, leftMs());
     service.actors.savePassed();
     // Whoever is behind `whenBelow` has told its outcomes, and a commit takes longer than a turn.
     const told = { collection: 'meta', tenant: 0, id: TOLD_KEY, value: String(service.epoch) } as const;
     if (!service.isEnded) await service.documents.commit([told], service.givenSeq).catch((error: Error) => this.#failed(service, error));
-    await this.#options.projector.release(this.shard, RELEASE_MS);
+    await this.#options.projector.release(this.shard, leftMs());
     this.lose();
   }
 
-  async #waitForFollowUps({ actors }: Service): Promise<void> {
-    for (const deadline = performance.now() + RELEASE_MS; actors.pendingCount > 0 && performance.now() < deadline;) {
+  async #waitForFollowUps({ actors }: Service, timeoutMs: number): Promise<void> {
+    for (const deadline = performance.now() + timeoutMs; actors.pendingCount > 0 && performance.now() < deadline;) {
       await new Promise((resolve) => { setTimeout(resolve, 5); });
     }
   }

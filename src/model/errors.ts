@@ -31,13 +31,13 @@ export const ERRORS = {
   'general/busy': entry(503, 'general/Service Unavailable', 'The server is busy: {limit}', 0x97),
   'general/disk-full': entry(503, 'general/Service Unavailable', 'The disk is nearly full ({limit}): writes are refused', 0x97),
   'general/changed-meanwhile': entry(409, 'general/Conflict', 'The {collection} {id} was changed by somebody else meanwhile: try again', 0x80),
-  'general/history-unavailable': entry(503, 'general/Service Unavailable', 'The history store does not answer: {reason}', 0x97),
-  'general/documents-unavailable': entry(503, 'general/Service Unavailable', 'The document store does not answer: {reason}', 0x97),
+  'general/history-unavailable': entry(503, 'general/Service Unavailable', 'The history store does not answer: {reason}', 0x88),
+  'general/documents-unavailable': entry(503, 'general/Service Unavailable', 'The document store does not answer: {reason}', 0x88),
   'general/hierarchy-too-large': entry(422, 'general/Invalid Data',
     'The hierarchy of {id} has more than {maximum} objects ({limit}): ask for parts of it'),
   'general/invalid-parameter': entry(422, 'general/Invalid Data', 'The parameter {name} has the value {value}; it takes {limit}'),
   'commands/answer-timeout': entry(503, 'general/Service Unavailable',
-    'The command is stored and was not answered within {limit} ms: it may have been carried out', 0x97),
+    'The command is stored and was not answered within {limit} ms: it may have been carried out, or will be. Look before you send it again', 0x88),
   'security/unauthorized': entry(401, 'security/Unauthorized', 'Invalid credentials! : Bad credentials', 0x86),
   'security/forbidden': entry(403, 'security/Forbidden', 'Access is denied.', 0x87),
   'validation/mandatory-fields': entry(422, 'undefined/validationError', 'Following mandatory fields should be included: {names}', 0x99),
@@ -176,9 +176,13 @@ export class PlatformError extends Error {
 
   /** MQTT 5 reason code; 0x80 (unspecified) where the table names none. */
   get mqttReason(): number {
+    if (this.code === 'general/busy' && PASSING.has(String(this.details['limit']))) return 0x89;
     return (ERRORS[this.code] as ErrorEntry).mqttReason ?? 0x80;
   }
 }
+
+/** Limits of `general/busy` that are no quota (0x97): nothing is used up, and it passes by itself. */
+const PASSING: ReadonlySet<string> = new Set(['journal/unavailable', 'journal/unreachable', 'authentication/checks-waiting', 'commands/under-way']);
 
 /** The longest value that a message repeats; the rest of a hostile value is cut. */
 const VALUE_LENGTH_MAX = 200;

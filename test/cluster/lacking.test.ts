@@ -79,3 +79,19 @@ t.test('where all lack the same, everybody keeps what he has', async (t) => {
   await cluster.shared.settled();
   t.same(cluster.nodes.map(({ ownedShards }) => ownedShards.length), before.map(({ length }) => length));
 });
+
+t.test('a node that leaves waits for a slow history once, not for each shard again', async (t) => {
+  const cluster = await TestCluster.of(t, 2, { intervalMs: 5 });
+  const [leaving, other] = cluster.nodes;
+  let isSlow = true;
+  const waiting: (() => void)[] = [];
+  cluster.history.before = () => (isSlow ? new Promise<void>((resolve) => { waiting.push(resolve); }) : undefined);
+  for (const [index, source] of SOURCES.entries()) await other.measure(source, index);
+  const stopped = leaving.node.stop();
+  await until(() => inService(leaving) === 0, 'its shards are handed over');
+  isSlow = false;
+  for (const resolve of waiting) resolve();
+  await stopped;
+  await other.node.visible(5_000);
+  t.same(cluster.history.values.map(({ value }) => value).sort((x, y) => x - y), SOURCES.map((_, index) => index));
+});

@@ -4,11 +4,11 @@
  */
 import mqtt from 'mqtt';
 import t from 'tap';
-import type { Test } from 'tap';
+import { underLoad } from '../helpers/cluster-under-load.ts';
+import type { Disturb } from '../helpers/cluster-under-load.ts';
 import { ClusterLoad, acknowledgedAgain } from '../helpers/running-cluster-load.ts';
 import { MANAGEMENT_PASSWORD, Rest, TENANT, eventually } from '../helpers/running-server.ts';
 import { PASSWORD, USER, delay, seeded } from '../helpers/server-process.ts';
-import { DeviceSender, HttpSender } from '../helpers/server-process-load.ts';
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 import { ExactlyOnceSender } from '../helpers/server-process-qos2.ts';
 import { missing } from '../helpers/tools.ts';
@@ -20,6 +20,8 @@ const DEVICES = 6;
 const AWAY_MS = 1_500;
 /** More than --lease-time-ms and what the others need to notice. */
 const PAUSE_MS = 6_000;
+/** The answer of a command is lost with its owner; its device waits for it. */
+const ANSWER_TIMEOUT_MS = '5000';
 const LOAD_MS = 20_000;
 /** Of nodes, one after the other. */
 const QOS2_KILLS = 4;
@@ -27,62 +29,34 @@ const QOS2_KILLS = 4;
 const NOTICE_MS = 1_000;
 
 const skip = missing('nats-server', 'redis-server');
-const load = skip === false ? await ClusterLoad.start(t, NODES) : undefined;
+const load = skip === false ? await ClusterLoad.start(t, NODES, { MILLRACE_ANSWER_TIMEOUT_MS: ANSWER_TIMEOUT_MS }) : undefined;
 
-/** Runs load, disturbs it, waits until it goes on for every device, and accounts. */
-function underLoad(name: string, disturb: (cluster: ClusterLoad['cluster'], devices: readonly DeviceSender[], t: Test) => Promise<void>): void {
+/** A test of its own for each fault. */
+function faulted(name: string, disturb: Disturb): void {
   t.test(name, { skip }, async (t) => {
-    if (load === undefined) return;
-    const prefix = name.replaceAll(/[^a-z0-9]+/gi, '-');
-    const devices = Array.from({ length: DEVICES }, (_, index) => new DeviceSender(load, `${prefix}-${index}`, { gapMs: 5 }));
-    const single = new HttpSender(load, `${prefix}-http`, 1, { gapMs: 5 });
-    await single.open();
-    const runs = [...devices, single].map((sender) => sender.run());
-    try {
-      await acknowledgedAgain(devices);
-      const startMs = Date.now();
-      await disturb(load.cluster, devices, t);
-      const disturbedMs = Date.now() - startMs;
-      const againMs = await acknowledgedAgain(devices);
-      t.comment(`disturbed for ${disturbedMs} ms, every device acknowledged again ${againMs} ms later`);
-    } finally {
-      for (const sender of [...devices, single]) sender.stop();
-    }
-    await Promise.all(runs);
-    await load.cluster.complete();
-    const ledgers = new Map<string, { source: string; ledger: DeviceSender['measurements'] }>();
-    for (const device of devices) ledgers.set(device.name, { source: await load.deviceOf(device.name), ledger: device.measurements });
-    ledgers.set(single.name, { source: single.device, ledger: single.ledger });
-    const { problems, stored } = await load.accountOf(ledgers);
-    const acknowledged = Array.from(ledgers.values()).reduce((sum, { ledger }) => sum + ledger.acknowledged.size, 0);
-    t.comment(`acknowledged ${acknowledged}, stored ${stored}; MQTT connections ended ${devices.reduce((sum, device) => sum + device.disconnects, 0)}, ${
-      ''}HTTP ${JSON.stringify([...single.otherAnswers])}`);
-    t.ok(devices.every((device) => device.acknowledgedCount > 50), 'every device got through');
-    t.strictSame(devices.flatMap(({ errors }) => errors), [], 'no errors on s/e');
-    t.ok([...single.otherAnswers.keys()].every((answer) => answer.startsWith('503 ')), 'what was refused was refused with 503');
-    t.strictSame(problems, [], 'the account is exact');
+    if (load !== undefined) await underLoad(t, load, { devices: DEVICES }, disturb);
   });
 }
 
-underLoad('kill -9 of a node', async (cluster) => {
+faulted('kill -9 of a node', async (cluster) => {
   const [victim] = cluster.nodes;
   await victim.kill();
   await delay(AWAY_MS);
   await cluster.startNodes();
 });
 
-underLoad('kill -9 of nats-server', (cluster) => cluster.restart(cluster.nats, AWAY_MS));
+faulted('kill -9 of nats-server', (cluster) => cluster.restart(cluster.nats, AWAY_MS));
 
-underLoad('kill -9 of redis-server', (cluster) => cluster.restart(cluster.redis, AWAY_MS));
+faulted('kill -9 of redis-server', (cluster) => cluster.restart(cluster.redis, AWAY_MS));
 
-underLoad('kill -9 of ClickHouse, three times', async (cluster) => {
+faulted('kill -9 of ClickHouse, three times', async (cluster) => {
   for (let kill = 0; kill < 3; kill += 1) {
     cluster.killClickHouse();
     await delay(AWAY_MS);
   }
 });
 
-underLoad('rolling restart', async (cluster, devices, t) => {
+faulted('rolling restart', async (cluster, devices, t) => {
   for (const node of cluster.nodes) {
     const startMs = Date.now();
     t.equal(await node.stop(), 0, `${node.name} stops in order`);
@@ -92,7 +66,7 @@ underLoad('rolling restart', async (cluster, devices, t) => {
   }
 });
 
-underLoad('a node that is paused for longer than its lease', async (cluster) => {
+faulted('a node that is paused for longer than its lease', async (cluster) => {
   const node = cluster.nodes[1];
   node.signal('SIGSTOP');
   await delay(PAUSE_MS);

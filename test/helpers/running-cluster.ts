@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConnectionProxy } from './connection-proxy.ts';
-import { startNats } from './nats-server.ts';
+import { startNats, startNatsCluster } from './nats-server.ts';
 import type { NatsServer } from './nats-server.ts';
-import { startRedis } from './redis-server.ts';
+import { startRedis, startRedisCluster } from './redis-server.ts';
 import type { RedisServer } from './redis-server.ts';
 import { cleanEnvironment, until } from './setup-command.ts';
 import { DIST } from './root.ts';
@@ -148,17 +148,23 @@ export interface ClusterOptions {
   /** For every node. */
   readonly flags?: readonly string[];
   readonly environment?: Record<string, string>;
+  /** Three servers of NATS, with three copies of everything, and three masters of Redis Cluster. */
+  readonly areServersClustered?: boolean;
   /** For one node, beside that: it may reach the servers by another way. */
   readonly environmentOf?: (index: number, servers: { readonly nats: NatsServer; readonly redis: RedisServer; readonly clickHouseUrl: string }) => Promise<Record<string, string>>;
 }
 
 interface Engine { start(): Promise<string>; stop(): Promise<void>; readonly pid: number | undefined; readonly state: string }
+interface Servers { readonly nats: readonly NatsServer[]; readonly redis: readonly RedisServer[]; readonly engine: Engine; readonly clickHouseUrl: string }
 interface Client { query<Row>(sql: string): Promise<Row[]>; close(): Promise<void> }
 
 /** What the nodes share, the nodes, and the ports where all of them are met. */
 export class RunningCluster {
+  /** The first of each; the others are there where they are clustered. */
   readonly nats: NatsServer;
   readonly redis: RedisServer;
+  readonly natsServers: readonly NatsServer[];
+  readonly redisServers: readonly RedisServer[];
   readonly engine: Engine;
   readonly data: string;
   readonly nodes: readonly ClusterNodeProcess[];
@@ -168,15 +174,17 @@ export class RunningCluster {
   readonly #mqtt: ConnectionProxy;
   readonly #mqttTls: ConnectionProxy;
 
-  private constructor(data: string, servers: { nats: NatsServer; redis: RedisServer; engine: Engine; clickHouseUrl: string }, options: ClusterOptions,
+  private constructor(data: string, servers: Servers, options: ClusterOptions,
     environments: readonly Record<string, string>[]) {
     this.data = data;
-    this.nats = servers.nats;
-    this.redis = servers.redis;
+    [this.natsServers, this.redisServers] = [servers.nats, servers.redis];
+    [this.nats] = servers.nats;
+    [this.redis] = servers.redis;
     this.engine = servers.engine;
     this.#clickHouseUrl = servers.clickHouseUrl;
-    const urls = { nats: servers.nats.url, redis: servers.redis.url, clickHouse: servers.clickHouseUrl };
-    const environment = { ...clusterSettings(urls, options.passwords), ...options.environment };
+    const listOf = (list: readonly { readonly url: string }[]): string => list.map(({ url }) => url).join(',');
+    const urls = { nats: listOf(servers.nats), redis: listOf(servers.redis), clickHouse: servers.clickHouseUrl };
+    const environment = { ...clusterSettings(urls, options.passwords), MILLRACE_NATS_REPLICAS: String(servers.nats.length), ...options.environment };
     this.#environment = environment;
     this.nodes = Array.from({ length: options.nodes }, (_, index) =>
       new ClusterNodeProcess(`node-${index + 1}`, join(data, `node-${index + 1}`), { ...environment, ...environments[index] }, options.flags ?? []));
@@ -195,10 +203,11 @@ export class RunningCluster {
     t.teardown(async () => { for (const close of closers.reverse()) await close(); });
     const later: Teardown = { teardown: (close) => { closers.push(close); } };
     later.teardown(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
-    const nats = await startNats(later);
-    if (nats.pid !== undefined) pids.add(nats.pid);
-    const redis = await startRedis(later, '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction');
-    if (redis.pid !== undefined) pids.add(redis.pid);
+    const redisArgs = ['--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'];
+    const isClustered = options.areServersClustered === true;
+    const nats = isClustered ? (await startNatsCluster(later)).servers : [await startNats(later)];
+    const redis = isClustered ? (await startRedisCluster(later, ...redisArgs)).servers : [await startRedis(later, ...redisArgs)];
+    for (const { pid } of [...nats, ...redis]) if (pid !== undefined) pids.add(pid);
     const { EmbeddedClickHouse } = await load('embedded-clickhouse/supervisor.js') as { EmbeddedClickHouse: new (options: object) => Engine };
     const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
     mkdirSync(join(data, 'clickhouse'));
@@ -206,7 +215,7 @@ export class RunningCluster {
     later.teardown(() => engine.stop());
     process.once('exit', () => { if (engine.pid !== undefined) send(engine.pid, 'SIGKILL'); });
     const clickHouseUrl = await engine.start();
-    const environments = await Promise.all(Array.from({ length: options.nodes }, async (_, index) => await options.environmentOf?.(index, { nats, redis, clickHouseUrl }) ?? {}));
+    const environments = await Promise.all(Array.from({ length: options.nodes }, async (_, index) => await options.environmentOf?.(index, { nats: nats[0], redis: redis[0], clickHouseUrl }) ?? {}));
     const cluster = new RunningCluster(data, { nats, redis, engine, clickHouseUrl }, options, environments);
     later.teardown(() => cluster.stop());
     for (const proxy of [cluster.#http, cluster.#mqtt, cluster.#mqttTls]) {

@@ -190,11 +190,13 @@ export class NewDevicesSender implements Sender {
   readonly name: string;
   readonly ledger = new Ledger();
   readonly #server: LoadTarget;
+  readonly #gapMs: number;
   #isStopped = false;
 
-  constructor(server: LoadTarget, name: string) {
+  constructor(server: LoadTarget, name: string, options: { gapMs?: number } = {}) {
     this.#server = server;
     this.name = name;
+    this.#gapMs = options.gapMs ?? 0;
   }
 
   serialOf(number: number): string { return `${this.name}-${number}`; }
@@ -211,6 +213,7 @@ export class NewDevicesSender implements Sender {
           if (client.isClosed) done();
           client.publish('s/us', `200,fault,n,${number}`, 1, 1);
         });
+        if (this.#gapMs > 0) await delay(this.#gapMs);
       } catch {
         await delay(RECONNECT_MS);
       }

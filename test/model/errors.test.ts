@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { ERRORS, PlatformError } from '../../src/model/errors.ts';
+import { ERRORS, PlatformError, refusedBy } from '../../src/model/errors.ts';
 import type { ErrorCode, ErrorEntry } from '../../src/model/errors.ts';
 import { ROOT } from '../helpers/root.ts';
 
@@ -48,4 +48,11 @@ t.test('what a client sent is cut in a message, and cannot fill another place', 
   const { message } = new PlatformError('general/invalid-parameter', { name: '{limit}', value: 'v'.repeat(5_000), limit: '$& $1 {name}' });
   t.ok(message.length < 400);
   t.match(message, /^The parameter \{limit\} has the value v+…; it takes \$& \$1 \{name\}$/);
+});
+
+t.test('what MQTT 5 is told of a store: a quota where something is used up, else that it is away or busy', async (t) => {
+  for (const limit of ['journal/bytes', 'journal/storage', 'disk/free-bytes']) t.equal(refusedBy(limit).mqttReason, 0x97, limit);
+  for (const limit of ['journal/unavailable', 'journal/unreachable', 'authentication/checks-waiting']) t.equal(refusedBy(limit).mqttReason, 0x89, limit);
+  for (const code of ['general/documents-unavailable', 'general/history-unavailable'] as const) t.equal(new PlatformError(code, { reason: 'away' }).mqttReason, 0x88, code);
+  t.equal(new PlatformError('commands/answer-timeout', { limit: 1 }).mqttReason, 0x88);
 });

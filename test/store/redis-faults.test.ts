@@ -215,7 +215,7 @@ t.test('a server that hangs: the reader answers 503 in its time, the owner goes 
   t.equal(await reader.get('managedObject', 1, '7'), undefined);
   server.pause();
   const late = documents.commit([change('1', 'a')], 1);
-  await t.rejects(reader.get('managedObject', 1, '7'), { code: 'general/documents-unavailable', status: 503, mqttReason: 0x97 });
+  await t.rejects(reader.get('managedObject', 1, '7'), { code: 'general/documents-unavailable', status: 503, mqttReason: 0x88 });
   // Several repetitions of the commit lie in the sockets: the server carries all of them out.
   await sleep(2_000);
   server.proceed();
