@@ -3,7 +3,9 @@ import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, EntityDelete, OperationCreate, OperationUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
-import { fitFailureReason, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT } from '../model/operation.ts';
+import {
+  fitFailureReason, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT, openOperationKey, openOperationStatus,
+} from '../model/operation.ts';
 import { operationResult } from '../model/operation-result.ts';
 import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -40,8 +42,6 @@ function agentsOf(context: ActorContext, device: string): string[] {
   });
 }
 
-const openKey = (device: string, id: string): string => `${device}\n${id.padStart(16, '0')}`;
-
 export function createOperation(context: ActorContext, body: OperationCreate): { doc: string } {
   const device = requireSource(context, 'devicecontrol');
   // A bulk operation sends what it has planned again after a crash.
@@ -64,7 +64,7 @@ export function createOperation(context: ActorContext, body: OperationCreate): {
     return { doc };
   }
   audit(context, body.id, body, 'Operation created', { text: `Operation created: ${describe(members)}` });
-  return { doc: write(context, body.id, members, 'CREATE', agents) };
+  return { doc: write(context, body.id, members, { agents }) };
 }
 
 /** `status='PENDING', description='Restart'` */
@@ -85,17 +85,22 @@ function load(context: ActorContext, id: string): Members {
   return splitMembers(text);
 }
 
-function write(context: ActorContext, id: string, members: Members, action: 'CREATE' | 'UPDATE', agents: readonly string[]): string {
+/** @param about.former the status before a change; a new operation has none. */
+function write(context: ActorContext, id: string, members: Members, about: { agents: readonly string[]; former?: string | undefined }): string {
   const device = String(context.command.key);
   const text = joinMembers(members);
   const status = stringMember(members, 'status') ?? 'PENDING';
   context.put('operation', id, text);
-  if (isOpenOperation(status)) context.put('openOperation', openKey(device, id), status);
-  else context.remove('openOperation', openKey(device, id));
-  context.row(entityRow(context.command, 'operations', { id, source: Number(device), members, agents }));
-  context.notify('operations', device, action, text);
+  if (!isOpenOperation(status)) context.remove('openOperation', openOperationKey(device, id));
+  else if (status !== about.former) context.put('openOperation', openOperationKey(device, id), openEntry(context, status, about.former));
+  context.row(entityRow(context.command, 'operations', { id, source: Number(device), members, agents: about.agents }));
+  context.notify('operations', device, about.former === undefined ? 'CREATE' : 'UPDATE', text);
   return text;
 }
+
+/** One that is PENDING again is to be delivered again, whatever its device has acknowledged. */
+const openEntry = (context: ActorContext, status: string, former: string | undefined): string =>
+  (status === 'PENDING' && former !== undefined ? `PENDING ${context.command.seq}` : status);
 
 export function updateOperation(context: ActorContext, body: OperationUpdate): { doc: string } {
   const device = String(context.command.key);
@@ -128,7 +133,7 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
     if (!mergeMembers(members, changes)) continue;
     const changed = changesBetween(before, members, NOT_AUDITED);
     audit(context, id, body, 'Operation updated', { text: `Operation updated: ${describeChanges(changed)}`, changes: changed });
-    last = write(context, id, members, 'UPDATE', agentsOf(context, device));
+    last = write(context, id, members, { agents: agentsOf(context, device), former: stringMember(before, 'status') ?? 'PENDING' });
   }
   if (managedObjectDoc !== undefined) {
     context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(device), body: { doc: managedObjectDoc, mayChangeOwner: false } });
@@ -141,7 +146,7 @@ function select(context: ActorContext, device: string, body: OperationUpdate): s
   const found: string[] = [];
   for (const entry of context.list('openOperation', `${device}\n`)) {
     const id = String(Number(entry.id.slice(device.length + 1)));
-    if (body.fromStatus !== undefined && entry.value !== body.fromStatus) continue;
+    if (body.fromStatus !== undefined && openOperationStatus(entry.value) !== body.fromStatus) continue;
     if (body.fragment && !load(context, id).has(body.fragment)) continue;
     found.push(id);
     if (!body.all) return found;
@@ -155,7 +160,7 @@ export function deleteOperation(context: ActorContext, body: EntityDelete): unde
   if (body.onlyWhenOver === true && !['SUCCESSFUL', 'FAILED'].includes(stringMember(members, 'status') ?? '')) return undefined;
   const device = String(context.command.key);
   context.remove('operation', body.id);
-  context.remove('openOperation', openKey(device, body.id));
+  context.remove('openOperation', openOperationKey(device, body.id));
   context.row(deletedRow(context.command, 'operations', body.id, Number(device), members));
   context.notify('operations', device, 'DELETE', JSON.stringify(body.id));
   return undefined;

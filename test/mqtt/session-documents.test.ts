@@ -18,18 +18,25 @@ t.test('subscriptions, queued messages, released ones, packet ids and expiry', a
   await store.addMessage(TENANT, 'a', { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2 });
   await store.addMessage(TENANT, 'a', { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2, isReleased: true });
   await store.addMessage(TENANT, 'a', { id: 11, topic: 's/ds', payload: Buffer.from('gone'), qos: 1 });
-  await store.removeMessage(TENANT, 'a', 11);
+  await store.removeMessage(TENANT, 'a', 11, { acknowledged: '700 1' });
+  await store.addMessage(TENANT, 'a', { id: 12, topic: 's/ds', payload: Buffer.from('marked'), qos: 1, mark: '701 1' });
+  for (const [id, acknowledged] of [[13, '702 1'], [14, '703 1 55']] as const) await store.removeMessage(TENANT, 'a', id, { acknowledged });
+  await store.removeMessage(TENANT, 'a', 15, { over: ['702 1'] });
+  await store.removeMessage(TENANT, 'gone', 1, { acknowledged: '704 1' });
+  await store.save(TENANT, 'a', { subscriptions, expirySeconds: 60, disconnectedAt: NOW });
   for (const id of [7, 8]) await platform.request({ kind: COMMAND.SESSION_RECEIVE, key: 's:a', body: { session: 'a', id } });
   await store.release(TENANT, 'a', 8);
   platform = await (await platform.crash()).recover();
   store = storeOf(platform);
   t.same(await store.load(TENANT, 'a'), {
-    subscriptions, received: [7], expirySeconds: 60, disconnectedAt: NOW, messages: [
+    subscriptions, received: [7], acknowledged: ['700 1', '703 1 55'], expirySeconds: 60, disconnectedAt: NOW, messages: [
       { id: 9, topic: 's/ds', payload: Buffer.from('510,ä'), qos: 1, isReleased: false },
       { id: 10, topic: 's/ds', payload: Buffer.from([0, 255]), qos: 2, isReleased: true },
+      { id: 12, topic: 's/ds', payload: Buffer.from('marked'), qos: 1, isReleased: false, mark: '701 1' },
     ],
   });
   t.equal(await store.load(TENANT + 1, 'a'), undefined);
+  t.equal(await store.load(TENANT, 'gone'), undefined, 'a session that has ended');
   await store.remove(TENANT, 'a');
   t.equal(await store.load(TENANT, 'a'), undefined);
 });
