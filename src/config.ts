@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { checkAuthorities, checkDataDirectory, checkKeyPair, readSettingFile } from './cli/setting-files.ts';
 import { environmentName, readSettings, SettingsError, suggestion, type Setting, type SettingValues } from './cli/settings.ts';
 import { markdownTable, maskedValues } from './cli/settings-text.ts';
+import { JSON_BODY_BYTES_MAX } from './cluster/shard-journal.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -62,7 +63,7 @@ export const SETTINGS = [
   { name: 'file-max-bytes', type: 'integer', unit: 'bytes', default: 50 * MIB, minimum: KIB, maximum: 1024 * GIB,
     description: 'Largest file in the inventory or attached to an event; larger ones get 413.' },
   { name: 'json-body-max-bytes', type: 'integer', unit: 'bytes', default: MIB, minimum: 16 * KIB, maximum: GIB,
-    description: 'Largest HTTP body of any other kind; larger ones get 413.' },
+    description: `Largest HTTP body of any other kind; larger ones get 413. In a cluster ${JSON_BODY_BYTES_MAX / KIB} KiB at most, which is its default.` },
   { name: 'mqtt-payload-max-bytes', type: 'integer', unit: 'bytes', default: 16_184, minimum: 128, maximum: 256 * MIB - 1,
     description: 'Largest payload of an MQTT message; a larger packet ends the connection before it is buffered.' },
   { name: 'mqtt-rate-max', type: 'integer', unit: 'messages a second', default: 0, minimum: 0, maximum: 1_000_000,
@@ -165,8 +166,19 @@ export function loadConfig(input: ConfigInput, extraMistakes: readonly string[] 
   const mistakes = [...extraMistakes];
   const read = readSettings(SETTINGS, { ...input, ...configFile(input, mistakes) });
   mistakes.push(...read.mistakes, ...relationMistakes(read.values, read.mistaken), ...diskMistakes(read.values, read.mistaken));
+  const config = fittedToCluster(read.values, read.given, mistakes);
   if (mistakes.length > 0) throw new SettingsError(mistakes);
-  return { config: read.values, warnings: unknownVariables(input.environment) };
+  return { config, warnings: unknownVariables(input.environment) };
+}
+
+/** A JSON body has to fit into one message of the cluster's journal. */
+function fittedToCluster(config: Config, given: ReadonlySet<string>, mistakes: string[]): Config {
+  if (config.nats === undefined || config.jsonBodyMaxBytes <= JSON_BODY_BYTES_MAX) return config;
+  if (given.has('json-body-max-bytes')) {
+    mistakes.push(`--json-body-max-bytes is ${config.jsonBodyMaxBytes} and --nats is given; in a cluster it takes at most ${JSON_BODY_BYTES_MAX}: `
+      + 'a body is one message of NATS, which has 1 MiB');
+  }
+  return { ...config, jsonBodyMaxBytes: JSON_BODY_BYTES_MAX };
 }
 
 /**

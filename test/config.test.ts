@@ -7,6 +7,7 @@ import { BACKUP_SETTINGS, RESTORE_SETTINGS } from '../src/cli/backup-settings.ts
 import { configurationPage, loadConfig, loadDataSettings, maskedConfig, SETTINGS, type Config } from '../src/config.ts';
 import { camelCase, environmentName, SettingsError, suggestion, type Setting } from '../src/cli/settings.ts';
 import { helpText } from '../src/cli/settings-text.ts';
+import { JSON_BODY_BYTES_MAX } from '../src/cluster/shard-journal.ts';
 import { CertificateFactory } from './helpers/certificates.ts';
 import { scratchDirectory } from './helpers/setup-command.ts';
 import { missing } from './helpers/tools.ts';
@@ -100,6 +101,17 @@ t.test('settings that concern each other', async (t) => {
   check({ 'http-port': '1883' }, /--http-port and --mqtt-port are both 1883/);
   check({ tenant: 'management' }, /--tenant is "management"/);
   t.same(mistakes({ 'http-port': '0', 'mqtt-port': '0' }), [], 'two free ports differ');
+});
+
+t.test('in a cluster a JSON body fits into a message of NATS', async (t) => {
+  const cluster = { nats: 'nats://x', redis: 'redis://x', clickhouse: 'http://x', 'admin-password': 'a', 'management-password': 'b', 'bootstrap-password': 'c',
+    'secret-key': 'x'.repeat(32) };
+  t.equal(load({}).jsonBodyMaxBytes, 1_048_576);
+  t.equal(load(cluster).jsonBodyMaxBytes, JSON_BODY_BYTES_MAX, 'the default is less');
+  t.equal(load({ ...cluster, 'json-body-max-bytes': String(JSON_BODY_BYTES_MAX) }).jsonBodyMaxBytes, JSON_BODY_BYTES_MAX);
+  t.equal(load({ ...cluster, 'json-body-max-bytes': '20000' }).jsonBodyMaxBytes, 20_000);
+  t.match(mistakes({ ...cluster, 'json-body-max-bytes': '1MiB' }), [/^--json-body-max-bytes is 1048576 and --nats is given; in a cluster it takes at most 905216: /]);
+  t.equal(load({ 'json-body-max-bytes': '8MiB' }).jsonBodyMaxBytes, 8_388_608, 'a single node takes it');
 });
 
 t.test('a mistaken setting is in no further mistake', async (t) => {

@@ -3,7 +3,9 @@ import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, EntityDelete, OperationCreate, OperationUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
-import { AGENT_LINKS, fitFailureReason, isAgent, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT } from '../model/operation.ts';
+import {
+  AGENT_LINKS, fitFailureReason, isAgent, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT, openOperationKey, openOperationStatus,
+} from '../model/operation.ts';
 import { operationResult } from '../model/operation-result.ts';
 import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -32,8 +34,6 @@ function hasAgent(context: ActorContext, device: string): boolean {
   return false;
 }
 
-const openKey = (device: string, id: string): string => `${device}\n${id.padStart(16, '0')}`;
-
 export function createOperation(context: ActorContext, body: OperationCreate): { doc: string } {
   const device = requireSource(context, 'devicecontrol');
   // A bulk operation sends what it has planned again after a crash.
@@ -55,7 +55,7 @@ export function createOperation(context: ActorContext, body: OperationCreate): {
     return { doc };
   }
   audit(context, body.id, body, 'Operation created', { text: `Operation created: ${describe(members)}` });
-  return { doc: write(context, body.id, members, 'CREATE') };
+  return { doc: write(context, body.id, members, undefined) };
 }
 
 /** `status='PENDING', description='Restart'` */
@@ -76,17 +76,22 @@ function load(context: ActorContext, id: string): Members {
   return splitMembers(text);
 }
 
-function write(context: ActorContext, id: string, members: Members, action: 'CREATE' | 'UPDATE'): string {
+/** @param former the status before a change; a new operation has none. */
+function write(context: ActorContext, id: string, members: Members, former: string | undefined): string {
   const device = String(context.command.key);
   const text = joinMembers(members);
   const status = stringMember(members, 'status') ?? 'PENDING';
   context.put('operation', id, text);
-  if (isOpenOperation(status)) context.put('openOperation', openKey(device, id), status);
-  else context.remove('openOperation', openKey(device, id));
+  if (!isOpenOperation(status)) context.remove('openOperation', openOperationKey(device, id));
+  else if (status !== former) context.put('openOperation', openOperationKey(device, id), openEntry(context, status, former));
   context.row(entityRow(context.command, 'operations', { id, source: Number(device), members }));
-  context.notify('operations', device, action, text);
+  context.notify('operations', device, former === undefined ? 'CREATE' : 'UPDATE', text);
   return text;
 }
+
+/** One that is PENDING again is to be delivered again, whatever its device has acknowledged. */
+const openEntry = (context: ActorContext, status: string, former: string | undefined): string =>
+  (status === 'PENDING' && former !== undefined ? `PENDING ${context.command.seq}` : status);
 
 export function updateOperation(context: ActorContext, body: OperationUpdate): { doc: string } {
   const device = String(context.command.key);
@@ -119,7 +124,7 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
     if (!mergeMembers(members, changes)) continue;
     const changed = changesBetween(before, members, NOT_AUDITED);
     audit(context, id, body, 'Operation updated', { text: `Operation updated: ${describeChanges(changed)}`, changes: changed });
-    last = write(context, id, members, 'UPDATE');
+    last = write(context, id, members, stringMember(before, 'status') ?? 'PENDING');
   }
   if (managedObjectDoc !== undefined) {
     context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(device), body: { doc: managedObjectDoc, mayChangeOwner: false } });
@@ -132,7 +137,7 @@ function select(context: ActorContext, device: string, body: OperationUpdate): s
   const found: string[] = [];
   for (const entry of context.list('openOperation', `${device}\n`)) {
     const id = String(Number(entry.id.slice(device.length + 1)));
-    if (body.fromStatus !== undefined && entry.value !== body.fromStatus) continue;
+    if (body.fromStatus !== undefined && openOperationStatus(entry.value) !== body.fromStatus) continue;
     if (body.fragment && !load(context, id).has(body.fragment)) continue;
     found.push(id);
     if (!body.all) return found;
@@ -146,7 +151,7 @@ export function deleteOperation(context: ActorContext, body: EntityDelete): unde
   if (body.onlyWhenOver === true && !['SUCCESSFUL', 'FAILED'].includes(stringMember(members, 'status') ?? '')) return undefined;
   const device = String(context.command.key);
   context.remove('operation', body.id);
-  context.remove('openOperation', openKey(device, body.id));
+  context.remove('openOperation', openOperationKey(device, body.id));
   context.row(deletedRow(context.command, 'operations', body.id, Number(device), members));
   context.notify('operations', device, 'DELETE', JSON.stringify(body.id));
   return undefined;

@@ -1,8 +1,11 @@
 /** Durable state of an MQTT session (issue: sessions survive a restart, QoS 2 is exactly once). The actor's key is the session. */
 import { textKeyIn } from '../ingest/command-record.ts';
 import { COMMAND } from '../model/command.ts';
-import type { SessionExpire, SessionItem, SessionMessage, SessionReceipts, SessionSave, SessionShard } from '../model/command.ts';
+import type {
+  SessionExpire, SessionItem, SessionMessage, SessionMessageRemove, SessionReceipts, SessionSave, SessionShard,
+} from '../model/command.ts';
 import { isSessionOver } from '../model/session-expiry.ts';
+import { changedMarks } from '../model/session-marks.ts';
 import type { ActorContext } from './context.ts';
 
 /** As stored in the collection `session`; messages are in `sessionMessage` under `<session>\n<id, 16 digits>`. */
@@ -13,6 +16,8 @@ export interface SessionState {
   readonly received: readonly number[];
   /** Shards in which there may be receipts of QoS 2 messages (session-receipts.ts). */
   readonly receivesIn?: readonly number[];
+  /** Marks of messages that the client has acknowledged, the oldest first (session-marks.ts). */
+  readonly acknowledged?: readonly string[];
 }
 
 export const messageKey = (session: string, id: number): string => `${session}\n${String(id).padStart(16, '0')}`;
@@ -29,11 +34,8 @@ function save(context: ActorContext, session: string, state: SessionState): void
 }
 
 export function saveSession(context: ActorContext, body: SessionSave): undefined {
-  const { received, receivesIn } = load(context, body.session);
-  save(context, body.session, {
-    subscriptions: body.subscriptions, expirySeconds: body.expirySeconds, disconnectedAt: body.disconnectedAt, received,
-    ...(receivesIn === undefined ? {} : { receivesIn }),
-  });
+  const state = load(context, body.session);
+  save(context, body.session, { ...state, subscriptions: body.subscriptions, expirySeconds: body.expirySeconds, disconnectedAt: body.disconnectedAt });
   return undefined;
 }
 
@@ -61,13 +63,18 @@ export function expireSession(context: ActorContext, body: SessionExpire): { isR
 }
 
 export function addSessionMessage(context: ActorContext, body: SessionMessage): undefined {
-  const { topic, payload, qos, isReleased } = body;
-  context.put('sessionMessage', messageKey(body.session, body.id), JSON.stringify({ topic, payload, qos, isReleased }));
+  const { topic, payload, qos, isReleased, mark } = body;
+  context.put('sessionMessage', messageKey(body.session, body.id), JSON.stringify({ topic, payload, qos, isReleased, mark }));
   return undefined;
 }
 
-export function removeSessionMessage(context: ActorContext, body: SessionItem): undefined {
+export function removeSessionMessage(context: ActorContext, body: SessionMessageRemove): undefined {
   context.remove('sessionMessage', messageKey(body.session, body.id));
+  const text = body.marks === undefined ? undefined : context.get('session', body.session);
+  // A session that has ended stays so.
+  if (text === undefined) return undefined;
+  const state = JSON.parse(text) as SessionState;
+  save(context, body.session, { ...state, acknowledged: changedMarks(state.acknowledged ?? [], body.marks!) });
   return undefined;
 }
 

@@ -84,14 +84,15 @@ export function environmentName(setting: Setting): string | null {
 
 /**
  * Reads every setting of the table: flag before environment before file before default.
- * @returns the values by camelCase name, the mistakes, and the names of the mistaken settings, which keep their default.
+ * @returns the values by camelCase name, the mistakes, and the names of the mistaken settings, which keep their default, and of those that were given.
  */
 export function readSettings<Table extends readonly Setting[]>(
   table: Table, sources: SettingSources,
-): { values: SettingValues<Table>; mistakes: string[]; mistaken: Set<string> } {
+): { values: SettingValues<Table>; mistakes: string[]; mistaken: Set<string>; given: Set<string> } {
   const values: Record<string, unknown> = {};
   const mistakes: string[] = [];
   const mistaken = new Set<string>();
+  const given = new Set<string>();
   const refuse = (setting: Setting, mistake: string): void => {
     mistakes.push(mistake);
     mistaken.add(setting.name);
@@ -103,12 +104,13 @@ export function readSettings<Table extends readonly Setting[]>(
       if (setting.required === true) refuse(setting, missing(setting));
       continue;
     }
+    given.add(setting.name);
     const checked = checkValue(setting, found.value);
     if ('limit' in checked) refuse(setting, `${found.where} is ${shown(setting, found.value)}; it takes ${checked.limit}`);
     else values[camelCase(setting.name)] = checked.value;
   }
   mistakes.push(...unknownFileKeys(table, sources));
-  return { values: values as SettingValues<Table>, mistakes, mistaken };
+  return { values: values as SettingValues<Table>, mistakes, mistaken, given };
 }
 
 function missing(setting: Setting): string {

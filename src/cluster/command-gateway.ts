@@ -97,7 +97,7 @@ export class CommandGateway implements DeviceCommands {
   }
 
   #request<Answer>(record: Buffer): Promise<Answer> {
-    if (record.length > GROUP_BYTES_MAX) return Promise.reject(new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX }));
+    if (record.length > GROUP_BYTES_MAX) return Promise.reject(new PlatformError('general/record-too-large', { limit: GROUP_BYTES_MAX }));
     this.#underWay += 1;
     return new Promise<Answer>((resolve, reject) => {
       const onAnswer: Reply = {
@@ -127,7 +127,7 @@ export class CommandGateway implements DeviceCommands {
     if (!this.#intake.offer(parts.map((list) => this.#part(list)), sink, token)) return false;
     const offered = new Set(parts.flat());
     for (const one of records) {
-      if (one.record.length > GROUP_BYTES_MAX) one.onAnswer?.reject(new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX }));
+      if (one.record.length > GROUP_BYTES_MAX) one.onAnswer?.reject(new PlatformError('general/record-too-large', { limit: GROUP_BYTES_MAX }));
       // Answered to a connection that is gone. After this call: whoever made it waits for answers from then on.
       else if (one.onAnswer && !offered.has(one)) setImmediate(one.onAnswer.resolve, undefined);
     }

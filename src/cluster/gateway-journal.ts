@@ -146,7 +146,7 @@ export class GatewayJournal implements RecordIntake {
   appendAll(records: Buffer, bytes: number, recordCount: number, sink: AcknowledgementSink, token: number): void {
     const parts = splitByShard(records.subarray(0, bytes));
     if (typeof parts === 'number') {
-      sink.failed(token, new PlatformError('general/payload-too-large', { limit: GROUP_BYTES_MAX }));
+      sink.failed(token, new PlatformError('general/record-too-large', { limit: GROUP_BYTES_MAX }));
       sink.flushDurable();
       return;
     }

@@ -107,7 +107,7 @@ export class ClusterNode {
     this.commands = new CommandGateway({ intake: this.intake, refusals, answerTimeoutMs: options.answerTimeoutMs });
     this.outcomes = new OutcomeSender({
       messages, take: (shard, answers) => this.commands.take(shard, answers), onChanged: (changes) => caches.onChanged(changes),
-      onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes),
+      onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes), refusals, log,
     });
     this.#deletion = new DataDeletion({ history, commands: this.commands, bus: options.bus, isBounded: true });
     this.projector = new ClusterProjector({

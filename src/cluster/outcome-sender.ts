@@ -7,15 +7,20 @@ import type { StoredGroup } from '../accounts/groups.ts';
 import type { StoredTotp } from '../accounts/second-factor.ts';
 import type { RecordChange } from '../model/command.ts';
 import type { PlatformError } from '../model/errors.ts';
+import type { Log } from '../model/log.ts';
+import type { Refusals } from '../model/refusals.ts';
 import type { CommandAnswer } from './command-gateway.ts';
+import { LargeAnswers } from './large-answers.ts';
 import type { NodeMessages } from './node-messages.ts';
 
 const ANSWERS = 'answers';
 const CHANGED = 'changed';
 /** A message of NATS has 1 MiB. */
 const MESSAGE_CHARACTERS_MAX = 256 * 1024;
-/** UTF-8 has at most three bytes for a character of a string. */
-const ANSWER_CHARACTERS_MAX = 300 * 1024;
+/** An answer that has more goes in parts. */
+const ANSWER_BYTES_MAX = 900 * 1024;
+/** No room for a large answer: the command is carried out, its sender has to look. */
+const NO_ROOM = 'cluster/answer-bytes';
 
 /** A record that was changed, and what is told of its former text. */
 export type ToldRecord = readonly [collection: RecordChange['collection'], id: string, former?: string];
@@ -42,18 +47,22 @@ export interface OutcomeSenderOptions {
   readonly onChanged: (changes: readonly Change[]) => void;
   /** Records that this node has changed, at once. */
   readonly onRecordsChanged: (tenant: number, changes: readonly RecordChange[]) => void;
+  readonly refusals: Refusals;
+  readonly log: Log;
 }
 
 export class OutcomeSender {
   readonly #options: OutcomeSenderOptions;
   #changes: Change[] = [];
   readonly #answers = new Map<string, Gathered>();
+  readonly #largeAnswers: LargeAnswers;
   #isScheduled = false;
   readonly #flushNow = (): void => { this.#flush(); };
 
   constructor(options: OutcomeSenderOptions) {
     this.#options = options;
-    const { messages } = options;
+    const { messages, log } = options;
+    this.#largeAnswers = new LargeAnswers({ messages, log, onAnswer: (shard, text) => options.take(shard, [JSON.parse(text) as CommandAnswer]) });
     messages.listen(ANSWERS, (payload) => {
       const { shard, answers } = JSON.parse(Buffer.from(payload).toString()) as AnswersMessage;
       options.take(shard, answers);
@@ -102,10 +111,27 @@ export class OutcomeSender {
     this.#answers.clear();
     for (const { gateway, shard, answers } of all) {
       if (gateway === messages.nodeId) take(shard, answers);
-      else for (const text of messagesOf(shard, answers)) messages.send(gateway, ANSWERS, Buffer.from(text));
+      else this.#send(gateway, shard, answers);
     }
   }
+
+  #send(gateway: string, shard: number, answers: readonly CommandAnswer[]): void {
+    const texts: string[] = [];
+    for (const answer of answers) {
+      const text = JSON.stringify(answer);
+      if (!isLarge(text)) {
+        texts.push(text);
+      } else if (!this.#largeAnswers.send(gateway, shard, answer.seq, text)) {
+        this.#options.refusals.count(NO_ROOM);
+        texts.push(JSON.stringify({ seq: answer.seq, error: { code: 'general/busy', details: { limit: NO_ROOM } } } satisfies CommandAnswer));
+      }
+    }
+    for (const some of packed(texts)) this.#options.messages.send(gateway, ANSWERS, Buffer.from(`{"shard":${shard},"answers":[${some.join(',')}]}`));
+  }
 }
+
+/** UTF-8 has at most three bytes for a character of a string. */
+const isLarge = (text: string): boolean => text.length * 3 > ANSWER_BYTES_MAX && Buffer.byteLength(text) > ANSWER_BYTES_MAX;
 
 /**
  * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/rights-watch.ts): a group's roles, and of a
@@ -126,15 +152,6 @@ function needOf(text: string): string {
 
 /** A group's text may be as large as a request. */
 const rolesOf = (text: string): string => JSON.stringify({ roles: (JSON.parse(text) as Pick<StoredGroup, 'roles'>).roles });
-
-function messagesOf(shard: number, answers: readonly CommandAnswer[]): string[] {
-  const texts = answers.map((answer) => {
-    const text = JSON.stringify(answer);
-    if (text.length <= ANSWER_CHARACTERS_MAX || Buffer.byteLength(text) <= ANSWER_CHARACTERS_MAX * 3) return text;
-    return JSON.stringify({ seq: answer.seq, error: { code: 'general/payload-too-large', details: { limit: ANSWER_CHARACTERS_MAX * 3 } } });
-  });
-  return Array.from(packed(texts), (some) => `{"shard":${shard},"answers":[${some.join(',')}]}`);
-}
 
 /** The texts of one message, or of several where one would be too large. */
 function* packed(texts: readonly string[]): Generator<readonly string[]> {

@@ -3,6 +3,7 @@
  * command; the journal stores it; the actor named by its key decides what it does.
  */
 import type { ProcessingMode } from './processing-mode.ts';
+import type { MarkChange } from './session-marks.ts';
 
 /** What a command asks for, and the shape of its body. Numbers are stored in the journal: never reuse one. */
 export const COMMAND = {
@@ -192,7 +193,10 @@ export interface SessionMessage { readonly session: string; readonly id: number;
   /** Base64. */
   readonly payload: string; readonly qos: 0 | 1 | 2;
   /** The client has received it (QoS 2). */
-  readonly isReleased?: boolean }
+  readonly isReleased?: boolean;
+  /** See session-marks.ts. */
+  readonly mark?: string }
+export interface SessionMessageRemove extends SessionItem { readonly marks?: MarkChange }
 /**
  * Ends the session if its time is over at `receivedAt`. One that is stored as connected has lost its connection to a crash:
  * `disconnectedAt` becomes `lostAt`, and its time runs from then.
@@ -270,7 +274,7 @@ export interface DocumentReader {
  * externalIdsOf: `<moId>\n<type>\n<externalId>` -> ''; children: `<parent>\n<kind>\n<child>` -> '' ; parents: `<child>\n<kind>\n<parent>` -> '';
  * eventBinary: id of the event -> `EventBinary` (model/event-binary.ts);
  * binary: id of a managed object -> `BinaryRecord`; availability: the same -> `AvailabilityState`; alarm, event, operation: id -> text;
- * openAlarm: `<source>\n<type>` -> ids of alarms, comma separated; openOperation: `<device>\n<operation id>` -> status;
+ * openAlarm: `<source>\n<type>` -> ids of alarms, comma separated; openOperation: `<device>\n<operation id>` -> see operation.ts;
  * user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session: key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
  */
 export type Collection = 'managedObject' | 'binary' | 'availability'

@@ -22,6 +22,12 @@ export const isAgent = (object: Members): boolean => AGENT_MARKERS.some((marker)
 /** Neither SUCCESSFUL nor FAILED: the device still has to do something. */
 export const isOpenOperation = (status: string): boolean => status === 'PENDING' || status === 'EXECUTING';
 
+/** Key of an open operation, whose entry is its status; of one that has become PENDING again `PENDING <sequence>`, so that this is told from before. */
+export const openOperationKey = (device: string, id: string): string => `${device}\n${id.padStart(16, '0')}`;
+
+/** The status that an entry names. */
+export const openOperationStatus = (entry: string): string => entry.split(' ', 1)[0];
+
 /** An operation as it goes to its agent (document 4 section 5.1): with what agents need beside it. @returns `operation`, which is changed. */
 export function deliveredOperation(operation: Members, agentId: string): Members {
   const time = operation.get('creationTime') ?? 'null';

@@ -4,6 +4,7 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import type { Principal } from '../model/principal.ts';
+import type { MarkChange } from '../model/session-marks.ts';
 
 /** What became of a PUBLISH that was handed to the application. */
 export const PUBLISH_RESULT = {
@@ -24,8 +25,20 @@ export interface DownlinkMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
-  /** The client has acknowledged it (PUBACK, PUBCOMP); not told of a message that was read from the store. */
-  readonly onAcknowledged?: () => void;
+  /** What a session that is kept remembers when the client has acknowledged the message (PUBACK, PUBCOMP): see session-marks.ts. */
+  readonly mark?: string | undefined;
+}
+
+/** A session, as long as it is in memory, over all its connections. */
+export interface ClientSession {
+  /** As of StoredSession. */
+  readonly partly?: ReadonlyMap<number, ReadonlySet<string>> | undefined;
+  /** Marks of messages that the client has acknowledged, the oldest first. */
+  readonly acknowledgedMarks: ReadonlySet<string>;
+  /** Whether a message with the mark is on its way to the client, or was acknowledged. */
+  hasMark(mark: string): boolean;
+  /** Nobody will ask for the mark any more. */
+  forgetMark(mark: string): void;
 }
 
 /** What the application may do with a connection. All calls are cheap and may come at any time; after close they write nothing, but
@@ -37,8 +50,7 @@ export interface DeviceConnection {
   readonly protocolVersion: 3 | 4 | 5;
   /** The session outlives the connection: QoS 2 packet ids have to be stored with their messages. */
   readonly isPersistent: boolean;
-  /** Stands for the session as long as it is in memory, over all its connections. `partly` as of StoredSession. */
-  readonly session?: { readonly partly?: ReadonlyMap<number, ReadonlySet<string>> | undefined } | undefined;
+  readonly session?: ClientSession | undefined;
   /** Marks one pending PUBLISH as durable: PUBACK (QoS 1), PUBREC (QoS 2), nothing (QoS 0, packetId 0). Nothing is written
    * until `flush`. */
   acknowledge(packetId: number): void;
@@ -112,6 +124,8 @@ export interface StoredSession {
   readonly received: readonly number[];
   /** Those of which only some parts were stored, with the names of these (ingest/received-packet.ts). */
   readonly partly?: ReadonlyMap<number, ReadonlySet<string>>;
+  /** Marks of messages that the client has acknowledged, the oldest first. */
+  readonly acknowledged?: readonly string[];
   /** Seconds that the session lives after its connection ended; 0xFFFFFFFF = for ever. */
   readonly expirySeconds: number;
   /** Time at which the connection ended (ms), 0 while connected. */
@@ -125,13 +139,13 @@ export interface StoredSession {
  */
 export interface SessionStore {
   load(tenant: number, key: string): Promise<StoredSession | undefined>;
-  /** Creates or replaces subscriptions and expiry; messages and received stay. */
+  /** Creates or replaces subscriptions and expiry; the rest stays. */
   save(tenant: number, key: string, change: { subscriptions: ReadonlyMap<string, 0 | 1 | 2>; expirySeconds: number;
     disconnectedAt: number }): Promise<void>;
   remove(tenant: number, key: string): Promise<void>;
   /** Adds the message, or replaces it when it is released. */
   addMessage(tenant: number, key: string, message: StoredMessage): Promise<void>;
-  removeMessage(tenant: number, key: string, id: number): Promise<void>;
+  removeMessage(tenant: number, key: string, id: number, marks?: MarkChange): Promise<void>;
   /** Forgets a received QoS 2 packet id (PUBREL). The id was added by the application with the message itself. */
   release(tenant: number, key: string, packetId: number): Promise<void>;
 }

@@ -135,10 +135,10 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   // --- to the device ---
 
-  /** @param qos the most; less when the device subscribed with less. */
-  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2, onAcknowledged?: () => void): void {
+  /** @param qos the most; less when the device subscribed with less. @param mark as of DownlinkMessage. */
+  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2, mark?: string): void {
     if (this.#isClosed) return;
-    this.connection.deliver({ topic, payload: Buffer.from(row), qos, ...(onAcknowledged === undefined ? {} : { onAcknowledged }) });
+    this.connection.deliver({ topic, payload: Buffer.from(row), qos, ...(mark === undefined ? {} : { mark }) });
   }
 
   sendError(error: Error, messageId: string): void {

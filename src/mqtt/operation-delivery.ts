@@ -1,12 +1,13 @@
 /**
  * Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications` (document 4 section 7.6). A device that is not
- * connected gets what is still PENDING when it comes back, also after a restart.
+ * connected gets what is still PENDING when it comes back, but for what it has acknowledged in a session that is kept: a device that restarts
+ * before it says EXECUTING must not get its restart again. Its messages have marks for that, which are stored with the session.
  */
 import type { DocumentReader, LiveBus, Notification } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { deliveredOperation } from '../model/operation.ts';
+import { deliveredOperation, openOperationKey, openOperationStatus } from '../model/operation.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import { operationRows } from '../smartrest/operation-rows.ts';
 import { RECEIVE } from '../smartrest/topics.ts';
@@ -22,8 +23,6 @@ const DEVICE_LINKS = ['childDevices', 'childAdditions'] as const;
 const SERIALS_MAX = 100;
 /** Objects whose connections are looked up at once. */
 const LOOKUPS_AT_ONCE = 100;
-/** Operations that are PENDING and acknowledged by devices, of which is known in which session; the oldest is delivered again. */
-const ACKNOWLEDGED_MAX = 100_000;
 const NO_LINKS: readonly PlatformDeviceLink[] = [];
 
 /** The other nodes of a cluster, where a device may be connected. */
@@ -42,11 +41,6 @@ export class OperationDelivery {
   readonly #tenants = new Set<number>();
   /** On which topics (bits of RECEIVE) a connection has been sent an operation that is PENDING: once on each, unless it asks again. */
   readonly #forwarded = new WeakMap<PlatformDeviceLink, Map<string, number>>();
-  /**
-   * The same of what a device has acknowledged in its session: tenant and operation -> session -> topics. A device that restarts before it says
-   * EXECUTING must not get its restart again.
-   */
-  readonly #acknowledged = new Map<string, WeakMap<object, number>>();
 
   constructor(documents: DocumentReader, bus: LiveBus, log: Log, elsewhere?: ReceiversElsewhere) {
     this.#documents = documents;
@@ -82,30 +76,29 @@ export class OperationDelivery {
   async #deliverPending(link: PlatformDeviceLink, again: boolean): Promise<void> {
     if (again) this.#forwarded.delete(link);
     const tenant = link.tenantNumber;
-    const queued = again ? undefined : await this.#queuedFor(link);
+    const pending = new Set<string>();
     for (const target of await this.#devicesBelow(link)) {
       // Ids of operations are given in order: the oldest comes first.
       for (const { id: entry, value } of await this.#documents.list('openOperation', tenant, `${target}\n`, { limit: PENDING_MAX })) {
-        if (value !== 'PENDING') continue;
-        const text = await this.#documents.get('operation', tenant, String(Number(entry.slice(target.length + 1))));
-        if (text !== undefined) await this.#deliver(link, target, text, { queued, again });
+        if (openOperationStatus(value) !== 'PENDING') continue;
+        const id = String(Number(entry.slice(target.length + 1)));
+        pending.add(id);
+        const text = await this.#documents.get('operation', tenant, id);
+        if (text !== undefined) await this.#deliver(link, target, text, { entry: value, again });
       }
     }
+    await this.#forgetOver(link, pending);
   }
 
-  /**
-   * What the session of the device brings by itself, because it was sent and not acknowledged: topic and payload, and how many of them. It must
-   * not be sent a second time: a device would restart twice.
-   */
-  async #queuedFor(link: PlatformDeviceLink): Promise<Map<string, number> | undefined> {
-    if (!link.connection.isPersistent) return undefined;
-    const queued = new Map<string, number>();
-    for (const { value } of await this.#documents.list('sessionMessage', link.tenantNumber, `${link.serial}\n`, { limit: PENDING_MAX })) {
-      const { topic, payload } = JSON.parse(value) as { topic: string; payload: string };
-      const key = `${topic}\n${Buffer.from(payload, 'base64').toString()}`;
-      queued.set(key, (queued.get(key) ?? 0) + 1);
+  /** Marks of operations that have ended while the session was elsewhere. */
+  async #forgetOver(link: PlatformDeviceLink, pending: ReadonlySet<string>): Promise<void> {
+    const { session } = link.connection;
+    for (const mark of [...session?.acknowledgedMarks ?? []]) {
+      const id = operationOf(mark);
+      if (pending.has(id)) continue;
+      const text = await this.#documents.get('operation', link.tenantNumber, id);
+      if (text === undefined || stringMember(splitMembers(text), 'status') !== 'PENDING') session?.forgetMark(mark);
     }
-    return queued;
   }
 
   /** The device of the connection and all below it, but for those that receive their operations themselves. */
@@ -146,17 +139,12 @@ export class OperationDelivery {
   }
 
   #changed(notification: Notification): void {
-    if (this.#links.size === 0 && this.#acknowledged.size === 0) return;
-    const text = notification.text();
-    if (notification.action === 'DELETE') {
-      this.#acknowledged.delete(operationKey(notification.tenant, JSON.parse(text) as string));
-      return;
-    }
-    const members = splitMembers(text);
-    const isPending = stringMember(members, 'status') === 'PENDING';
-    if (!isPending) this.#acknowledged.delete(operationKey(notification.tenant, stringMember(members, 'id') ?? ''));
     if (this.#links.size === 0) return;
-    this.#route(notification.tenant, notification.source, text, isPending).catch((error: Error) => this.#failed(error, notification.source));
+    const text = notification.text();
+    const members = notification.action === 'DELETE' ? new Map([['id', text]]) : splitMembers(text);
+    const isPending = stringMember(members, 'status') === 'PENDING';
+    const operation = { id: stringMember(members, 'id') ?? '', text: isPending ? text : undefined };
+    this.#route(notification.tenant, notification.source, operation).catch((error: Error) => this.#failed(error, notification.source));
   }
 
   /** The operation stays PENDING: the device gets it when it subscribes again or asks for it (500). */
@@ -164,13 +152,18 @@ export class OperationDelivery {
     this.#log.warn({ err: error, device }, 'an operation could not be brought to its device');
   }
 
-  /** To the device itself when it receives operations, else to the nearest ancestor that does (its gateway). */
-  async #route(tenant: number, device: string, text: string, isPending: boolean): Promise<void> {
-    const link = await this.#receiverOf(tenant, device, isPending);
+  /** To the device itself when it receives operations, else to the nearest ancestor that does (its gateway). @param operation.text when it is PENDING. */
+  async #route(tenant: number, device: string, { id, text }: { id: string; text: string | undefined }): Promise<void> {
+    const link = await this.#receiverOf(tenant, device, text !== undefined);
     if (link === undefined) return;
-    if (isPending) await this.#deliver(link, device, text);
+    if (text !== undefined) {
+      await this.#deliver(link, device, text);
+      return;
+    }
     // Delivered again when it is set to PENDING again.
-    else this.#forwarded.get(link)?.delete(stringMember(splitMembers(text), 'id') ?? '');
+    this.#forwarded.get(link)?.delete(id);
+    const { session } = link.connection;
+    for (const mark of session?.acknowledgedMarks ?? []) if (operationOf(mark) === id) session?.forgetMark(mark);
   }
 
   /** @param isAlone nobody who is nearer receives it through another node. */
@@ -190,21 +183,18 @@ export class OperationDelivery {
     return undefined;
   }
 
-  /** @param about.queued see #queuedFor. @param about.again also what the device has acknowledged. */
-  async #deliver(link: PlatformDeviceLink, device: string, text: string,
-    about: { queued?: Map<string, number> | undefined; again?: boolean } = {}): Promise<void> {
+  /** @param about.entry its entry among the open ones, if it was read. @param about.again also what the session has or the device has acknowledged. */
+  async #deliver(link: PlatformDeviceLink, device: string, text: string, about: { entry?: string; again?: boolean } = {}): Promise<void> {
     const members = splitMembers(text);
     const id = stringMember(members, 'id') ?? '';
     const forwarded = this.#forwarded.get(link) ?? new Map<string, number>();
-    const { session, isPersistent } = link.connection;
-    const key = operationKey(link.tenantNumber, id);
-    const acknowledged = about.again === true || session === undefined ? 0 : this.#acknowledged.get(key)?.get(session) ?? 0;
-    const sent = (forwarded.get(id) ?? 0) | acknowledged;
+    const sent = forwarded.get(id) ?? 0;
     const due = link.operationTopics & ~sent;
     if (due === 0) return;
     forwarded.set(id, sent | due);
     this.#forwarded.set(link, forwarded);
-    const sessions = isPersistent ? this.#sessionsOf(key) : undefined;
+    const { session, isPersistent } = link.connection;
+    const entry = !isPersistent ? undefined : about.entry ?? await this.#documents.get('openOperation', link.tenantNumber, openOperationKey(device, id));
     const prefix = `${device}\n${SERIAL_TYPE}\n`;
     const [external] = await this.#documents.list('externalIdsOf', link.tenantNumber, prefix, { limit: 1 });
     const managedObject = await this.#documents.get('managedObject', link.tenantNumber, device);
@@ -212,36 +202,22 @@ export class OperationDelivery {
     const hasSoftwareTypes = managedObject !== undefined && splitMembers(managedObject).has('c8y_SupportedSoftwareTypes');
     const rows = operationRows(members, { serial, hasSoftwareTypes });
     const send = (bit: number, topic: string, payload: string): void => {
-      const message = `${topic}\n${payload}`;
-      const count = about.queued?.get(message) ?? 0;
-      const onAcknowledged = (): void => {
-        // Not of an operation that has changed meanwhile: set to PENDING again it is a new one.
-        if (session === undefined || sessions === undefined || this.#acknowledged.get(key) !== sessions) return;
-        sessions.set(session, (sessions.get(session) ?? 0) | bit);
-      };
-      if (count === 0) link.sendRow(topic, payload, 2, onAcknowledged);
-      else about.queued?.set(message, count - 1);
+      const mark = entry === undefined ? undefined : markOf(id, bit, entry);
+      if (mark === undefined || about.again === true || session?.hasMark(mark) !== true) link.sendRow(topic, payload, 2, mark);
     };
     if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send(RECEIVE.STATIC, 's/ds', rows.join('\n'));
     if ((due & RECEIVE.JSON_OPERATIONS) !== 0) {
       send(RECEIVE.JSON_OPERATIONS, 'devicecontrol/notifications', notificationText(members, String(link.source), serial));
     }
   }
-
-  #sessionsOf(key: string): WeakMap<object, number> {
-    const known = this.#acknowledged.get(key);
-    if (known !== undefined) return known;
-    for (const oldest of this.#acknowledged.keys()) {
-      if (this.#acknowledged.size < ACKNOWLEDGED_MAX) break;
-      this.#acknowledged.delete(oldest);
-    }
-    const sessions = new WeakMap<object, number>();
-    this.#acknowledged.set(key, sessions);
-    return sessions;
-  }
 }
 
-const operationKey = (tenant: number, id: string): string => `${tenant}\n${id}`;
+/** Operation, topic and entry: of one that has become PENDING again it is another mark. Undefined when it is not PENDING any more. */
+function markOf(id: string, topic: number, entry: string): string | undefined {
+  return openOperationStatus(entry) === 'PENDING' ? `${id} ${topic}${entry.slice('PENDING'.length)}` : undefined;
+}
+
+const operationOf = (mark: string): string => mark.slice(0, mark.indexOf(' '));
 
 /** The operation as JSON with what agents need beside it (document 4 section 7.8). */
 function notificationText(members: Members, agent: string, serial: string): string {

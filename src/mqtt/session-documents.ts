@@ -3,6 +3,7 @@ import type { SessionState } from '../actors/session.ts';
 import { COMMAND } from '../model/command.ts';
 import type { CommandKind, CommandPort, DocumentReader, SessionMessage } from '../model/command.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { MarkChange } from '../model/session-marks.ts';
 import type { SessionReceiptStore, SessionStore, StoredMessage, StoredSession } from './application.ts';
 
 /** Stored messages of one session that are loaded at most; the session's own bound is far below. */
@@ -25,16 +26,19 @@ export class SessionDocuments implements SessionStore {
   async load(tenant: number, key: string): Promise<StoredSession | undefined> {
     const text = await this.#documents.get('session', tenant, key);
     if (text === undefined) return undefined;
-    const state = JSON.parse(text) as SessionState;
     const entries = await this.#documents.list('sessionMessage', tenant, `${key}\n`, { limit: MESSAGES_MAX });
     const messages = entries.map(({ id, value }): StoredMessage => {
-      const { topic, payload, qos, isReleased = false } = JSON.parse(value) as Omit<SessionMessage, 'session' | 'id'>;
-      return { id: Number(id.slice(key.length + 1)), topic, payload: Buffer.from(payload, 'base64'), qos, isReleased };
+      const { topic, payload, qos, isReleased = false, mark } = JSON.parse(value) as Omit<SessionMessage, 'session' | 'id'>;
+      const message = { id: Number(id.slice(key.length + 1)), topic, payload: Buffer.from(payload, 'base64'), qos, isReleased };
+      return mark === undefined ? message : { ...message, mark };
     });
+    // Behind the messages: what is acknowledged while they are read is there or here.
+    const state = JSON.parse(await this.#documents.get('session', tenant, key) ?? text) as SessionState;
     const elsewhere = await this.#receipts?.read(tenant, key, state.receivesIn ?? []);
     return {
       subscriptions: new Map(state.subscriptions), messages, received: [...state.received, ...elsewhere?.received ?? []],
       expirySeconds: state.expirySeconds, disconnectedAt: state.disconnectedAt, ...(elsewhere === undefined ? {} : { partly: elsewhere.partly }),
+      ...(state.acknowledged === undefined ? {} : { acknowledged: state.acknowledged }),
     };
   }
 
@@ -51,11 +55,11 @@ export class SessionDocuments implements SessionStore {
   async addMessage(tenant: number, key: string, message: StoredMessage): Promise<void> {
     await this.#send(COMMAND.SESSION_MESSAGE_ADD, tenant, key, {
       id: message.id, topic: message.topic, payload: Buffer.from(message.payload).toString('base64'), qos: message.qos,
-      ...(message.isReleased === true ? { isReleased: true } : {}) });
+      ...(message.isReleased === true ? { isReleased: true } : {}), ...(message.mark === undefined ? {} : { mark: message.mark }) });
   }
 
-  async removeMessage(tenant: number, key: string, id: number): Promise<void> {
-    await this.#send(COMMAND.SESSION_MESSAGE_REMOVE, tenant, key, { id });
+  async removeMessage(tenant: number, key: string, id: number, marks?: MarkChange): Promise<void> {
+    await this.#send(COMMAND.SESSION_MESSAGE_REMOVE, tenant, key, marks === undefined ? { id } : { id, marks });
   }
 
   async release(tenant: number, key: string, packetId: number): Promise<void> {

@@ -2,7 +2,9 @@
  * One session: its subscriptions, the messages on their way to the client, and the QoS 2 packet ids on their way from it
  * (MQTT 3.1.1 section 3.1.2.4, 5.0 section 4.1). It outlives its connections; it knows the one it has through SessionOwner.
  */
-import type { DownlinkMessage, SessionStore, StoredMessage, StoredSession } from './application.ts';
+import { changedMarks } from '../model/session-marks.ts';
+import type { MarkChange } from '../model/session-marks.ts';
+import type { ClientSession, DownlinkMessage, SessionStore, StoredMessage, StoredSession } from './application.ts';
 import { LIMIT } from './limits.ts';
 import type { LimitName, MqttLimits } from './limits.ts';
 import type { StoreChanges } from './store-changes.ts';
@@ -61,11 +63,12 @@ interface Outbound extends StoredMessage {
   isGone: boolean;
 }
 
+const NO_MARKS: ReadonlySet<string> = new Set();
 const PACKET_IDS = 65_535;
 /** The length of a topic is two bytes in the packet. */
 const TOPIC_BYTES_MAX = 65_535;
 
-export class Session implements Timed {
+export class Session implements ClientSession, Timed {
   readonly tenantNumber: number;
   readonly key: string;
   wheelSlot: number = NOT_WAITING;
@@ -92,6 +95,10 @@ export class Session implements Timed {
   #inFlight: Map<number, Outbound> | undefined = undefined;
   /** QoS 2 packet ids whose PUBREL is on its way to the store, and the connection that waits for PUBCOMP. */
   #releasing: Map<number, SessionOwner | undefined> | undefined = undefined;
+  /** See ClientSession. */
+  #acknowledgedMarks: Set<string> | undefined = undefined;
+  /** Those of the store that the next removal of a message takes along. */
+  #forgottenMarks: Set<string> | undefined = undefined;
   /** Removals of messages on their way to the store. */
   #removals = 0;
   #nextId = 1;
@@ -110,6 +117,7 @@ export class Session implements Timed {
     this.disconnectedAt = stored.disconnectedAt;
     if (stored.subscriptions.size > 0) this.subscriptions = new Map(stored.subscriptions);
     this.restoreReceived(stored);
+    if (stored.acknowledged !== undefined && stored.acknowledged.length > 0) this.#acknowledgedMarks = new Set(stored.acknowledged);
     for (const message of [...stored.messages].sort((one, other) => one.id - other.id)) {
       // Whether it was sent before the restart is not known: it might be a duplicate, which is what the flag says.
       const outbound = createOutbound(message, { isReady: true, isDuplicate: true });
@@ -164,6 +172,22 @@ export class Session implements Timed {
     if (this.#inFlight === undefined) return false;
     for (const { isReceived, isReleased } of this.#inFlight.values()) if (isReceived && !isReleased) return true;
     return false;
+  }
+
+  get acknowledgedMarks(): ReadonlySet<string> {
+    return this.#acknowledgedMarks ?? NO_MARKS;
+  }
+
+  hasMark(mark: string): boolean {
+    if (this.#acknowledgedMarks?.has(mark) === true || this.#waiting?.some((outbound) => outbound.mark === mark) === true) return true;
+    for (const outbound of this.#inFlight?.values() ?? []) if (outbound.mark === mark) return true;
+    return false;
+  }
+
+  forgetMark(mark: string): void {
+    if (this.#acknowledgedMarks?.delete(mark) !== true) return;
+    if (this.#acknowledgedMarks.size === 0) this.#acknowledgedMarks = undefined;
+    (this.#forgottenMarks ??= new Set()).add(mark);
   }
 
   /** @returns the highest QoS granted for the topic [MQTT-3.3.5-1], or -1 without a subscription that matches. */
@@ -267,7 +291,7 @@ export class Session implements Timed {
     if (!outbound.isReceived) {
       outbound.isReceived = true;
       // With all that it has: the store may have refused the message before.
-      const stored: StoredMessage = { id: outbound.id, topic: outbound.topic, payload: outbound.payload, qos: 2, isReleased: true };
+      const stored: StoredMessage = { id: outbound.id, topic: outbound.topic, payload: outbound.payload, qos: 2, isReleased: true, mark: outbound.mark };
       this.#context.changes.carryOut({
         session: this, what: 'that the client has received a message',
         attempt: () => this.#context.store.addMessage(this.tenantNumber, this.key, stored),
@@ -329,8 +353,8 @@ export class Session implements Timed {
   #complete(outbound: Outbound): void {
     this.#inFlight?.delete(outbound.packetId);
     if (this.#inFlight?.size === 0) this.#inFlight = undefined;
-    outbound.onAcknowledged?.();
-    this.#forget(outbound);
+    if (outbound.mark !== undefined) this.#acknowledgedMarks = new Set(changedMarks(this.acknowledgedMarks, { acknowledged: outbound.mark }));
+    this.#forget(outbound, outbound.mark);
     this.pump();
   }
 
@@ -339,11 +363,13 @@ export class Session implements Timed {
     if (!outbound.isGone) this.pump();
   }
 
-  #forget(outbound: Outbound): void {
+  /** @param acknowledged its mark when the client has acknowledged it. */
+  #forget(outbound: Outbound, acknowledged?: string): void {
     outbound.isGone = true;
     if (!this.isDurable) return;
     const { store, changes, limits } = this.#context;
-    const attempt = (): Promise<void> => store.removeMessage(this.tenantNumber, this.key, outbound.id);
+    const marks = this.#markChange(acknowledged);
+    const attempt = (): Promise<void> => store.removeMessage(this.tenantNumber, this.key, outbound.id, marks);
     if (this.#removals >= limits.queueMessages) {
       // Not tried again: so many can wait only while the store refuses, and then the newest were never stored.
       attempt().catch((error: Error) => {
@@ -353,6 +379,13 @@ export class Session implements Timed {
     }
     this.#removals++;
     changes.carryOut({ session: this, what: 'the removal of an acknowledged message', attempt, done: () => { this.#removals--; } });
+  }
+
+  #markChange(acknowledged: string | undefined): MarkChange | undefined {
+    const over = this.#forgottenMarks;
+    if (acknowledged === undefined && over === undefined) return undefined;
+    this.#forgottenMarks = undefined;
+    return { acknowledged, ...(over === undefined ? {} : { over: [...over] }) };
   }
 
   #boundQueue(): void {
@@ -385,7 +418,7 @@ export class Session implements Timed {
 function createOutbound(message: StoredMessage, state: { isReady: boolean; isDuplicate: boolean }): Outbound {
   return {
     id: message.id, topic: message.topic, payload: message.payload, qos: message.qos, packetId: message.id % PACKET_IDS + 1,
-    ...(message.onAcknowledged === undefined ? {} : { onAcknowledged: message.onAcknowledged }),
+    mark: message.mark,
     isReady: state.isReady, isDuplicate: state.isDuplicate, isReceived: message.isReleased === true, isReleased: message.isReleased === true,
     isGone: false,
   };

@@ -202,6 +202,17 @@ t.test('operations', async (t) => {
     deviceId: '5', creationTime: TIME });
   await update({ id: '703', doc: '{"status":"EXECUTING"}' });
   t.match(platform.get('operation', '703'), { status: 'EXECUTING' }, "a child's operation, named by its id");
+  const entry = () => platform.documents.get('openOperation', 1, '5\n0000000000000702');
+  await update({ id: '702', doc: '{"status":"PENDING"}' });
+  const first = await entry();
+  t.match(first, /^PENDING \d+$/, 'PENDING again');
+  await update({ id: '702', doc: '{"note":1}' });
+  t.equal(await entry(), first, 'still PENDING');
+  t.match(parsed(await next('c8y_Command', 'PENDING', '{"status":"EXECUTING"}')), { id: '702' });
+  t.equal(await entry(), 'EXECUTING');
+  await update({ id: '702', doc: '{"status":"PENDING"}' });
+  t.match(await entry(), /^PENDING \d+$/);
+  t.not(await entry(), first, 'and again');
   await update({ id: '702', doc: '{"status":"SUCCESSFUL"}', parameters: ['out'], managedObjectDoc: '{"done":1}' });
   t.match(platform.get('operation', '702'), { c8y_Command: { result: 'out' } });
   t.match(platform.get('managedObject', '5'), { done: 1 });

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { CommandGateway } from '../../src/cluster/command-gateway.ts';
 import { GatewayJournal } from '../../src/cluster/gateway-journal.ts';
-import { JournalUnavailable } from '../../src/cluster/shard-journal.ts';
+import { JournalUnavailable, JSON_BODY_BYTES_MAX } from '../../src/cluster/shard-journal.ts';
 import type { ShardJournal } from '../../src/cluster/shard-journal.ts';
 import { decodeCommand, shardOf } from '../../src/ingest/command-record.ts';
 import { decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurement-record.ts';
@@ -176,7 +176,13 @@ t.test('answers: matched by shard and sequence, also early ones; none, refused o
   await intake.drained();
   commands.take(shard, [{ seq: 12_288, error: { code: 'inventory/not-found', details: { id: '9' } } }]);
   await t.resolves(followUp, 'a refusal is an outcome too');
-  await t.rejects(commands.request({ ...update(A), body: { doc: 'x'.repeat(950_000) } }), { code: 'general/payload-too-large' });
+  await t.rejects(commands.request({ ...update(A), body: { doc: 'x'.repeat(950_000) } }), { code: 'general/record-too-large', status: 413 });
+  const largest = commands.request({ ...update(A), body: { doc: 'x'.repeat(JSON_BODY_BYTES_MAX) } });
+  await until(() => journal.appends.length === 4);
+  journal.appends[3].resolve(16_384);
+  await intake.drained();
+  commands.take(shard, [{ seq: 16_384, answer: 1 }]);
+  t.equal(await largest, 1, 'the largest JSON body fits into a group');
 });
 
 /** The receipts in a group. */

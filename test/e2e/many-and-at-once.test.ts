@@ -1,7 +1,7 @@
 /** Large bodies and collections, and read-your-writes. */
 import t from 'tap';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
-import { startServer } from '../helpers/running-server.ts';
+import { CLUSTER_NODES, startServer } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
 const { rest } = server;
@@ -47,6 +47,30 @@ t.test('a body of 10 MiB is taken, one beyond the limit answered with 413', asyn
   if (over instanceof Error) t.match(over.message, /fetch failed/);
   else t.equal(over.status, 413);
   t.equal((await rest.get('/platform')).status, 200);
+});
+
+t.test('an object that has grown beyond a body is changed through every node', async (t) => {
+  const { id } = await rest.create('/inventory/managedObjects', { name: 'Grows', first: 'é'.repeat(430_000) });
+  const path = `/inventory/managedObjects/${id}`;
+  for (const [index, name] of ['second', 'third', 'third', 'third', 'third', 'third'].entries()) {
+    const { status, text } = await rest.put(path, { [name]: String(index).repeat(300_000) });
+    t.equal(status, 200, text.slice(0, 200));
+    const answer = JSON.parse(text) as Record<string, string>;
+    t.ok(answer.first === 'é'.repeat(430_000) && answer[name] === String(index).repeat(300_000), 'the answer to this change');
+  }
+  t.equal((await rest.read(path)).third, '5'.repeat(300_000));
+});
+
+t.test('the limit of a JSON body is the same on every node', async (t) => {
+  const limit = CLUSTER_NODES > 0 ? 884 * 1024 : MIB;
+  const bodyOf = (bytes: number): string => `{"filling":"${'x'.repeat(bytes - 14)}"}`;
+  for (let node = 0; node < 3; node += 1) {
+    t.equal((await rest.post('/inventory/managedObjects', bodyOf(limit))).status, 201);
+    const over = await rest.post('/inventory/managedObjects', bodyOf(limit + 1)).catch((error: Error) => error);
+    // The server may close while the body is still being sent.
+    if (over instanceof Error) t.match(over.message, /fetch failed/);
+    else t.match(over, { status: 413, text: new RegExp(`more than ${limit} bytes`) });
+  }
 });
 
 t.test('what was posted is in the very next list, 200 times', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import type { Device } from '../helpers/running-server-mqtt.ts';
-import { eventually, startServer, notInCluster } from '../helpers/running-server.ts';
+import { eventually, startServer } from '../helpers/running-server.ts';
 import type { Teardown } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
@@ -180,40 +180,39 @@ t.test('both topics get what waits, also the one subscribed later', async (t) =>
   t.equal(device.rows('s/ds').length, 1, 'the first topic gets it once');
 });
 
-t.test('what was acknowledged in a session is not delivered again in it, unless the device asks', { skip: notInCluster('the session may move to another node') },
-  async (t) => {
-    const kept = { clean: false };
-    let device = await connectDevice(t, server, 'acknowledged', kept);
-    await device.publish('s/us', '100,Acknowledged,x\n114,c8y_Restart');
-    await device.client.subscribeAsync('s/ds', { qos: 2 });
-    const id = await rest.idOf('acknowledged') as string;
-    const ordered = await order(id, { c8y_Restart: {} });
-    await device.row('s/ds', '510,acknowledged');
-    const reconnect = async (): Promise<string[]> => {
-      // Behind everything that is delivered by itself.
-      await device.publish('s/us', '123');
-      await device.row('s/ds', `124,${id}`);
-      await device.end();
-      device = await connectDevice(t, server, 'acknowledged', kept);
-      t.ok(device.sessionPresent);
-      await order(id, { c8y_Command: { text: 'last' } });
-      await device.row('s/ds', /^511,acknowledged,last/);
-      return device.rows('s/ds').filter((row) => row.startsWith('510'));
-    };
-    t.same(await reconnect(), []);
-    await device.publish('s/us', '500');
-    await device.row('s/ds', '510,acknowledged');
-    t.same(await reconnect(), [], 'nor what it has asked for');
+t.test('what was acknowledged in a session is not delivered again in it, unless the device asks', async (t) => {
+  const kept = { clean: false };
+  let device = await connectDevice(t, server, 'acknowledged', kept);
+  await device.publish('s/us', '100,Acknowledged,x\n114,c8y_Restart');
+  await device.client.subscribeAsync('s/ds', { qos: 2 });
+  const id = await rest.idOf('acknowledged') as string;
+  const ordered = await order(id, { c8y_Restart: {} });
+  await device.row('s/ds', '510,acknowledged');
+  const reconnect = async (): Promise<string[]> => {
+    // Behind everything that is delivered by itself.
+    await device.publish('s/us', '123');
+    await device.row('s/ds', `124,${id}`);
     await device.end();
-    await rest.put(`/devicecontrol/operations/${ordered}`, { status: 'EXECUTING' });
-    await rest.put(`/devicecontrol/operations/${ordered}`, { status: 'PENDING' });
     device = await connectDevice(t, server, 'acknowledged', kept);
-    await device.row('s/ds', '510,acknowledged');
-    await device.end();
-    device = await connectDevice(t, server, 'acknowledged', { clean: true });
-    await device.subscribe('s/ds');
-    await device.row('s/ds', '510,acknowledged');
-  });
+    t.ok(device.sessionPresent);
+    await order(id, { c8y_Command: { text: 'last' } });
+    await device.row('s/ds', /^511,acknowledged,last/);
+    return device.rows('s/ds').filter((row) => row.startsWith('510'));
+  };
+  t.same(await reconnect(), []);
+  await device.publish('s/us', '500');
+  await device.row('s/ds', '510,acknowledged');
+  t.same(await reconnect(), [], 'nor what it has asked for');
+  await device.end();
+  await rest.put(`/devicecontrol/operations/${ordered}`, { status: 'EXECUTING' });
+  await rest.put(`/devicecontrol/operations/${ordered}`, { status: 'PENDING' });
+  device = await connectDevice(t, server, 'acknowledged', kept);
+  await device.row('s/ds', '510,acknowledged');
+  await device.end();
+  device = await connectDevice(t, server, 'acknowledged', { clean: true });
+  await device.subscribe('s/ds');
+  await device.row('s/ds', '510,acknowledged');
+});
 
 t.test('an operation set to PENDING again is delivered again, an ended one is not', async (t) => {
   const { device, id } = await createDevice(t, 'again');

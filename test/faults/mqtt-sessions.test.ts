@@ -1,4 +1,4 @@
-/** QoS 2 exactly once and queued operations over dropped connections and kill -9 of the server. */
+/** QoS 2 exactly once, queued and acknowledged operations over dropped connections and kill -9 of the server. */
 import t from 'tap';
 import { until } from '../helpers/setup-command.ts';
 import { delay, seeded, ServerProcess } from '../helpers/server-process.ts';
@@ -89,6 +89,54 @@ t.test('an operation that was sent and not acknowledged comes again after kill -
   const rows = second.received.filter(({ topic }) => topic === 's/ds').map(({ payload }) => String(payload));
   t.strictSame(rows, [`510,${serial}`], 'once on this connection');
   second.drop();
+});
+
+t.test('an operation that was acknowledged does not come again after kill -9 while it is PENDING, unless the device asks', async (t) => {
+  const server = await new ServerProcess(t).start();
+  const serial = 'acknowledges';
+  let client = await RawMqtt.connect(server.mqttPort, { clientId: serial, clean: false });
+  const rows = (): string[] => client.received.filter(({ topic }) => topic === 's/ds').map(({ payload }) => String(payload));
+  const crash = async (prepare?: (client: RawMqtt) => void): Promise<void> => {
+    client.drop();
+    await server.kill();
+    await server.start();
+    client = await RawMqtt.connect(server.mqttPort, { clientId: serial, clean: false, ...(prepare === undefined ? {} : { prepare }) });
+    t.equal(client.sessionPresent, true);
+  };
+  await client.subscribe('s/ds');
+  await roundTrip(client, '114,c8y_Restart');
+  const device = await server.deviceOf(serial) ?? '';
+  const { id } = (await server.http('POST', '/devicecontrol/operations', { deviceId: device, c8y_Restart: {} }, { accept: 'application/json' })).json<{ id: string }>();
+  await until('the operation arrives', () => rows().length > 0, 10_000);
+  // What is acknowledged behind PUBACK is in the journal behind it.
+  await roundTrip(client, '200,a,b,1');
+  await crash();
+  await roundTrip(client, '200,a,b,2');
+  t.strictSame(rows(), [], 'acknowledged when it was sent');
+  client.onPublish = () => false;
+  await roundTrip(client, '500');
+  await until('what the device asks for arrives', () => rows().length > 0, 10_000);
+  const setTo = async (status: string): Promise<void> => {
+    t.equal((await server.http('PUT', `/devicecontrol/operations/${id}`, { status })).status, 200);
+  };
+  await setTo('EXECUTING');
+  await setTo('PENDING');
+  await until('the operation arrives as a new one', () => rows().length > 1, 10_000);
+  await crash();
+  await until('what was not acknowledged arrives again', () => rows().length > 1, 10_000);
+  await roundTrip(client, '200,a,b,3');
+  t.strictSame(rows(), [`510,${serial}`, `510,${serial}`], 'acknowledged now');
+  await crash();
+  await roundTrip(client, '200,a,b,4');
+  t.strictSame(rows(), [], 'acknowledged when it came from the store');
+  client.drop();
+  await setTo('EXECUTING');
+  await setTo('PENDING');
+  await crash();
+  await until('set to PENDING again it arrives', () => rows().length > 0, 10_000);
+  await roundTrip(client, '200,a,b,5');
+  t.strictSame(rows(), [`510,${serial}`]);
+  client.drop();
 });
 
 async function roundTrip(client: RawMqtt, payload: string): Promise<void> {

@@ -9,6 +9,8 @@ import type { SessionStorePlace } from './session-store-contract.ts';
 import { MemorySessionStore } from './helpers/memory-session-store.ts';
 import { Harness, settle, subscribe, until } from './helpers/harness.ts';
 
+const TENANT = 1;
+
 const storeOf = ({ commands, documents }: Platform): SessionDocuments => new SessionDocuments({ commands, documents, now: () => NOW });
 
 sessionStoreContract(t, 'journal and documents', async (t) => {
@@ -24,6 +26,26 @@ sessionStoreContract(t, 'in memory', async () => {
   const store = new MemorySessionStore();
   const place: SessionStorePlace = { store, receive: (...packet) => store.addReceived(...packet), again: async () => place };
   return place;
+});
+
+t.test('what the device has acknowledged comes back with the session', async (t) => {
+  let platform = openPlatform(t);
+  let store = storeOf(platform);
+  await store.save(TENANT, 'a', { subscriptions: new Map(), expirySeconds: 60, disconnectedAt: NOW });
+  await store.addMessage(TENANT, 'a', { id: 11, topic: 's/ds', payload: Buffer.from('gone'), qos: 1 });
+  await store.removeMessage(TENANT, 'a', 11, { acknowledged: '700 1' });
+  await store.addMessage(TENANT, 'a', { id: 12, topic: 's/ds', payload: Buffer.from('marked'), qos: 1, mark: '701 1' });
+  for (const [id, acknowledged] of [[13, '702 1'], [14, '703 1 55']] as const) await store.removeMessage(TENANT, 'a', id, { acknowledged });
+  await store.removeMessage(TENANT, 'a', 15, { over: ['702 1'] });
+  await store.removeMessage(TENANT, 'gone', 1, { acknowledged: '704 1' });
+  await store.save(TENANT, 'a', { subscriptions: new Map(), expirySeconds: 60, disconnectedAt: NOW });
+  platform = await (await platform.crash()).recover();
+  store = storeOf(platform);
+  t.same(await store.load(TENANT, 'a'), {
+    subscriptions: new Map(), received: [], acknowledged: ['700 1', '703 1 55'], expirySeconds: 60, disconnectedAt: NOW,
+    messages: [{ id: 12, topic: 's/ds', payload: Buffer.from('marked'), qos: 1, isReleased: false, mark: '701 1' }],
+  });
+  t.equal(await store.load(TENANT, 'gone'), undefined, 'a session that has ended');
 });
 
 t.test('with the MQTT server: what waits for a device reaches it after a crash', async (t) => {

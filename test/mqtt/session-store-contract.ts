@@ -13,7 +13,7 @@ export interface SessionStorePlace {
 const TENANT = 1;
 const subscriptions = new Map<string, 0 | 1 | 2>([['s/ds', 2], ['s/dc/#', 0]]);
 const plain = (session: StoredSession | undefined): unknown => session && {
-  ...session, subscriptions: [...session.subscriptions],
+  ...session, subscriptions: [...session.subscriptions], acknowledged: session.acknowledged ?? [],
   messages: session.messages.map(({ payload, isReleased = false, ...message }) => ({ ...message, isReleased, payload: Buffer.from(payload).toString('latin1') })),
 };
 
@@ -35,7 +35,7 @@ export function sessionStoreContract(t: Test, name: string, newPlace: (t: Test) 
     for (const id of [7, 8]) await first.receive(TENANT, 'a', id);
     await store.release(TENANT, 'a', 8);
     await store.release(TENANT, 'a', 5);
-    const want = { subscriptions: [...subscriptions], expirySeconds: 60, disconnectedAt: 0, received: [7], messages: [
+    const want = { subscriptions: [...subscriptions], expirySeconds: 60, disconnectedAt: 0, received: [7], acknowledged: [], messages: [
       { id: 9, topic: 's/ds', payload: Buffer.from('510,ä').toString('latin1'), qos: 1, isReleased: false },
       { id: 10, topic: 's/ds', payload: '\u0000\u00ff', qos: 2, isReleased: true },
     ] };

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { refusedBy } from '../../src/model/errors.ts';
+import { changedMarks, SESSION_MARKS_MAX } from '../../src/model/session-marks.ts';
 import { Harness, principalOf, publish, settle, subscribe, until } from './helpers/harness.ts';
 import type { TestClient } from './helpers/harness.ts';
 
@@ -231,6 +232,65 @@ t.test('the removal of an acknowledged message that the store refuses is tried a
   t.equal(store.entries.get('1/c1')!.messages.size, 0, 'also without a connection');
   harness.restart();
   t.same((await harness.connected('c1', 4, kept)).take(), []);
+});
+
+t.test('marks of acknowledged messages are kept with the session', async (t) => {
+  const harness = new Harness({ inFlightMessages: 3, queueMessages: 2 });
+  let client = await harness.connected('c1', 4, kept);
+  client.send(subscribe(1, ['a', 2], ['b', 0]));
+  await until(() => client.packets.length > 0);
+  const session = () => harness.link('c1').connection.session!;
+  const marks = () => [[...session().acknowledgedMarks], harness.store.entries.get('1/c1')!.acknowledged];
+  const deliver = (payload: string, qos: 1 | 2, topic = 'a') => harness.link('c1').connection.deliver({ ...message(topic, payload, qos), mark: payload });
+  client.take();
+  for (const [payload, qos] of [['one', 1], ['two', 2], ['three', 2]] as const) {
+    deliver(payload, qos);
+    await until(() => client.connection!.session!.queuedMessages === 0);
+  }
+  deliver('dropped', 1);
+  deliver('waits', 2);
+  deliver('last', 1);
+  deliver('qos 0', 1, 'b');
+  t.same(client.take().map(({ payload }) => payload.toString()), ['one', 'two', 'three', 'qos 0']);
+  t.same(['one', 'waits', 'dropped', 'qos 0', 'other'].map((mark) => session().hasMark(mark)), [true, true, false, false, false], 'on their way');
+  const ids = [1, 2, 3].map((id) => id + 1);
+  client.send({ cmd: 'puback', messageId: ids[0] });
+  client.send({ cmd: 'pubrec', messageId: ids[1] });
+  await until(() => client.packets.some(({ cmd }) => cmd === 'pubrel'));
+  t.same(marks(), [['one'], ['one']], 'PUBREC is not the end');
+  client.send({ cmd: 'pubcomp', messageId: ids[1] });
+  await until(() => harness.store.entries.get('1/c1')!.acknowledged.length === 2);
+  t.same(marks(), [['one', 'two'], ['one', 'two']]);
+  harness.restart();
+  client = await harness.connected('c1', 4, kept);
+  t.same(session().acknowledgedMarks, new Set(['one', 'two']), 'after a restart');
+  t.same(['one', 'three', 'waits', 'dropped'].map((mark) => session().hasMark(mark)), [true, true, true, false]);
+  await until(() => client.packets.length === 3);
+  const sent = client.take();
+  t.equal(sent[0].payload.toString(), 'three');
+  session().forgetMark('one');
+  session().forgetMark('other');
+  t.same(marks(), [['two'], ['one', 'two']]);
+  client.send({ cmd: 'pubrec', messageId: sent[0].messageId });
+  await until(() => client.packets.some(({ cmd }) => cmd === 'pubrel'));
+  harness.restart();
+  client = await harness.connected('c1', 4, kept);
+  session().forgetMark('two');
+  t.ok(client.takeCommands().includes(`pubrel ${sent[0].messageId}`));
+  client.send({ cmd: 'pubcomp', messageId: sent[0].messageId });
+  await until(() => harness.store.entries.get('1/c1')!.messages.size === 2);
+  t.same(marks(), [['one', 'three'], ['one', 'three']], 'a message that came from the store has its mark; what is forgotten goes with the next removal');
+  await harness.connected('c1', 4, { clean: true });
+  t.same([...session().acknowledgedMarks], [], 'not in another session');
+});
+
+t.test('marks are bounded: the oldest is forgotten', (t) => {
+  const marks = Array.from({ length: SESSION_MARKS_MAX }, (_, index) => `m${index}`);
+  const changed = changedMarks(marks, { acknowledged: 'new' });
+  t.same([changed.length, changed[0], changed.at(-1)], [SESSION_MARKS_MAX, 'm1', 'new']);
+  t.equal(changedMarks(marks, { acknowledged: 'm0' }).at(-1), 'm0', 'acknowledged again it is the newest');
+  t.same(changedMarks(['a', 'b'], { over: ['a', 'c'] }), ['b']);
+  t.end();
 });
 
 t.test('a limit that refuses writes is named to persistent sessions; it is no fault of ours', async (t) => {

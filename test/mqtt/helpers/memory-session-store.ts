@@ -1,10 +1,13 @@
 /** SessionStore in memory. Every change takes effect at a later turn of the event loop, as a durable one would. */
+import { changedMarks } from '../../../src/model/session-marks.ts';
+import type { MarkChange } from '../../../src/model/session-marks.ts';
 import type { SessionStore, StoredMessage, StoredSession } from '../../../src/mqtt/application.ts';
 
 interface Entry {
   subscriptions: Map<string, 0 | 1 | 2>;
   messages: Map<number, StoredMessage>;
   received: Set<number>;
+  acknowledged: string[];
   expirySeconds: number;
   disconnectedAt: number;
 }
@@ -41,13 +44,17 @@ export class MemorySessionStore implements SessionStore {
 
   addMessage(tenant: number, key: string, message: StoredMessage): Promise<void> {
     return this.#change(`add ${message.id}`, () => {
-      const { id, topic, payload, qos, isReleased } = message;
-      this.#entry(tenant, key).messages.set(id, { id, topic, payload: Uint8Array.from(payload), qos, isReleased });
+      const { id, topic, payload, qos, isReleased, mark } = message;
+      this.#entry(tenant, key).messages.set(id, { id, topic, payload: Uint8Array.from(payload), qos, isReleased, mark });
     });
   }
 
-  removeMessage(tenant: number, key: string, id: number): Promise<void> {
-    return this.#change(`drop ${id}`, () => { this.#entry(tenant, key).messages.delete(id); });
+  removeMessage(tenant: number, key: string, id: number, marks?: MarkChange): Promise<void> {
+    return this.#change(`drop ${id}`, () => {
+      const entry = this.#entry(tenant, key);
+      entry.messages.delete(id);
+      if (marks !== undefined) entry.acknowledged = changedMarks(entry.acknowledged, marks);
+    });
   }
 
   release(tenant: number, key: string, packetId: number): Promise<void> {
@@ -63,7 +70,7 @@ export class MemorySessionStore implements SessionStore {
     const name = `${tenant}/${key}`;
     let entry = this.entries.get(name);
     if (entry === undefined) {
-      entry = { subscriptions: new Map(), messages: new Map(), received: new Set(), expirySeconds: 0, disconnectedAt: 0 };
+      entry = { subscriptions: new Map(), messages: new Map(), received: new Set(), acknowledged: [], expirySeconds: 0, disconnectedAt: 0 };
       this.entries.set(name, entry);
     }
     return entry;
