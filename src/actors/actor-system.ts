@@ -254,6 +254,9 @@ export class ActorSystem {
     await this.#followUps.resume(this.#options.documents);
   }
 
+  /** Whether the command is carried out with all that follows from it: its answer has been sent, or is owed by nobody any more. */
+  isOver(seq: number): boolean { return seq <= this.committedSeq && !this.#followUps.isWaiting(seq); }
+
   /** Resolves when every commit so far is on disk. */
   async settled(): Promise<void> {
     while (this.#groups.length > 0) await new Promise((resolve) => { setImmediate(resolve); });

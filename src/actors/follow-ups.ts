@@ -70,6 +70,9 @@ export class FollowUps {
     else finish();
   }
 
+  /** Whether follow-ups of `seq` are on their way. */
+  isWaiting(seq: number): boolean { return this.#trackers.has(seq); }
+
   /** After a restart: appends what is still in `pending`. One that is in the journal twice is handled once. */
   async resume(documents: Documents): Promise<void> {
     for (let after: string | undefined; !this.#isStopped;) {

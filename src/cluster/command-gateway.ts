@@ -20,6 +20,12 @@ const REQUESTS_MAX = 20_000;
 const EARLY_MAX = 20_000;
 const EARLY_AGE_MAX_MS = 10_000;
 const SWEEP_MS = 500;
+/** An answer that has not come after this time may be lost, with its owner or on the way: the owner is asked. */
+const LATE_MS = 2_000;
+/** Of one shard at a time. */
+const ASKED_MAX = 1_000;
+/** The answer may be on its way when an owner says for the first time that the command is over. */
+const OVER_COUNT = 2;
 /** Room that a part leaves for its receipt: keys of sessions are bounded by what the stores take, and JSON may escape all of it. */
 const RECEIPT_BYTES_MAX = 16_384;
 
@@ -31,7 +37,11 @@ export interface CommandAnswer {
 }
 
 type Reply = NonNullable<OfferedRecord['onAnswer']>;
-interface Expected { readonly shard: number; readonly seq: number; readonly reply: Reply; readonly deadline: number }
+interface Expected {
+  readonly shard: number; readonly seq: number; readonly reply: Reply; readonly storedAt: number;
+  /** How often its owner has said that the command is over. */
+  overCount: number;
+}
 interface Early { readonly shard: number; readonly answer: CommandAnswer; readonly deadline: number }
 
 export interface CommandGatewayOptions {
@@ -39,6 +49,8 @@ export interface CommandGatewayOptions {
   readonly refusals: Refusals;
   /** A command that was stored and has no answer after this time gets the error `commands/answer-timeout`. */
   readonly answerTimeoutMs: number;
+  /** Of commands that wait for their answers: those that are over, as the owner of the shard says. Rejects when it cannot be asked. */
+  readonly overOf?: (shard: number, seqs: readonly number[]) => Promise<readonly number[]>;
   /** Milliseconds, growing. */
   readonly now?: () => number;
 }
@@ -58,9 +70,13 @@ export class CommandGateway implements DeviceCommands {
   readonly #expected = new Map<string, Expected>();
   readonly #early = new Map<string, Early>();
   readonly #timer: NodeJS.Timeout;
+  /** Shards whose owners are being asked for answers that are late. */
+  readonly #asking = new Set<number>();
+  readonly #overOf: CommandGatewayOptions['overOf'];
   #underWay = 0;
 
   constructor(options: CommandGatewayOptions) {
+    this.#overOf = options.overOf;
     this.#intake = options.intake;
     this.#refusals = options.refusals;
     this.#answerTimeoutMs = options.answerTimeoutMs;
@@ -187,22 +203,57 @@ export class CommandGateway implements DeviceCommands {
       this.#early.delete(key);
       settle(reply, early.answer);
     } else {
-      this.#expected.set(key, { shard, seq, reply, deadline: this.#now() + this.#answerTimeoutMs });
+      this.#expected.set(key, { shard, seq, reply, storedAt: this.#now(), overCount: 0 });
     }
   }
 
   #sweep(): void {
     const now = this.#now();
-    for (const [key, { reply, deadline }] of this.#expected) {
-      if (deadline > now) break;
-      this.#expected.delete(key);
-      this.#refusals.count('commands/answer-timeout');
-      reply.reject(new PlatformError('commands/answer-timeout', { limit: this.#answerTimeoutMs }));
+    const late = new Map<number, number[]>();
+    for (const [key, { shard, seq, reply, storedAt }] of this.#expected) {
+      const waitedMs = now - storedAt;
+      if (waitedMs >= this.#answerTimeoutMs) {
+        this.#expected.delete(key);
+        this.#unanswered(reply, this.#answerTimeoutMs);
+      } else if (waitedMs >= LATE_MS) {
+        const seqs = late.get(shard);
+        if (seqs === undefined) late.set(shard, [seq]);
+        else if (seqs.length < ASKED_MAX) seqs.push(seq);
+      } else {
+        break;
+      }
     }
+    if (this.#overOf !== undefined) for (const [shard, seqs] of late) if (!this.#asking.has(shard)) void this.#ask(shard, seqs, this.#overOf);
     for (const [key, { deadline }] of this.#early) {
       if (deadline > now) break;
       this.#early.delete(key);
     }
+  }
+
+  /** A killed owner's successor has the state and owes nobody an answer; what an owner sends while NATS is away is lost. */
+  async #ask(shard: number, seqs: readonly number[], overOf: NonNullable<CommandGatewayOptions['overOf']>): Promise<void> {
+    this.#asking.add(shard);
+    try {
+      for (const seq of await overOf(shard, seqs)) {
+        const key = `${shard}/${seq}`;
+        const expected = this.#expected.get(key);
+        if (expected === undefined) continue;
+        expected.overCount += 1;
+        if (expected.overCount < OVER_COUNT) continue;
+        this.#expected.delete(key);
+        if (expected.reply.over) expected.reply.over();
+        else this.#unanswered(expected.reply, Math.round(this.#now() - expected.storedAt));
+      }
+    } catch {
+      // Its owner is on its way: asked again.
+    } finally {
+      this.#asking.delete(shard);
+    }
+  }
+
+  #unanswered(reply: Reply, waitedMs: number): void {
+    this.#refusals.count('commands/answer-timeout');
+    reply.reject(new PlatformError('commands/answer-timeout', { limit: waitedMs }));
   }
 
   #busy(limit: string): PlatformError {

@@ -10,7 +10,7 @@ import { SHARD_COUNT, shardOf } from '../ingest/command-record.ts';
 import type { AcknowledgementSink, RecordIntake } from '../ingest/record-intake.ts';
 import type { ActorKey } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX } from './shard-journal.ts';
+import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX, JournalUnavailable } from './shard-journal.ts';
 import type { ShardJournal } from './shard-journal.ts';
 
 /** Buffers of open groups: small at first, there are 64 of them. */
@@ -71,6 +71,7 @@ export interface GatewayJournalOptions {
 }
 
 /** What is wrong with a journal that answers: told as it is, everything else is its server being away. */
+const UNREACHABLE = 'journal/unreachable';
 const FULL: ReadonlySet<string> = new Set(['journal/bytes', 'journal/storage']);
 
 export class GatewayJournal implements RecordIntake {
@@ -260,11 +261,22 @@ export class GatewayJournal implements RecordIntake {
     this.#finish(line, group);
   }
 
-  /** Nobody knows whether it is stored. What is in the open group does not depend on it: it is tried by itself. */
+  /** Nobody knows whether it is stored. What is in the open group does not depend on it: it is tried by itself, unless nothing can be stored. */
   #failed(line: Line, group: Group, error: Error): void {
     this.#options.onError(error);
     for (const { entry } of group.parts) this.#settled(entry, error);
+    if (error instanceof JournalUnavailable && error.message === UNREACHABLE) this.#failOpen(line, error);
     this.#finish(line, group);
+  }
+
+  /** Whoever sent the group before it sends again, over another node perhaps: what has waited behind it would be stored after that. */
+  #failOpen(line: Line, error: Error): void {
+    const group = line.open;
+    if (group.recordCount === 0) return;
+    line.open = newGroup(group.shard);
+    for (const { entry } of group.parts) this.#settled(entry, error);
+    this.#openBytes -= group.used;
+    this.#wake(line);
   }
 
   #settled(entry: Entry, error: Error | undefined): void {

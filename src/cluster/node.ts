@@ -38,6 +38,11 @@ const AGE_MS = 30_000;
 /** A DELETE waits so long for the other shards before it tries again. */
 const DELETION_VISIBLE_MS = 30_000;
 
+/** Which of these commands are over: asked of a shard's owner by gateways that wait for answers. */
+const OVER = 'over';
+const OVER_TIMEOUT_MS = 1_000;
+interface OverRequest { readonly shard: number; readonly seqs: readonly number[] }
+
 /** Caches of this node. */
 export interface NodeCaches {
   /** By whichever node; told of changes by this node's owners at once. */
@@ -104,7 +109,13 @@ export class ClusterNode {
         log.warn({ error: limitText(error.message) }, 'a group could not be stored in the journal; its senders are told');
       },
     });
-    this.commands = new CommandGateway({ intake: this.intake, refusals, answerTimeoutMs: options.answerTimeoutMs });
+    this.commands = new CommandGateway({
+      intake: this.intake, refusals, answerTimeoutMs: options.answerTimeoutMs, overOf: (shard, seqs) => this.#overOf(shard, seqs),
+    });
+    messages.answer(OVER, (payload) => {
+      const { shard, seqs } = JSON.parse(Buffer.from(payload).toString()) as OverRequest;
+      return Buffer.from(JSON.stringify(this.owners[shard].overOf(seqs)));
+    });
     this.outcomes = new OutcomeSender({
       messages, take: (shard, answers) => this.commands.take(shard, answers), onChanged: (changes) => caches.onChanged(changes),
       onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes), refusals, log,
@@ -158,6 +169,14 @@ export class ClusterNode {
   get commandsSetAsideCount(): number { return sum(this.owners, (owner) => owner.setAsideCount); }
   /** Follow-ups on their way from this node's shards. */
   get followUpsCount(): number { return sum(this.owners, (owner) => owner.pendingCount); }
+
+  async #overOf(shard: number, seqs: readonly number[]): Promise<readonly number[]> {
+    const { leases, messages } = this.#options;
+    const owner = leases.ownerOf(shard);
+    if (owner === undefined) return [];
+    const request: OverRequest = { shard, seqs };
+    return JSON.parse(Buffer.from(await messages.request(owner, OVER, Buffer.from(JSON.stringify(request)), OVER_TIMEOUT_MS)).toString()) as number[];
+  }
 
   /** Resolves when everything that any node acknowledged before the call can be queried: for ClickHouseHistoryReader. */
   visible(timeoutMs: number, query?: HistoryQuery): Promise<void> {

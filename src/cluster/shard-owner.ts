@@ -90,6 +90,12 @@ export class ShardOwner {
   /** Commands that were set aside since the start of the node, because their handler failed. */
   get setAsideCount(): number { return this.#setAsideBefore + (this.#service?.actors.setAsideCount ?? 0); }
   get committedSeq(): number { return this.#service?.actors.committedSeq ?? 0; }
+  /** Of commands whose senders wait: those that are over, see ActorSystem.isOver. None while the shard is not in service. */
+  overOf(seqs: readonly number[]): readonly number[] {
+    const actors = this.#service?.actors;
+    return actors === undefined ? [] : seqs.filter((seq) => actors.isOver(seq));
+  }
+
   /** The journal of the shard behind it is needed. */
   async durablePosition(): Promise<number> { return await this.#service?.documents.durablePosition() ?? 0; }
 

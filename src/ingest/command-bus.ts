@@ -21,7 +21,11 @@ export interface ReplyRegistry {
 /** A record for `offer`, and who is told of its actor's answer or refusal after the state is committed. */
 export interface OfferedRecord {
   readonly record: Buffer;
-  readonly onAnswer?: { resolve: (answer: unknown) => void; reject: (error: Error) => void };
+  readonly onAnswer?: {
+    resolve: (answer: unknown) => void; reject: (error: Error) => void;
+    /** The command is carried out, and its answer is lost. Without it that is a rejection. */
+    over?: () => void;
+  };
 }
 
 /** Commands of devices: taken in order, acknowledged when they are durable. Implemented by CommandBus and cluster/command-gateway.ts. */

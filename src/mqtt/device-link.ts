@@ -305,6 +305,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     return { record, onAnswer: {
       resolve: (answer) => { onAnswer.resolve(answer); this.#answered(packetId); },
       reject: (error) => { onAnswer.reject(error); this.#answered(packetId); },
+      // What it would have been told is lost; its messages go on.
+      over: () => this.#answered(packetId),
     } };
   }
 

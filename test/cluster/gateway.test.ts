@@ -4,7 +4,7 @@ import { CommandGateway } from '../../src/cluster/command-gateway.ts';
 import { GatewayJournal } from '../../src/cluster/gateway-journal.ts';
 import { JournalUnavailable, JSON_BODY_BYTES_MAX } from '../../src/cluster/shard-journal.ts';
 import type { ShardJournal } from '../../src/cluster/shard-journal.ts';
-import { decodeCommand, shardOf } from '../../src/ingest/command-record.ts';
+import { decodeCommand, encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
 import { decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurement-record.ts';
 import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
 import { COMMAND } from '../../src/model/command.ts';
@@ -183,6 +183,68 @@ t.test('answers: matched by shard and sequence, also early ones; none, refused o
   await intake.drained();
   commands.take(shard, [{ seq: 16_384, answer: 1 }]);
   t.equal(await largest, 1, 'the largest JSON body fits into a group');
+});
+
+t.test('answers that are late: the owner is asked, and a command that is over is waited for no longer', async (t) => {
+  const { journal, intake } = gateway();
+  const asked: (readonly number[])[] = [];
+  const counted: string[] = [];
+  let nowMs = 0;
+  let isAway = true;
+  const commands = new CommandGateway({
+    intake, refusals: { count: (limit) => { counted.push(limit); } }, answerTimeoutMs: 30_000, now: () => nowMs,
+    overOf: async (shard, seqs) => {
+      asked.push(seqs);
+      if (isAway) throw new Error('no owner');
+      return shard === shardOf(1, A) ? seqs.filter((seq) => seq !== 4_098) : [];
+    },
+  });
+  t.teardown(() => commands.stop());
+  const over: string[] = [];
+  const reply = (name: string) => ({ resolve: () => { over.push(`${name} answered`); }, reject: (error: Error) => { over.push(`${name} ${error.message}`); }, over: () => { over.push(`${name} over`); } });
+  const first = commands.request(update(A));
+  first.catch(() => undefined);
+  await until(() => journal.appends.length === 1);
+  journal.appends[0].resolve(4_096);
+  await intake.drained();
+  t.ok(commands.offer([{ record: encodeCommand(update(A)), onAnswer: reply('device') }, { record: encodeCommand(update(A)), onAnswer: reply('slow') },
+    { record: encodeCommand(update(B)), onAnswer: reply('other') }], new Sink(true), 1));
+  await until(() => journal.appends.length === 3);
+  for (const append of journal.appends.slice(1)) append.resolve(append.shard === shardOf(1, A) ? 4_097 : 8_192);
+  await intake.drained();
+  await new Promise((resolve) => { setTimeout(resolve, 600); });
+  t.same(asked, [], 'not before they are late');
+  nowMs = 3_000;
+  await until(() => asked.length >= 2);
+  t.same(over, [], 'an owner that cannot be asked says nothing');
+  isAway = false;
+  await until(() => over.length === 1);
+  await t.rejects(first, { code: 'commands/answer-timeout', details: { limit: 3_000 } });
+  t.same(over, ['device over']);
+  t.same(counted, ['commands/answer-timeout']);
+  commands.take(shardOf(1, A), [{ seq: 4_098 }]);
+  commands.take(shardOf(1, B), [{ seq: 8_192 }]);
+  t.same(over, ['device over', 'slow answered', 'other answered']);
+});
+
+t.test('a journal that cannot be reached fails what waits behind the group too: it would come late', async (t) => {
+  const { journal, intake } = gateway();
+  const sink = new Sink(true);
+  put(intake, A, sink, 1);
+  await until(() => journal.appends.length === 1);
+  put(intake, A, sink, 2);
+  put(intake, A, sink, 3);
+  journal.appends[0].reject(new JournalUnavailable('journal/unreachable'));
+  await until(() => sink.tokens.length === 3);
+  t.same(sink.tokens, [1, 2, 3].map((token) => `failed ${token} journal/unreachable`));
+  t.equal(intake.openBytes, 0);
+  await intake.drained();
+  put(intake, A, sink, 4);
+  await until(() => journal.appends.length === 2);
+  t.equal(journal.appends[1].count, 1, 'what comes then is new');
+  journal.appends[1].resolve(4_096);
+  await until(() => sink.tokens.length === 4);
+  t.same(sink.tokens[3], 'durable 4');
 });
 
 /** The receipts in a group. */

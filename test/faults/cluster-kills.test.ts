@@ -51,7 +51,7 @@ t.test('the shards of a killed node have other owners within 5 s', { skip }, asy
 
 t.test('NATS is away for longer than an append waits', { skip }, async (t) => {
   // A gateway may still have a group of a connection that it ended: see the known limits in docs/cluster.md.
-  await underLoad(t, load!, { devices: DEVICES, isUnacknowledgedLate: true }, async (cluster, _, t) => {
+  await underLoad(t, load!, { devices: DEVICES }, async (cluster, _, t) => {
     const { nats, nodes: [node] } = cluster;
     const device = await RawMqtt.connect(node.mqttPort, { clientId: 'told', version: 5 });
     await acknowledged(device, '200,fault,n,1');
