@@ -2,9 +2,10 @@
 import { AckPolicy, DeliverPolicy, DiscardPolicy, StorageType } from '@nats-io/jetstream';
 import { createInbox, nanos, nuid } from '@nats-io/nats-core';
 import type { Log } from '../model/log.ts';
-import { NatsConnection, serverNames } from './nats-connection.ts';
+import { NatsConnection } from './nats-connection.ts';
+import { serverNames } from './nats-settings.ts';
+import type { NatsSettings } from './nats-settings.ts';
 import { TLS_REMEDY } from './tls-files.ts';
-import type { NatsSettings } from './nats-connection.ts';
 
 /** As in cli/doctor.ts. `remedy` belongs to warn and fail. */
 export interface NatsFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }

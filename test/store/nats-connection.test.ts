@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
 import { NatsConnection, connectionOptionsOf } from '../../src/store/nats-connection.ts';
-import type { NatsSettings } from '../../src/store/nats-connection.ts';
+import type { NatsSettings } from '../../src/store/nats-settings.ts';
 import { checkNats } from '../../src/store/nats-doctor.ts';
 import { eventually } from '../cluster/shard-journal-contract.ts';
 import { freePort, silentLog, startNats } from '../helpers/nats-server.ts';
@@ -22,12 +22,13 @@ async function states(settings: Partial<NatsSettings> & { servers: string }, wan
 
 t.test('settings', async (t) => {
   const settings = (servers: string, more: Partial<NatsSettings> = {}): NatsSettings => ({ servers, name: 'n', ...more });
-  t.same(connectionOptionsOf(settings('nats://a, tls://b:1,c')).servers, ['a:4222', 'b:1', 'c:4222']);
+  t.same(connectionOptionsOf(settings('nats://a, nats://b:1,c')).servers, ['a:4222', 'b:1', 'c:4222']);
   t.ok(connectionOptionsOf(settings('tls://b')).tls);
   t.notOk(connectionOptionsOf(settings('nats://b')).tls);
   t.match(connectionOptionsOf(settings('tls://b', { caFile: 'ca.pem' })).tls, { caFile: 'ca.pem' });
   t.notOk(connectionOptionsOf(settings('nats://b', { caFile: 'ca.pem' })).tls, 'the authority may be meant for Redis and ClickHouse');
-  for (const [servers, message] of [['', /no URL/], ['http://a', /is not a URL of NATS/], ['nats://u:p@a,nats://v:p@b', /different users/], ['nats://secret@', /\*\*\*@/]] as const) {
+  for (const [servers, message] of [['', /no URL/], ['http://a', /is not a URL of NATS/], ['nats://u:p@a,nats://v:p@b', /different users/], ['nats://a,tls://b', /mix nats/], ['nats://u:%@b', /%25/],
+    ['nats://secret@', /\*\*\*@/]] as const) {
     t.throws(() => connectionOptionsOf(settings(servers)), message);
   }
   t.throws(() => connectionOptionsOf(settings('nats://u:p@a', { credentialsFile: 'x.creds' })), /take one of them/);
