@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import type { CachingAuthenticator } from '../accounts/authenticator.ts';
 import { createFirstAccounts } from '../accounts/first-start.ts';
 import type { FirstAccounts } from '../accounts/first-start.ts';
+import { checkSecretKey, FINGERPRINT_ID, requireSame } from '../accounts/secret-key-check.ts';
 import { MANAGEMENT_TENANT, Tenants } from '../accounts/tenants.ts';
 import type { SecondFactor } from '../accounts/second-factor.ts';
 import type { Tokens } from '../accounts/tokens.ts';
@@ -217,6 +218,8 @@ export class ClusterCore implements ServerCore {
 
   async #start(): Promise<void> {
     const { config, log } = this;
+    // Configured, as a cluster's has to be (config.ts).
+    const secretKey = config.secretKey as string;
     const { gateways, messages, opened } = this.#adapters;
     await this.#disk.start();
     opened.add(this.#disk, (disk) => disk.stop());
@@ -228,9 +231,14 @@ export class ClusterCore implements ServerCore {
       const version = Number(await documents.get('meta', 0, 'schema') ?? SCHEMA_VERSION);
       if (version > SCHEMA_VERSION) throw new Error(`the cluster has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
       await documents.commit([{ collection: 'meta', tenant: 0, id: 'schema', value: String(SCHEMA_VERSION) }], undefined);
+      await checkSecretKey(documents, secretKey);
       await this.tenants.open(documents, admins);
       this.accounts = await createFirstAccounts(documents, this.tenants, config, (generated) => this.secrets.add(generated));
     });
+    for (const { change, expected } of toChange) {
+      // Another node was faster, while this one held its lock for too long.
+      if (change.id === FINGERPRINT_ID) requireSame(change.value as string, expected);
+    }
     await this.node.start();
     log.info({ node: this.nodeId, roles: config.roles }, 'joined the cluster');
     await this.#changeExisting(toChange);
