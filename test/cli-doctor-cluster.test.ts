@@ -1,4 +1,5 @@
 /** `millrace doctor` with the servers of a cluster: each of them as it should be, and each of them wrong. */
+import { createServer as createHttpServer, request as httpRequest } from 'node:http';
 import { createServer } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -166,6 +167,67 @@ t.test('servers that take connections and do not answer: all at the same time, a
   }), 1_000);
   t.same(findings.map(({ state, name }) => `${state} ${name}`), ['fail NATS', 'fail redis', 'fail ClickHouse']);
   for (const { fact } of findings) t.match(fact, /not done after 1 s/);
+});
+
+/** Stands before a ClickHouse and refuses what is not permitted, as it does. */
+async function startRefusing(t: Test, url: string, refused: RegExp): Promise<string> {
+  const target = new URL(url);
+  const server = createHttpServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => { chunks.push(chunk); });
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const statement = `${new URL(request.url!, target).searchParams.get('query') ?? ''} ${body.toString('latin1')}`;
+      if (refused.test(statement)) {
+        response.writeHead(403, { 'X-ClickHouse-Exception-Code': '497' });
+        response.end('Code: 497. DB::Exception: mill: Not enough privileges. (ACCESS_DENIED) (version 26.7.2.1)');
+        return;
+      }
+      const onward = httpRequest({ host: target.hostname, port: target.port, path: request.url, method: request.method, headers: request.headers, agent: false }, (answer) => {
+        response.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(response);
+      });
+      onward.on('error', () => { response.destroy(); });
+      onward.end(body);
+    });
+  });
+  await new Promise<void>((done) => { server.listen(0, '127.0.0.1', done); });
+  t.teardown(() => { server.closeAllConnections(); server.close(); });
+  const own = new URL(url);
+  own.port = String((server.address() as { port: number }).port);
+  return own.href;
+}
+
+t.test('ClickHouse: each right that is missing is a finding of its own, with what to grant', async (t) => {
+  const { client, url } = await openClickHouse(t);
+  const user = new URL(url).username || 'default';
+  const tables = async (): Promise<unknown> => client.query('SELECT database, name FROM system.tables WHERE database NOT IN (\'system\', \'INFORMATION_SCHEMA\', \'information_schema\')');
+  const before = await tables();
+  const rights: readonly [RegExp, string[]][] = [
+    [/^\s*$/, []],
+    [/CREATE DATABASE/, ['GRANT CREATE DATABASE ON default.*']],
+    [/CREATE TABLE/, ['GRANT CREATE TABLE ON default.*']],
+    [/INSERT INTO/, ['GRANT INSERT ON default.*']],
+    [/ADD COLUMN/, ['GRANT ALTER ADD COLUMN ON default.*']],
+    [/DELETE FROM/, ['GRANT ALTER DELETE ON default.*']],
+    [/DROP PART/, ['GRANT ALTER DELETE ON default.*']],
+    [/DELETE WHERE/, ['GRANT ALTER DELETE ON default.*']],
+    [/MODIFY SETTING/, ['GRANT ALTER SETTINGS ON default.*']],
+    [/ADD PROJECTION/, ['GRANT ALTER ADD PROJECTION ON default.*']],
+    [/MATERIALIZE PROJECTION/, ['GRANT ALTER MATERIALIZE PROJECTION ON default.*']],
+    [/system\.(parts|mutations|projections|merge_tree_settings)/, ['GRANT SELECT ON system.merge_tree_settings', 'GRANT SELECT ON system.mutations', 'GRANT SELECT ON system.parts',
+      'GRANT SELECT ON system.projections']],
+  ];
+  for (const [refused, grants] of rights) {
+    const findings = await checkClickHouse({ url: await startRefusing(t, url, refused), database: 'default' });
+    const failed = findings.filter(({ state }) => state === 'fail');
+    t.same(failed.map(({ remedy }) => remedy).sort(), grants.map((grant) => `${grant} TO ${user}`), `${String(refused)}: ${JSON.stringify(failed)}`);
+    t.ok(failed.every(({ name, fact }) => name === 'ClickHouse rights' && fact.startsWith('cannot ')));
+    if (grants.length === 0) t.match(findings.find(({ name }) => name === 'ClickHouse tables'), { state: 'ok' });
+  }
+  t.same(await tables(), before, 'nothing of the check stays');
+  const kept = await checkClickHouse({ url: await startRefusing(t, url, /DROP TABLE/), database: 'default' });
+  t.match(kept.find(({ state, fact }) => state === 'warn' && fact.includes('could not be removed')), { remedy: /^DROP TABLE default\.doctor_/ });
 });
 
 t.test('ClickHouse: what is there already is looked at, and nothing of the check stays', async (t) => {
