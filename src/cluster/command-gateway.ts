@@ -34,6 +34,8 @@ interface Early { readonly shard: number; readonly answer: CommandAnswer; readon
 export interface CommandGatewayOptions {
   readonly intake: GatewayJournal;
   readonly refusals: Refusals;
+  /** A name of what keeps commands from being answered, beside the journal's. */
+  readonly refusal?: () => string | undefined;
   /** A command that was stored and has no answer after this time gets the error `commands/answer-timeout`. */
   readonly answerTimeoutMs: number;
   /** Milliseconds, growing. */
@@ -49,6 +51,7 @@ const SILENT: AcknowledgementSink = {
 export class CommandGateway implements DeviceCommands {
   readonly #intake: GatewayJournal;
   readonly #refusals: Refusals;
+  readonly #refusal: (() => string | undefined) | undefined;
   readonly #answerTimeoutMs: number;
   readonly #now: () => number;
   /** By shard and sequence, both in the order of their deadlines. */
@@ -60,6 +63,7 @@ export class CommandGateway implements DeviceCommands {
   constructor(options: CommandGatewayOptions) {
     this.#intake = options.intake;
     this.#refusals = options.refusals;
+    this.#refusal = options.refusal;
     this.#answerTimeoutMs = options.answerTimeoutMs;
     this.#now = options.now ?? (() => performance.now());
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS);
@@ -70,7 +74,7 @@ export class CommandGateway implements DeviceCommands {
   get earlyCount(): number { return this.#early.size; }
 
   async request<Answer>(command: Command): Promise<Answer> {
-    const limit = this.#intake.refusal;
+    const limit = this.#intake.refusal ?? this.#refusal?.();
     if (limit !== undefined) throw this.#busy(limit);
     return this.requestBeyondBound<Answer>(command);
   }

@@ -73,7 +73,7 @@ export interface GatewayJournalOptions {
 }
 
 /** What is wrong with a journal that answers: told as it is, everything else is its server being away. */
-const FULL: ReadonlySet<string> = new Set(['journal/bytes', 'journal/storage']);
+const FULL: ReadonlySet<string> = new Set(['journal/bytes', 'journal/storage', 'journal/permission']);
 
 export class GatewayJournal implements RecordIntake {
   groupsCount = 0;

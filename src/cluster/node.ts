@@ -36,6 +36,9 @@ const AGE_MS = 30_000;
 /** A DELETE waits so long for the other shards before it tries again. */
 const DELETION_VISIBLE_MS = 30_000;
 
+/** By then a node that starts has heard of the others. */
+const MEMBERS_KNOWN_MS = 3_000;
+
 /** Caches of this node. */
 export interface NodeCaches {
   /** By whichever node; told of changes by this node's owners at once. */
@@ -88,6 +91,7 @@ export class ClusterNode {
   readonly #deletion: DataDeletion;
   readonly #timers: NodeJS.Timeout[] = [];
   #isStopped = false;
+  #startedAt = Number.POSITIVE_INFINITY;
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
@@ -101,7 +105,7 @@ export class ClusterNode {
         log.warn({ error: limitText(error.message) }, 'a group could not be stored in the journal; its senders are told');
       },
     });
-    this.commands = new CommandGateway({ intake: this.intake, refusals, answerTimeoutMs: options.answerTimeoutMs });
+    this.commands = new CommandGateway({ intake: this.intake, refusals, answerTimeoutMs: options.answerTimeoutMs, refusal: () => this.#noOwners });
     this.outcomes = new OutcomeSender({
       messages, take: (shard, answers) => this.commands.take(shard, answers), onChanged: (changes) => caches.onChanged(changes),
       onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes),
@@ -127,8 +131,15 @@ export class ClusterNode {
     messages.onReconnected(() => caches.forgetAll());
   }
 
+  /** Nobody will answer: no member takes shards. What is no command is stored all the same, for those that come. */
+  get #noOwners(): string | undefined {
+    if (this.#options.leases.members.some(({ roles }) => roles.includes('shard'))) return undefined;
+    return performance.now() - this.#startedAt > MEMBERS_KNOWN_MS ? 'cluster/no-shard-role' : undefined;
+  }
+
   /** Joins the cluster; shards come in the background. */
   async start(): Promise<void> {
+    this.#startedAt = performance.now();
     const { leases, caches } = this.#options;
     await leases.join({
       onAcquired: (shard, epoch) => this.owners[shard].acquire(epoch),
