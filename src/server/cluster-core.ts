@@ -291,13 +291,18 @@ export class ClusterCore implements ServerCore {
     return members.some(({ nodeId, lacks }) => nodeId !== this.nodeId && (lacks === undefined || (what === 'documents' && lacks === 'history')));
   }
 
-  #documentsProblem(members: readonly Member[]): string | undefined {
+  /** One master of several that is away, or full, for all nodes takes none of them out of service: the shards of the others are served. */
+  #documentsState(members: readonly Member[]): { ready: boolean; [detail: string]: unknown } {
     const { owners } = this.#adapters;
     const { problem } = this.#redisWatch;
-    // One master of several that is away for all nodes takes none of them out of service.
-    const isWhole = owners.target.kind !== 'cluster' || this.#isBetterElsewhere(members, 'documents');
-    if (problem !== undefined && isWhole) return `Redis: ${problem}`;
-    return owners.unavailable ?? (this.#stored.refused === undefined ? undefined : `Redis: ${this.#stored.refused}`);
+    const { refused } = this.#stored;
+    const isPart = owners.target.kind === 'cluster' && (problem === undefined || !this.#isBetterElsewhere(members, 'documents'));
+    if (problem !== undefined && !isPart) return { ready: false, problem: `Redis: ${problem}` };
+    if (owners.unavailable !== undefined) return { ready: false, problem: owners.unavailable };
+    const found = problem ?? refused?.problem;
+    if (found === undefined) return { ready: true };
+    const isReady = isPart && refused?.isAll !== true;
+    return { ready: isReady, [isReady ? 'away' : 'problem']: `Redis: ${found}` };
   }
 
   /** Where no node reaches ClickHouse writes are still taken: no node is out of service for it. */
@@ -319,7 +324,7 @@ export class ClusterCore implements ServerCore {
     const members: readonly Member[] = leases.members;
     const report = {
       journal: part(refusal ?? journal.unavailable, { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) }),
-      documents: part(this.#documentsProblem(members)),
+      documents: this.#documentsState(members),
       // Behind, and not wrong: the journal has what is not there yet.
       clickhouse: this.#clickHouseState(members),
       quarantine: { ready: !this.#adapters.quarantine.isFull, count: this.#adapters.quarantine.count, sizeBytes: this.#adapters.quarantine.sizeBytes },
