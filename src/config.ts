@@ -7,6 +7,8 @@ import { checkAuthorities, checkDataDirectory, checkKeyPair, readSettingFile } f
 import { environmentName, readSettings, SettingsError, suggestion, type Setting, type SettingValues } from './cli/settings.ts';
 import { markdownTable, maskedValues } from './cli/settings-text.ts';
 import { JSON_BODY_BYTES_MAX } from './cluster/shard-journal.ts';
+import { natsUrlsOf } from './store/nats-settings.ts';
+import { readRedisTarget } from './store/redis-settings.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -100,32 +102,35 @@ export const SETTINGS = [
     description: 'Address space reserved for documents and journal; the files grow with what is stored.' },
   { name: 'nats', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('nats|tls'),
     description: 'NATS servers of a cluster, comma separated: journal, ownership of shards, messages between nodes. Wants --redis and --clickhouse too.' },
-  { name: 'nats-credentials', type: 'text', unit: 'file', default: null, description: 'NATS credentials file (JWT and key).' },
-  { name: 'nats-replicas', type: 'integer', default: 1, minimum: 1, maximum: 5,
+  { name: 'nats-credentials', type: 'text', needs: 'nats', unit: 'file', default: null,
+    description: 'NATS credentials file (JWT and key).' },
+  { name: 'nats-replicas', type: 'integer', needs: 'nats', default: 1, minimum: 1, maximum: 5,
     description: 'Copies that JetStream keeps of journal, leases and binaries; more than one wants a NATS cluster.' },
   { name: 'redis', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('redis|rediss'),
     description: 'Redis server of a cluster, or several, comma separated, of a Redis Cluster: the documents.' },
   { name: 'clickhouse', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('http|https', false),
-    description: 'ClickHouse server: the history. Alone it replaces the embedded engine of a single node.' },
-  { name: 'clickhouse-database', type: 'text', default: 'millrace', maximum: 64, pattern: { source: '[A-Za-z_][A-Za-z0-9_]*', words: 'letters, digits and _' },
+    description: 'ClickHouse server of a cluster: the history. A single node has its engine embedded and takes no other.' },
+  { name: 'clickhouse-database', type: 'text', needs: 'nats', default: 'millrace', maximum: 64,
+    pattern: { source: '[A-Za-z_][A-Za-z0-9_]*', words: 'letters, digits and _' },
     description: 'Database on that server; made when it is missing.' },
-  { name: 'ca-certificate', type: 'text', unit: 'file', default: null,
+  { name: 'ca-certificate', type: 'text', needs: 'nats', unit: 'file', default: null,
     description: 'Certificates of authorities that are trusted for NATS, Redis and ClickHouse over TLS (tls://, rediss://, https://), PEM.' },
-  { name: 'client-certificate', type: 'text', unit: 'file', default: null,
+  { name: 'client-certificate', type: 'text', needs: 'nats', unit: 'file', default: null,
     description: 'Certificate that this node shows to NATS, Redis and ClickHouse over TLS, PEM. Wants --client-key too.' },
-  { name: 'client-key', type: 'text', unit: 'file', default: null, description: 'Key of that certificate, PEM, not encrypted.' },
-  { name: 'cluster-prefix', type: 'text', default: 'millrace', maximum: 32,
+  { name: 'client-key', type: 'text', needs: 'nats', unit: 'file', default: null, description: 'Key of that certificate, PEM, not encrypted.' },
+  { name: 'cluster-prefix', type: 'text', needs: 'nats', default: 'millrace', maximum: 32,
     pattern: { source: '[a-z][a-z0-9-]*', words: 'lower-case letters, digits and -, a letter first' },
     description: 'Start of the names of streams, buckets and keys: several clusters can share the same servers.' },
-  { name: 'node-name', type: 'text', default: null, maximum: 63, pattern: { source: '[A-Za-z0-9][A-Za-z0-9._-]*', words: 'letters, digits, ., _ and -' },
+  { name: 'node-name', type: 'text', needs: 'nats', default: null, maximum: 63,
+    pattern: { source: '[A-Za-z0-9][A-Za-z0-9._-]*', words: 'letters, digits, ., _ and -' },
     description: 'Name of this node in logs and metrics; the host name when none is given.' },
-  { name: 'roles', type: 'text', default: 'gateway,shard,scoring', maximum: 64,
+  { name: 'roles', type: 'text', needs: 'nats', default: 'gateway,shard,scoring', maximum: 64,
     pattern: { source: '(gateway|shard|scoring)(,(gateway|shard|scoring))*', words: 'gateway, shard and scoring, comma separated' },
     description: 'What this node of a cluster does: gateway takes devices and requests (without it there are /health and /metrics only), shard owns '
       + 'shards; scoring has no effect yet.' },
-  { name: 'lease-time-ms', type: 'integer', unit: 'milliseconds', default: 3000, minimum: 1000, maximum: 60_000,
+  { name: 'lease-time-ms', type: 'integer', needs: 'nats', unit: 'milliseconds', default: 3000, minimum: 1000, maximum: 60_000,
     description: 'Time after which the shards of a silent node are taken over.' },
-  { name: 'answer-timeout-ms', type: 'integer', unit: 'milliseconds', default: 30_000, minimum: 1000, maximum: 600_000,
+  { name: 'answer-timeout-ms', type: 'integer', needs: 'nats', unit: 'milliseconds', default: 30_000, minimum: 1000, maximum: 600_000,
     description: 'Longest time that a request of a cluster waits for the shard that decides it; then 503.' },
   { name: 'login-failures-max', type: 'integer', unit: 'wrong passwords', default: 0, minimum: 0, maximum: 1_000_000,
     description: 'Wrong passwords of one account within five minutes that lock it for a while, on the node that counted them; 0 never locks.' },
@@ -237,10 +242,14 @@ function relationMistakes(config: Config, mistaken: ReadonlySet<string>): string
   }
   checkPair(['smtp', config.smtp], ['mail-from', config.mailFrom], '; mails take both');
   const { nats, redis, clickhouse } = config;
-  checkPair(['nats', nats], ['redis', redis], ': journal and documents of several nodes belong together');
-  if ((nats !== undefined || redis !== undefined) && clickhouse === undefined && areRight('clickhouse')) {
-    mistakes.push('--nats and --redis are given without --clickhouse: an embedded engine is one node\'s own, and lists must be the same on every node');
+  const servers = Object.entries({ nats, redis, clickhouse });
+  const namesOf = (isGiven: boolean): string[] => servers.filter(([, url]) => (url !== undefined) === isGiven).map(([name]) => `--${name}`);
+  const [given, absent] = [namesOf(true), namesOf(false)];
+  if (given.length > 0 && absent.length > 0 && areRight('nats', 'redis', 'clickhouse')) {
+    mistakes.push(`${given.join(' and ')} ${given.length > 1 ? 'are' : 'is'} given without ${absent.join(' and ')}: a cluster takes all three, `
+      + 'so that journal, documents and history are the same on every node; a single node has its own and takes none');
   }
+  mistakes.push(...serverMistakes(config));
   const shared = [['admin-password', config.adminPassword], ['management-password', config.managementPassword],
     ['bootstrap-password', config.bootstrapPassword], ['secret-key', config.secretKey]] as const;
   for (const [name, value] of nats === undefined ? [] : shared) {
@@ -251,6 +260,22 @@ function relationMistakes(config: Config, mistaken: ReadonlySet<string>): string
   if (config.tenant === 'management') {
     mistakes.push('--tenant is "management"; that is the tenant which manages the others: take another id');
   }
+  return mistakes;
+}
+
+/** What is wrong within the URLs of servers. It repeats none of them: they may have passwords. */
+function serverMistakes({ nats, natsCredentials, redis, clickhouse }: Config): string[] {
+  const mistakes: string[] = [];
+  const check = (name: string, read: () => unknown): void => {
+    try {
+      read();
+    } catch (error) {
+      mistakes.push(`--${name} cannot be used: ${(error as Error).message}`);
+    }
+  };
+  if (nats !== undefined) check('nats', () => natsUrlsOf({ servers: nats, ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }) }));
+  if (redis !== undefined) check('redis', () => readRedisTarget(redis));
+  if (clickhouse !== undefined) check('clickhouse', () => new URL(clickhouse));
   return mistakes;
 }
 

@@ -1,4 +1,5 @@
 /** `millrace doctor` with the servers of a cluster: each of them as it should be, and each of them wrong. */
+import { createServer as createHttpServer, request as httpRequest } from 'node:http';
 import { createServer } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -6,8 +7,15 @@ import { clusterFindings } from '../src/cli/cluster-doctor.ts';
 import { loadConfig } from '../src/config.ts';
 import type { Config } from '../src/config.ts';
 import { checkClickHouse } from '../src/store/clickhouse-doctor.ts';
+import { NatsBlobs } from '../src/store/nats-blobs.ts';
+import { NatsConnection } from '../src/store/nats-connection.ts';
+import { checkNats } from '../src/store/nats-doctor.ts';
+import type { NatsFinding } from '../src/store/nats-doctor.ts';
+import { NatsJournal } from '../src/store/nats-journal.ts';
+import { NatsLeases } from '../src/store/nats-leases.ts';
+import type { NatsSettings } from '../src/store/nats-settings.ts';
 import { openClickHouse } from './helpers/clickhouse.ts';
-import { freePort, startNats } from './helpers/nats-server.ts';
+import { freePort, silentLog, startNats } from './helpers/nats-server.ts';
 import { startRedis } from './helpers/redis-server.ts';
 import { millrace, scratchDirectory } from './helpers/setup-command.ts';
 import { missing } from './helpers/tools.ts';
@@ -63,37 +71,94 @@ t.test('servers that are not there are named, each with a remedy', async (t) => 
   }
 });
 
-t.test('NATS: each thing that a node does and the user may not is named', { skip: missing('nats-server'), timeout: 120_000 }, async (t) => {
+t.test('NATS: each thing that a node does and the user may not is a finding of its own', { skip: missing('nats-server'), timeout: 120_000 }, async (t) => {
   const prefix = 'perm';
-  const others = { redis: `redis://${await nowhere()}`, clickhouse: `http://${await nowhere()}` };
   const allowed = { publish: ['$JS.API.>', `${prefix}.>`, `$KV.${prefix}_leases.>`, `$KV.${prefix}_nodes.>`, `$O.${prefix}_blobs.>`, '_INBOX.>'], subscribe: ['_INBOX.>', `${prefix}.>`] };
-  const lacks: Readonly<Record<string, [Partial<typeof allowed> & { deny?: string[] }, RegExp | undefined]>> = {
-    all: [{}, undefined],
-    journal: [{ deny: [`${prefix}.doctor.>`] }, /cannot store a message/],
-    leases: [{ publish: allowed.publish.filter((subject) => !subject.includes('leases')) }, /cannot write to \$KV\.perm_leases\.>/],
-    heartbeats: [{ publish: allowed.publish.filter((subject) => !subject.includes('nodes')) }, /cannot write to \$KV\.perm_nodes\.>/],
-    content: [{ publish: allowed.publish.filter((subject) => !subject.startsWith('$O')) }, /cannot write to \$O\.perm_blobs\.>/],
-    direct: [{ deny: ['$JS.API.DIRECT.>'] }, /cannot read a message from any replica/],
-    consumers: [{ deny: ['$JS.API.CONSUMER.>'] }, /cannot read with a consumer/],
-    purges: [{ deny: ['$JS.API.STREAM.PURGE.>'] }, /cannot purge a stream/],
-    nodes: [{ subscribe: ['_INBOX.>'] }, /cannot tell other nodes something/],
+  const without = (part: string): Partial<typeof allowed> => ({ publish: allowed.publish.filter((subject) => !subject.includes(part)) });
+  /** What the user lacks, and what is to be allowed. */
+  const lacks: Readonly<Record<string, [Partial<typeof allowed> & { deny?: string[]; denyHearing?: string[] }, string[]]>> = {
+    all: [{}, []],
+    groups: [{ deny: [`${prefix}.j.>`] }, [`publish ${prefix}.j.>`]],
+    leases: [without('leases'), [`publish $KV.${prefix}_leases.>`]],
+    heartbeats: [without('nodes'), [`publish $KV.${prefix}_nodes.>`]],
+    content: [without('$O'), [`publish $O.${prefix}_blobs.>`, `publish $O.${prefix}_blobs.>`]],
+    live: [{ deny: [`${prefix}.live.>`], denyHearing: [`${prefix}.live.>`] }, [`publish ${prefix}.live.>`, `subscribe ${prefix}.live.>`]],
+    broadcast: [{ deny: [`${prefix}.all.>`], denyHearing: [`${prefix}.all.>`] }, [`publish ${prefix}.all.>`, `subscribe ${prefix}.all.>`]],
+    messages: [{ deny: [`${prefix}.n.>`], denyHearing: [`${prefix}.n.>`] }, [`publish ${prefix}.n.>`, `subscribe ${prefix}.n.>`]],
+    answers: [without('_INBOX'), ['publish _INBOX.>']],
+    purge: [{ deny: ['$JS.API.STREAM.PURGE.PERM_JOURNAL', `$JS.API.STREAM.PURGE.OBJ_${prefix}_blobs`] },
+      ['publish $JS.API.STREAM.PURGE.PERM_JOURNAL', `publish $JS.API.STREAM.PURGE.OBJ_${prefix}_blobs`]],
+    making: [{ deny: [`$JS.API.STREAM.CREATE.KV_${prefix}_leases`, `$JS.API.STREAM.UPDATE.KV_${prefix}_nodes`, '$JS.API.STREAM.INFO.PERM_JOURNAL'] },
+      [`publish $JS.API.STREAM.CREATE.KV_${prefix}_leases`, `publish $JS.API.STREAM.UPDATE.KV_${prefix}_nodes`, 'publish $JS.API.STREAM.INFO.PERM_JOURNAL']],
+    following: [{ deny: [`$JS.API.CONSUMER.*.KV_${prefix}_leases.>`, '$JS.API.CONSUMER.MSG.NEXT.PERM_JOURNAL.>'] }, [`publish $JS.API.CONSUMER.CREATE.KV_${prefix}_leases.>`,
+      `publish $JS.API.CONSUMER.DELETE.KV_${prefix}_leases.>`, 'publish $JS.API.CONSUMER.MSG.NEXT.PERM_JOURNAL.>']],
+    reading: [{ deny: ['$JS.API.DIRECT.GET.PERM_JOURNAL', `$JS.API.DIRECT.GET.OBJ_${prefix}_blobs.>`, `$JS.API.STREAM.MSG.GET.KV_${prefix}_nodes`] },
+      ['publish $JS.API.DIRECT.GET.PERM_JOURNAL', `publish $JS.API.DIRECT.GET.OBJ_${prefix}_blobs.>`, `publish $JS.API.STREAM.MSG.GET.KV_${prefix}_nodes`]],
   };
-  const users = Object.entries(lacks).map(([user, [{ publish = allowed.publish, subscribe = allowed.subscribe, deny = [] }]]) =>
-    `{ user: ${user}, password: p, permissions: { publish: { allow: ${JSON.stringify(publish)}, deny: ${JSON.stringify(deny)} }, subscribe: ${JSON.stringify(subscribe)} } }`);
+  const users = Object.entries(lacks).map(([user, [{ publish = allowed.publish, subscribe = allowed.subscribe, deny = [], denyHearing = [] }]]) => `{ user: ${user}, password: p, permissions: {
+    publish: { allow: ${JSON.stringify(publish)}, deny: ${JSON.stringify(deny)} }, subscribe: { allow: ${JSON.stringify(subscribe)}, deny: ${JSON.stringify(denyHearing)} } } }`);
   const { port } = await startNats(t, { config: `authorization { users: [ ${users.join(', ')} ] }` });
-  for (const [user, [, fact]] of Object.entries(lacks)) {
-    const findings = await clusterFindings(configOf({ ...others, nats: `nats://${user}:p@127.0.0.1:${port}`, 'cluster-prefix': prefix, 'journal-max-bytes': '1GiB' }));
-    const streams = findings.find(({ name }) => name === 'NATS streams');
-    if (fact === undefined) t.match(streams, { state: 'ok', fact: /nodes reach each other/ }, 'what the remedy names is enough');
-    else t.match(streams, { state: 'fail', fact, remedy: /allow the user to publish .*\$KV.*subscribe/ }, user);
-  }
+  const connectionOf = (user: string): NatsSettings => ({ servers: `nats://${user}:p@127.0.0.1:${port}`, name: 'test' });
+  const owner = await NatsConnection.open(connectionOf('all'), { log: silentLog, timeoutMs: 0 });
+  t.teardown(() => owner.close());
+  const wanted = { prefix, replicas: 1, journalMaxBytes: 2 ** 30 };
+  /** Everything that there is in the streams. */
+  const stored = async (): Promise<unknown[]> => {
+    const found: unknown[] = [];
+    for await (const { config, state } of owner.manager.streams.list()) found.push({ config, state });
+    return found;
+  };
+  const rightsOf = (findings: readonly NatsFinding[]): NatsFinding[] => findings.filter(({ name }) => name === 'NATS rights');
+  const check = async (): Promise<void> => {
+    const before = await stored();
+    for (const [user, [, grants]] of Object.entries(lacks)) {
+      const findings = await checkNats(connectionOf(user), wanted, silentLog);
+      const missed = rightsOf(findings).filter(({ state }) => state === 'fail');
+      t.same(missed.map(({ remedy }) => remedy).sort(), grants.map((grant) => `allow the user to ${grant}`).sort(), user);
+      for (const { fact } of missed) t.match(fact, /^the user may not (publish|subscribe to) \S+ \(.+\)$/);
+      if (grants.length > 0) continue;
+      t.match(rightsOf(findings), [{ state: 'ok' }], 'what docs/nats.md names is enough');
+      t.match(findings.find(({ name }) => name === 'NATS streams'), { state: 'ok', fact: /nodes reach each other/ });
+      t.notOk(findings.some(({ state }) => state === 'fail'));
+    }
+    t.same(await stored(), before, 'nothing is left behind, and nothing changed');
+  };
+  await check();
+  const journal = await NatsJournal.open({ connection: owner, prefix, nodeId: 'n', replicas: 1, maxBytes: 2 ** 30, log: silentLog });
+  t.teardown(() => journal.close());
+  await NatsLeases.open({ connection: owner, prefix, nodeId: 'n', roles: ['shard'], replicas: 1, log: silentLog, leaseMs: 3_000 });
+  const blobs = await NatsBlobs.open({ connection: owner, prefix, replicas: 1 });
+  await blobs.put([Buffer.from('content')], 100);
+  await journal.append(0, 'g', Buffer.from('records'), 1);
+  await check();
+  t.equal((await stored()).length, 4);
+});
+
+t.test('NATS: room for the journal', { skip: missing('nats-server') }, async (t) => {
+  const server = await startNats(t, { storageBytes: 2 ** 30 });
+  const settings = { servers: server.url, name: 'test' };
+  const storage = async (journalMaxBytes: number): Promise<NatsFinding | undefined> =>
+    (await checkNats(settings, { prefix: 'room', replicas: 1, journalMaxBytes }, silentLog)).find(({ name }) => name === 'NATS storage');
+  t.match(await storage(2 ** 29), { state: 'ok' });
+  t.match(await storage(2 ** 31), { state: 'fail', fact: /no room for a journal of 2048 MiB: insufficient storage/, remedy: /raise max_file_store .* lower journal-max-bytes/ });
+  const owner = await NatsConnection.open(settings, { log: silentLog, timeoutMs: 0 });
+  t.teardown(() => owner.close());
+  const journal = await NatsJournal.open({ connection: owner, prefix: 'room', nodeId: 'n', replicas: 1, maxBytes: 2 ** 29 + 2 ** 28, log: silentLog });
+  t.teardown(() => journal.close());
+  t.match(await storage(2 ** 29 + 2 ** 28), { state: 'ok' }, 'what it has needs no room a second time');
+  t.match(await storage(2 ** 30), { state: 'ok' });
+  t.match(await storage(2 ** 30 + 2 ** 28), { state: 'fail' });
 });
 
 t.test('the command ends with 1 when one of them fails', async (t) => {
-  const result = await millrace(['doctor', '--clickhouse', `http://${await nowhere()}`, '--http-port', '0', '--mqtt-port', '0', '--data', scratchDirectory(t)]);
+  const flags = {
+    ...SHARED, 'nats': `nats://${await nowhere()}`, 'redis': `redis://${await nowhere()}`, 'clickhouse': `http://${await nowhere()}`, 'http-port': '0', 'mqtt-port': '0',
+    'data': scratchDirectory(t),
+  };
+  const result = await millrace(['doctor', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])]);
   t.equal(result.code, 1, result.stdout + result.stderr);
   t.match(result.stdout, /^fail +ClickHouse +.*ECONNREFUSED.*: start clickhouse-server/m);
-  t.notMatch(result.stdout, /NATS/);
+  t.notMatch(result.stdout, /This machine can run the server/);
 });
 
 t.test('servers that take connections and do not answer: all at the same time, and not for ever', async (t) => {
@@ -102,6 +167,67 @@ t.test('servers that take connections and do not answer: all at the same time, a
   }), 1_000);
   t.same(findings.map(({ state, name }) => `${state} ${name}`), ['fail NATS', 'fail redis', 'fail ClickHouse']);
   for (const { fact } of findings) t.match(fact, /not done after 1 s/);
+});
+
+/** Stands before a ClickHouse and refuses what is not permitted, as it does. */
+async function startRefusing(t: Test, url: string, refused: RegExp): Promise<string> {
+  const target = new URL(url);
+  const server = createHttpServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => { chunks.push(chunk); });
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const statement = `${new URL(request.url!, target).searchParams.get('query') ?? ''} ${body.toString('latin1')}`;
+      if (refused.test(statement)) {
+        response.writeHead(403, { 'X-ClickHouse-Exception-Code': '497' });
+        response.end('Code: 497. DB::Exception: mill: Not enough privileges. (ACCESS_DENIED) (version 26.7.2.1)');
+        return;
+      }
+      const onward = httpRequest({ host: target.hostname, port: target.port, path: request.url, method: request.method, headers: request.headers, agent: false }, (answer) => {
+        response.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(response);
+      });
+      onward.on('error', () => { response.destroy(); });
+      onward.end(body);
+    });
+  });
+  await new Promise<void>((done) => { server.listen(0, '127.0.0.1', done); });
+  t.teardown(() => { server.closeAllConnections(); server.close(); });
+  const own = new URL(url);
+  own.port = String((server.address() as { port: number }).port);
+  return own.href;
+}
+
+t.test('ClickHouse: each right that is missing is a finding of its own, with what to grant', async (t) => {
+  const { client, url } = await openClickHouse(t);
+  const user = new URL(url).username || 'default';
+  const tables = async (): Promise<unknown> => client.query('SELECT database, name FROM system.tables WHERE database NOT IN (\'system\', \'INFORMATION_SCHEMA\', \'information_schema\')');
+  const before = await tables();
+  const rights: readonly [RegExp, string[]][] = [
+    [/^\s*$/, []],
+    [/CREATE DATABASE/, ['GRANT CREATE DATABASE ON default.*']],
+    [/CREATE TABLE/, ['GRANT CREATE TABLE ON default.*']],
+    [/INSERT INTO/, ['GRANT INSERT ON default.*']],
+    [/ADD COLUMN/, ['GRANT ALTER ADD COLUMN ON default.*']],
+    [/DELETE FROM/, ['GRANT ALTER DELETE ON default.*']],
+    [/DROP PART/, ['GRANT ALTER DELETE ON default.*']],
+    [/DELETE WHERE/, ['GRANT ALTER DELETE ON default.*']],
+    [/MODIFY SETTING/, ['GRANT ALTER SETTINGS ON default.*']],
+    [/ADD PROJECTION/, ['GRANT ALTER ADD PROJECTION ON default.*']],
+    [/MATERIALIZE PROJECTION/, ['GRANT ALTER MATERIALIZE PROJECTION ON default.*']],
+    [/system\.(parts|mutations|projections|merge_tree_settings)/, ['GRANT SELECT ON system.merge_tree_settings', 'GRANT SELECT ON system.mutations', 'GRANT SELECT ON system.parts',
+      'GRANT SELECT ON system.projections']],
+  ];
+  for (const [refused, grants] of rights) {
+    const findings = await checkClickHouse({ url: await startRefusing(t, url, refused), database: 'default' });
+    const failed = findings.filter(({ state }) => state === 'fail');
+    t.same(failed.map(({ remedy }) => remedy).sort(), grants.map((grant) => `${grant} TO ${user}`), `${String(refused)}: ${JSON.stringify(failed)}`);
+    t.ok(failed.every(({ name, fact }) => name === 'ClickHouse rights' && fact.startsWith('cannot ')));
+    if (grants.length === 0) t.match(findings.find(({ name }) => name === 'ClickHouse tables'), { state: 'ok' });
+  }
+  t.same(await tables(), before, 'nothing of the check stays');
+  const kept = await checkClickHouse({ url: await startRefusing(t, url, /DROP TABLE/), database: 'default' });
+  t.match(kept.find(({ state, fact }) => state === 'warn' && fact.includes('could not be removed')), { remedy: /^DROP TABLE default\.doctor_/ });
 });
 
 t.test('ClickHouse: what is there already is looked at, and nothing of the check stays', async (t) => {

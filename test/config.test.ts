@@ -27,6 +27,12 @@ function mistakes(flags: Record<string, unknown>, environment: Record<string, st
   return [];
 }
 
+/** What each node of a cluster is given. */
+const CLUSTER = {
+  'nats': 'nats://x', 'redis': 'redis://x', 'clickhouse': 'http://x', 'admin-password': 'a', 'management-password': 'b', 'bootstrap-password': 'c',
+  'secret-key': 'x'.repeat(32),
+};
+
 t.test('defaults', async (t) => {
   t.hasStrict(load(), {
     host: '0.0.0.0', httpPort: 8080, mqttPort: 1883, mqttTlsPort: 8883, data: './data', tenant: 't1', adminUser: 'admin',
@@ -40,7 +46,8 @@ t.test('defaults', async (t) => {
 
 t.test('every default is within its own limits', async (t) => {
   const given = SETTINGS.filter((setting) => setting.default !== null).map((setting) => [setting.name, setting.default]);
-  t.same(mistakes(Object.fromEntries(given)), []);
+  // In a cluster it is another one.
+  t.same(mistakes({ ...CLUSTER, ...Object.fromEntries(given.filter(([name]) => name !== 'json-body-max-bytes')) }), []);
 });
 
 t.test('flag before environment before file before default', async (t) => {
@@ -122,11 +129,47 @@ t.test('a mistaken setting is in no further mistake', async (t) => {
   check({ 'http-port': 'abc', 'mqtt-port': '8080' }, /^--http-port is "abc"/);
   check({ 'http-port': '1883', 'mqtt-port': 'abc' }, /^--mqtt-port is "abc"/);
   check({ smtp: 'ftp://x', 'mail-from': 'a@b' }, /^--smtp is /);
-  check({ clickhouse: 'ftp://x', nats: 'nats://x', redis: 'redis://x', 'admin-password': 'a', 'management-password': 'b', 'bootstrap-password': 'c',
-    'secret-key': 'x'.repeat(32) }, /^--clickhouse is /);
-  const shared = { 'management-password': 'b', 'bootstrap-password': 'c', 'secret-key': 'x'.repeat(32), clickhouse: 'http://x' };
-  check({ ...shared, nats: 'nats://x', redis: 'x', 'admin-password': 'a' }, /^--redis is /);
-  check({ ...shared, nats: 'nats://x', redis: 'redis://x', 'admin-password': '' }, /^--admin-password is /);
+  check({ ...CLUSTER, clickhouse: 'ftp://x' }, /^--clickhouse is /);
+  check({ ...CLUSTER, redis: 'x' }, /^--redis is /);
+  check({ ...CLUSTER, 'admin-password': '' }, /^--admin-password is /);
+  check({ ...CLUSTER, 'nats': 'x', 'cluster-prefix': 'a' }, /^--nats is /);
+});
+
+t.test('the three servers of a cluster are given together, and nothing of a cluster without them', async (t) => {
+  t.same(mistakes(CLUSTER), []);
+  const { nats, redis, clickhouse, ...shared } = CLUSTER;
+  const check = (flags: Record<string, string>, start: string): void => {
+    t.match(mistakes({ ...shared, ...flags }), [new RegExp(`^${start}: a cluster takes all three.* a single node has its own`)]);
+  };
+  check({ nats }, '--nats is given without --redis and --clickhouse');
+  check({ redis }, '--redis is given without --nats and --clickhouse');
+  check({ clickhouse }, '--clickhouse is given without --nats and --redis');
+  check({ nats, redis }, '--nats and --redis are given without --clickhouse');
+  check({ redis, clickhouse }, '--redis and --clickhouse are given without --nats');
+  for (const name of ['nats-credentials', 'nats-replicas', 'clickhouse-database', 'ca-certificate', 'client-certificate', 'client-key', 'cluster-prefix', 'node-name',
+    'roles', 'lease-time-ms', 'answer-timeout-ms']) {
+    const value = String(SETTINGS.find((setting) => setting.name === name)?.default ?? 'x');
+    t.same(mistakes({ [name]: value }), [`--${name} is given without --nats, and has no effect then`]);
+    const variable = `MILLRACE_${name.toUpperCase().replaceAll('-', '_')}`;
+    t.same(mistakes({}, { [variable]: value }), [`${variable} is given without --nats, and has no effect then`]);
+  }
+});
+
+t.test('URLs of servers that cannot be used', async (t) => {
+  const check = (flags: Record<string, string>, pattern: RegExp): void => {
+    const found = mistakes({ ...CLUSTER, ...flags });
+    t.ok(found.length === 1 && pattern.test(found[0]), found.join('\n'));
+    t.notMatch(found.join(), 'geheim');
+  };
+  check({ redis: 'redis://:geheim@a,rediss://b' }, /^--redis cannot be used: .* mix redis:\/\/ and rediss:/);
+  check({ redis: 'redis://a/1,redis://b/1' }, /^--redis cannot be used: .* only the database 0/);
+  check({ redis: 'redis://:geheim%@a' }, /^--redis cannot be used: .* %25/);
+  check({ redis: 'rediss://a?ca=/nowhere/ca.pem' }, /^--redis cannot be used: ENOENT/);
+  check({ nats: 'nats://u:geheim@a,tls://u:geheim@b' }, /^--nats cannot be used: .* mix nats:\/\/ and tls:/);
+  check({ nats: 'nats://u:geheim@a,nats://b' }, /^--nats cannot be used: .* different users/);
+  check({ nats: 'nats://u:geheim%@a' }, /^--nats cannot be used: .* %25/);
+  check({ 'nats': 'nats://u:geheim@a', 'nats-credentials': join(ROOT, 'package.json') }, /^--nats cannot be used: .* take one of them/);
+  check({ clickhouse: 'http://a:b:c' }, /^--clickhouse cannot be used: /);
 });
 
 t.test('the data directory', async (t) => {
@@ -155,7 +198,7 @@ t.test('keys and certificates', { skip: missing('openssl') }, async (t) => {
   execFileSync('openssl', ['ec', '-in', server.keyFile, '-aes128', '-passout', 'pass:secret', '-out', locked], { stdio: 'pipe' });
   for (const [key, certificate] of [['tls-key', 'tls-certificate'], ['client-key', 'client-certificate']]) {
     const check = (flags: Record<string, string>, ...patterns: RegExp[]): void => {
-      const found = mistakes(flags);
+      const found = mistakes({ ...CLUSTER, ...flags });
       t.ok(found.length === patterns.length && patterns.every((pattern, index) => pattern.test(found[index])), found.join('\n'));
     };
     const both = (keyFile: string, certificateFile: string): Record<string, string> => ({ [key]: keyFile, [certificate]: certificateFile });
@@ -173,8 +216,8 @@ t.test('keys and certificates', { skip: missing('openssl') }, async (t) => {
   }
   t.match(mistakes({ 'tls-key': server.keyFile, 'tls-certificate': server.file, 'mqtt-tls-port': '8080' }), [/--mqtt-tls-port is 8080/]);
   t.match(mistakes({ 'tls-key': server.keyFile, 'tls-certificate': server.file, 'http-port': 'x', 'mqtt-tls-port': '8080' }), [/--http-port is "x"/]);
-  t.match(mistakes({ 'ca-certificate': junk, 'nats-credentials': directory }), [/--nats-credentials .* file that can be read/, /--ca-certificate .* certificates in PEM/]);
-  t.same(mistakes({ 'ca-certificate': chain }), []);
+  t.match(mistakes({ ...CLUSTER, 'ca-certificate': junk, 'nats-credentials': directory }), [/--nats-credentials .* file that can be read/, /--ca-certificate .* certificates in PEM/]);
+  t.same(mistakes({ ...CLUSTER, 'ca-certificate': chain }), []);
 });
 
 t.test('commands on the data directory find it where the server does', async (t) => {

@@ -23,6 +23,8 @@ export interface Setting {
   readonly secret?: boolean;
   /** Without a default, and needed. */
   readonly required?: boolean;
+  /** Another setting without which this one has no effect, and is a mistake when it is given. */
+  readonly needs?: string;
   /** Another environment name than that of the rule; null: not taken from the environment. */
   readonly environment?: string | null;
   /** False: not taken from the configuration file. */
@@ -105,6 +107,10 @@ export function readSettings<Table extends readonly Setting[]>(
       continue;
     }
     given.add(setting.name);
+    if (setting.needs !== undefined && !isGiven(table, setting.needs, sources)) {
+      refuse(setting, `${found.where} is given without --${setting.needs}, and has no effect then`);
+      continue;
+    }
     const checked = checkValue(setting, found.value);
     if ('limit' in checked) refuse(setting, `${found.where} is ${shown(setting, found.value)}; it takes ${checked.limit}`);
     else values[camelCase(setting.name)] = checked.value;
@@ -137,6 +143,11 @@ function findValue(setting: Setting, sources: SettingSources): { value: unknown;
     ? undefined : sources.file[setting.name];
   if (inFile !== undefined && inFile !== null) return { value: inFile, where: `"${setting.name}" in ${sources.fileName}` };
   return undefined;
+}
+
+function isGiven(table: readonly Setting[], name: string, sources: SettingSources): boolean {
+  const setting = table.find((other) => other.name === name);
+  return setting !== undefined && findValue(setting, sources) !== undefined;
 }
 
 function shown(setting: Setting, value: unknown): string {

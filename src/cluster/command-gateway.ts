@@ -47,6 +47,8 @@ interface Early { readonly shard: number; readonly answer: CommandAnswer; readon
 export interface CommandGatewayOptions {
   readonly intake: GatewayJournal;
   readonly refusals: Refusals;
+  /** A name of what keeps commands from being answered, beside the journal's. */
+  readonly refusal?: () => string | undefined;
   /** A command that was stored and has no answer after this time gets the error `commands/answer-timeout`. */
   readonly answerTimeoutMs: number;
   /** Of commands that wait for their answers: those that are over, as the owner of the shard says. Rejects when it cannot be asked. */
@@ -64,6 +66,7 @@ const SILENT: AcknowledgementSink = {
 export class CommandGateway implements DeviceCommands {
   readonly #intake: GatewayJournal;
   readonly #refusals: Refusals;
+  readonly #refusal: (() => string | undefined) | undefined;
   readonly #answerTimeoutMs: number;
   readonly #now: () => number;
   /** By shard and sequence, both in the order of their deadlines. */
@@ -79,6 +82,7 @@ export class CommandGateway implements DeviceCommands {
     this.#overOf = options.overOf;
     this.#intake = options.intake;
     this.#refusals = options.refusals;
+    this.#refusal = options.refusal;
     this.#answerTimeoutMs = options.answerTimeoutMs;
     this.#now = options.now ?? (() => performance.now());
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS);
@@ -89,7 +93,7 @@ export class CommandGateway implements DeviceCommands {
   get earlyCount(): number { return this.#early.size; }
 
   async request<Answer>(command: Command): Promise<Answer> {
-    const limit = this.#intake.refusal;
+    const limit = this.#intake.refusal ?? this.#refusal?.();
     if (limit !== undefined) throw this.#busy(limit);
     return this.requestBeyondBound<Answer>(command);
   }

@@ -70,9 +70,9 @@ export interface GatewayJournalOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** What is wrong with a journal that answers: told as it is, everything else is its server being away. */
 const UNREACHABLE = 'journal/unreachable';
-const FULL: ReadonlySet<string> = new Set(['journal/bytes', 'journal/storage']);
+/** What is wrong with a journal that answers: told as it is, everything else is its server being away. */
+const FULL: ReadonlySet<string> = new Set(['journal/bytes', 'journal/storage', 'journal/permission']);
 
 export class GatewayJournal implements RecordIntake {
   groupsCount = 0;

@@ -37,11 +37,13 @@ const SWEEP_MS = 60_000;
 const AGE_MS = 30_000;
 /** A DELETE waits so long for the other shards before it tries again. */
 const DELETION_VISIBLE_MS = 30_000;
-
 /** Which of these commands are over: asked of a shard's owner by gateways that wait for answers. */
 const OVER = 'over';
 const OVER_TIMEOUT_MS = 1_000;
 interface OverRequest { readonly shard: number; readonly seqs: readonly number[] }
+
+/** By then a node that starts has heard of the others. */
+const MEMBERS_KNOWN_MS = 3_000;
 
 /** Caches of this node. */
 export interface NodeCaches {
@@ -96,6 +98,7 @@ export class ClusterNode {
   readonly #timers: NodeJS.Timeout[] = [];
   #isStopped = false;
   #leaveBy = Number.POSITIVE_INFINITY;
+  #startedAt = Number.POSITIVE_INFINITY;
 
   constructor(options: ClusterNodeOptions) {
     this.#options = options;
@@ -111,6 +114,7 @@ export class ClusterNode {
     });
     this.commands = new CommandGateway({
       intake: this.intake, refusals, answerTimeoutMs: options.answerTimeoutMs, overOf: (shard, seqs) => this.#overOf(shard, seqs),
+      refusal: () => this.#noOwners,
     });
     messages.answer(OVER, (payload) => {
       const { shard, seqs } = JSON.parse(Buffer.from(payload).toString()) as OverRequest;
@@ -145,8 +149,15 @@ export class ClusterNode {
     });
   }
 
+  /** Nobody will answer: no member takes shards. What is no command is stored all the same, for those that come. */
+  get #noOwners(): string | undefined {
+    if (this.#options.leases.members.some(({ roles }) => roles.includes('shard'))) return undefined;
+    return performance.now() - this.#startedAt > MEMBERS_KNOWN_MS ? 'cluster/no-shard-role' : undefined;
+  }
+
   /** Joins the cluster; shards come in the background. */
   async start(): Promise<void> {
+    this.#startedAt = performance.now();
     const { leases, caches } = this.#options;
     await leases.join({
       onAcquired: (shard, epoch) => this.owners[shard].acquire(epoch),

@@ -200,6 +200,8 @@ function fill(template: string, details: Readonly<Record<string, string | number
 /** What to do about limits that a server of the cluster, or the journal's own bound, sets. */
 const REMEDIES: Readonly<Record<string, string>> = {
   'journal/bytes': 'the journal has reached --journal-max-bytes',
+  'journal/permission': 'the user of NATS may not write to the journal: see millrace doctor',
+  'cluster/no-shard-role': 'no node of the cluster has the role shard: start one with --roles gateway,shard',
   'journal/storage': 'JetStream has no storage left for the journal, below --journal-max-bytes: its max_file_store, account or disk',
 };
 

@@ -5,13 +5,13 @@ import { join, resolve } from 'node:path';
 import type { CachingAuthenticator } from '../accounts/authenticator.ts';
 import { createFirstAccounts } from '../accounts/first-start.ts';
 import type { FirstAccounts } from '../accounts/first-start.ts';
+import { checkSecretKey, FINGERPRINT_ID, requireSame } from '../accounts/secret-key-check.ts';
 import { MANAGEMENT_TENANT, Tenants } from '../accounts/tenants.ts';
 import type { SecondFactor } from '../accounts/second-factor.ts';
 import type { Tokens } from '../accounts/tokens.ts';
 import type { HealthReport } from '../api/platform.ts';
 import { ClusterNode } from '../cluster/node.ts';
 import { OperationReceivers } from '../cluster/operation-receivers.ts';
-import type { Change, ToldRecord } from '../cluster/outcome-sender.ts';
 import { SessionReceipts } from '../cluster/session-receipts.ts';
 import { SessionTakeover } from '../cluster/session-takeover.ts';
 import type { Lack, Member } from '../cluster/shard-leases.ts';
@@ -20,7 +20,7 @@ import type { Config } from '../config.ts';
 import { shardOf } from '../ingest/command-record.ts';
 import { Sources } from '../ingest/sources.ts';
 import { COMMAND } from '../model/command.ts';
-import type { ActorKey, RecordChange, RecordCollection, RecordsChange } from '../model/command.ts';
+import type { ActorKey, RecordsChange } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
@@ -49,7 +49,8 @@ import { RedisIds } from '../store/redis-ids.ts';
 import { readRedisTarget } from '../store/redis-settings.ts';
 import { SCHEMA_VERSION } from '../store/schema.ts';
 import { tlsFilesOf } from '../store/tls-files.ts';
-import { CoreEvents, loginParts, recordsChanged, SERVER_WIDE, TENANT_KEY } from './core.ts';
+import { ClusterCaches } from './cluster-caches.ts';
+import { CoreEvents, loginParts } from './core.ts';
 import type { ClusterSessions, ServerCore } from './core.ts';
 
 const QUARANTINE_FILE = 'quarantine.jsonl';
@@ -61,7 +62,6 @@ const GATEWAY_TIMEOUT_MS = 2_000;
 const FIRST_START_TIMEOUT_MS = 60_000;
 /** Entries of caches are as old as this at most: what other nodes tell may get lost. */
 const CACHE_AGE_MAX_MS = 60_000;
-const LIST_MAX = 100_000;
 
 type ClusterConfig = Config & { readonly nats: string; readonly redis: string; readonly clickhouse: string };
 
@@ -129,10 +129,7 @@ export class ClusterCore implements ServerCore {
   readonly #writer: ClickHouseHistoryWriter;
   readonly #stored: RedisClusterDocuments;
   readonly #redisWatch: StoreWatch;
-  /** Shards of which changes may not have been told. */
-  readonly #untold = new Set<number>();
-  /** Of each reading of records that is under way: those that were changed since. */
-  readonly #changedMeanwhile = new Set<Set<string>>();
+  readonly #caches = new ClusterCaches(this);
   readonly #clickHouseWatch: StoreWatch;
 
   private constructor(config: ClusterConfig, log: Log, data: string, adapters: Adapters, metrics: Metrics) {
@@ -170,15 +167,7 @@ export class ClusterCore implements ServerCore {
     this.node = new ClusterNode({
       messages, leases, journal, documents, blocks: new RedisBlocks(owners, prefix), history: this.#writer, bus: this.bus, log, refusals: this.metrics,
       quarantine: adapters.quarantine,
-      caches: {
-        onChanged: (changes) => { for (const change of changes) this.#changed(change); },
-        onRecordsChanged: (tenant, changes) => {
-          this.#noteChanged(tenant, changes);
-          recordsChanged(this, tenant, changes);
-        },
-        forgetAll: () => { void this.#forgetMissed(); },
-        age: () => this.sources.age(),
-      },
+      caches: this.#caches,
       usage: {
         count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification),
       },
@@ -227,6 +216,8 @@ export class ClusterCore implements ServerCore {
 
   async #start(): Promise<void> {
     const { config, log } = this;
+    // Configured, as a cluster's has to be (config.ts).
+    const secretKey = config.secretKey as string;
     const { gateways, messages, opened } = this.#adapters;
     await this.#disk.start();
     opened.add(this.#disk, (disk) => disk.stop());
@@ -238,9 +229,14 @@ export class ClusterCore implements ServerCore {
       const version = Number(await documents.get('meta', 0, 'schema') ?? SCHEMA_VERSION);
       if (version > SCHEMA_VERSION) throw new Error(`the cluster has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
       await documents.commit([{ collection: 'meta', tenant: 0, id: 'schema', value: String(SCHEMA_VERSION) }], undefined);
+      await checkSecretKey(documents, secretKey);
       await this.tenants.open(documents, admins);
       this.accounts = await createFirstAccounts(documents, this.tenants, config, (generated) => this.secrets.add(generated));
     });
+    for (const { change, expected } of toChange) {
+      // Another node was faster, while this one held its lock for too long.
+      if (change.id === FINGERPRINT_ID) requireSame(change.value as string, expected);
+    }
     await this.node.start();
     log.info({ node: this.nodeId, roles: config.roles }, 'joined the cluster');
     await this.#changeExisting(toChange);
@@ -293,13 +289,18 @@ export class ClusterCore implements ServerCore {
     return members.some(({ nodeId, lacks }) => nodeId !== this.nodeId && (lacks === undefined || (what === 'documents' && lacks === 'history')));
   }
 
-  #documentsProblem(members: readonly Member[]): string | undefined {
+  /** One master of several that is away, or full, for all nodes takes none of them out of service: the shards of the others are served. */
+  #documentsState(members: readonly Member[]): { ready: boolean; [detail: string]: unknown } {
     const { owners } = this.#adapters;
     const { problem } = this.#redisWatch;
-    // One master of several that is away for all nodes takes none of them out of service.
-    const isWhole = owners.target.kind !== 'cluster' || this.#isBetterElsewhere(members, 'documents');
-    if (problem !== undefined && isWhole) return `Redis: ${problem}`;
-    return owners.unavailable ?? (this.#stored.refused === undefined ? undefined : `Redis: ${this.#stored.refused}`);
+    const { refused } = this.#stored;
+    const isPart = owners.target.kind === 'cluster' && (problem === undefined || !this.#isBetterElsewhere(members, 'documents'));
+    if (problem !== undefined && !isPart) return { ready: false, problem: `Redis: ${problem}` };
+    if (owners.unavailable !== undefined) return { ready: false, problem: owners.unavailable };
+    const found = problem ?? refused?.problem;
+    if (found === undefined) return { ready: true };
+    const isReady = isPart && refused?.isAll !== true;
+    return { ready: isReady, [isReady ? 'away' : 'problem']: `Redis: ${found}` };
   }
 
   /** Where no node reaches ClickHouse writes are still taken: no node is out of service for it. */
@@ -321,7 +322,7 @@ export class ClusterCore implements ServerCore {
     const members: readonly Member[] = leases.members;
     const report = {
       journal: part(refusal ?? journal.unavailable, { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) }),
-      documents: part(this.#documentsProblem(members)),
+      documents: this.#documentsState(members),
       // Behind, and not wrong: the journal has what is not there yet.
       clickhouse: this.#clickHouseState(members),
       quarantine: { ready: !this.#adapters.quarantine.isFull, count: this.#adapters.quarantine.count, sizeBytes: this.#adapters.quarantine.sizeBytes },
@@ -354,87 +355,12 @@ export class ClusterCore implements ServerCore {
     metrics.gauge('millrace_disk_free_bytes', 'Free space of the data directory', () => this.#disk.freeBytes);
   }
 
-  /** By an owner of this node or another one. */
-  #changed(change: Change): void {
-    if (change.kind === 'user') {
-      this.authenticator.forget(change.tenant, change.id);
-      this.events.onUserChanged?.(change.tenant, change.id);
-    } else if (change.kind === 'object') {
-      this.sources.forget(Number(change.id));
-      this.events.onObjectChanged?.(Number(change.id));
-    } else if (change.kind === 'shard') {
-      if (this.#untold.size === 0) setImmediate(() => this.#forgetUntold());
-      this.#untold.add(Number(change.id));
-    } else {
-      const told = JSON.parse(change.id) as ToldRecord[];
-      this.#noteChanged(change.tenant, told.map(([collection, id]) => ({ collection, id })));
-      // What is remembered of users ends now; the rest when the records are read.
-      this.authenticator.recordsChanged(change.tenant, told.map(([collection, id, expected]) => ({ collection, id, expected, value: undefined })));
-      void this.#readRecords(change.tenant, told);
-    }
-  }
-
-  /** Records that another node has changed are read as they are now. */
-  async #readRecords(tenant: number, records: readonly ToldRecord[]): Promise<void> {
-    try {
-      const changes = await Promise.all(records.map(async ([collection, id, former]): Promise<RecordChange> =>
-        ({ collection, id, expected: former, value: await this.documents.get(collection, tenant, id) })));
-      recordsChanged(this, tenant, changes);
-    } catch (error) {
-      this.log.warn({ tenant, error: (error as Error).message }, 'changed records could not be read; everything that is remembered is read again');
-      setTimeout(() => { void this.#forgetMissed(); }, GATEWAY_TIMEOUT_MS).unref();
-    }
-  }
-
-  #forgetUntold(): void {
-    const shards = new Set(this.#untold);
-    this.#untold.clear();
-    void this.#forgetMissed((tenant, key) => shards.has(shardOf(tenant, key)));
-  }
-
-  /** Messages of other nodes may have been missed: of all actors, or of those that `isOf`. */
-  async #forgetMissed(isOf: (tenant: number, key: ActorKey) => boolean = () => true): Promise<void> {
-    this.sources.forgetAll();
-    const ofTenants = (): { readonly number: number }[] => [...this.tenants.all].filter(({ number }) => isOf(number, TENANT_KEY));
-    if (isOf(SERVER_WIDE, TENANT_KEY) || ofTenants().length > 0) this.authenticator.forgetAll();
-    try {
-      if (isOf(SERVER_WIDE, TENANT_KEY)) await this.#readAgain(SERVER_WIDE, 'tenant', Array.from(this.tenants.all, ({ id }) => id));
-      for (const { number } of ofTenants()) {
-        for (const [collection, known] of this.events.watched?.(number) ?? []) await this.#readAgain(number, collection, known);
-      }
-      await this.events.onMissed?.(isOf);
-    } catch (error) {
-      this.log.warn({ error: (error as Error).message, retryMs: GATEWAY_TIMEOUT_MS }, 'what is remembered could not be read again; trying again');
-      setTimeout(() => { void this.#forgetMissed(isOf); }, GATEWAY_TIMEOUT_MS).unref();
-    }
-  }
-
-  #noteChanged(tenant: number, records: readonly Pick<RecordChange, 'collection' | 'id'>[]): void {
-    for (const changed of this.#changedMeanwhile) for (const record of records) changed.add(recordName(tenant, record));
-  }
-
-  /** @param known ids that may have been deleted. */
-  async #readAgain(tenant: number, collection: RecordCollection, known: readonly string[]): Promise<void> {
-    const changed = new Set<string>();
-    this.#changedMeanwhile.add(changed);
-    let stored: Map<string, string>;
-    try {
-      stored = new Map((await this.documents.list(collection, tenant, '', { limit: LIST_MAX })).map(({ id, value }) => [id, value]));
-    } finally {
-      this.#changedMeanwhile.delete(changed);
-    }
-    // What was told while it was being read is newer.
-    const ids = new Set([...stored.keys(), ...known].filter((id) => !changed.has(recordName(tenant, { collection, id }))));
-    if (ids.size > 0) recordsChanged(this, tenant, Array.from(ids, (id) => ({ collection, id, expected: undefined, value: stored.get(id) })));
-  }
-
   async close(): Promise<void> {
     await this.node.stop();
     await this.#adapters.opened.close();
   }
 }
 
-const recordName = (tenant: number, { collection, id }: Pick<RecordChange, 'collection' | 'id'>): string => `${tenant}/${collection}/${id}`;
 const problemOf = (members: readonly Member[]): string | undefined =>
   (members.some(({ roles }) => roles.includes('shard')) ? undefined : 'no node has the role shard');
 const rolesOf = (config: Config): Member['roles'] => config.roles.split(',') as Member['roles'][number][];

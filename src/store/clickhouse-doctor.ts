@@ -8,8 +8,8 @@ import type { TlsFiles } from './tls-files.ts';
 /** As in cli/doctor.ts. `remedy` belongs to warn and fail. */
 export interface ClickHouseFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
 
-/** 23.2 knows tables whose newest version is a deletion, 23.3 DELETE FROM; 23.8 is the first with long support that has both. */
-const VERSION_MIN = [23, 8] as const;
+/** 24.4 knows WITH RECURSIVE, 24.8 DELETE FROM … IN PARTITION and projections of tables whose rows are replaced. */
+const VERSION_MIN = [24, 8] as const;
 const REQUEST_TIMEOUT_MS = 8_000;
 const CLOCK_DIFFERENCE_MAX_MS = 5_000;
 /** As in schema.ts. */
@@ -17,12 +17,21 @@ const DEDUPLICATION_WINDOW = 10_000;
 const DISK_FREE_MIN_BYTES = 1024 ** 3;
 const DISK_FREE_COMFORTABLE_BYTES = 20 * 1024 ** 3;
 const NAME = 'ClickHouse';
+const RIGHTS = `${NAME} rights`;
+/** What is read of the server's own tables (projections.ts), and columns of them. */
+const SYSTEM_TABLES: Readonly<Record<string, string>> = {
+  parts: 'active, rows, projections', projections: 'name', mutations: 'is_done, command', merge_tree_settings: 'name',
+};
 /** What is found is said, not logged. */
 const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => NO_LOG };
 
 /** ClickHouse's exceptions, by number. */
 const AUTHENTICATION = new Set([192, 193, 194, 516]);
-const NOT_PERMITTED = new Set([291, 344, 497, 164]);
+const READONLY = 164;
+const NOT_PERMITTED = new Set([291, 344, 497, READONLY]);
+const SYNTAX_ERROR = 62;
+const NO_DATABASE = 81;
+const NO_SUCH_PART = 232;
 
 interface Target { readonly url: string; readonly database: string; readonly tls?: TlsFiles }
 
@@ -36,17 +45,15 @@ export async function checkClickHouse({ url, database, tls }: Target): Promise<C
     const findings: ClickHouseFinding[] = [
       { state: 'ok', name: NAME, fact: `${hostOf(url)} answers` },
       { state: isAtLeast(server.version) ? 'ok' : 'fail', name: `${NAME} version`, fact: server.version,
-        remedy: `install ClickHouse ${VERSION_MIN.join('.')} or newer: older ones lack DELETE FROM, or tables that forget deleted rows` },
+        remedy: `install ClickHouse ${VERSION_MIN.join('.')} or newer: older ones lack WITH RECURSIVE, or DELETE by partition` },
       clockFinding(server.timeMs, sentAt, Date.now()),
-      await checkRecursive(client), await checkDisk(client), await checkDatabase(client, database),
+      await checkRecursive(client), await checkDisk(client), await checkDatabase(client, { database, user: userOf(url) }),
     ];
-    if (findings.every(({ name, state }) => name !== `${NAME} rights` || state !== 'fail')) {
-      const inDatabase = new ClickHouse({ ...options, database });
-      try {
-        findings.push(...await checkTables(inDatabase, database));
-      } finally {
-        await inDatabase.close();
-      }
+    const inDatabase = new ClickHouse({ ...options, database });
+    try {
+      findings.push(...await checkTables(inDatabase, { database, user: userOf(url) }), ...await checkStored(inDatabase, database));
+    } finally {
+      await inDatabase.close();
     }
     return findings;
   } catch (error) {
@@ -101,48 +108,89 @@ async function checkDisk(client: ClickHouse): Promise<ClickHouseFinding> {
   }
 }
 
-async function checkDatabase(client: ClickHouse, database: string): Promise<ClickHouseFinding> {
-  const name = `${NAME} rights`;
+/** Of whom, and where, something is not permitted. */
+interface Place { readonly database: string; readonly user: string }
+
+async function checkDatabase(client: ClickHouse, place: Place): Promise<ClickHouseFinding> {
   try {
-    await client.command(`CREATE DATABASE IF NOT EXISTS ${database}`);
-    return { state: 'ok', name, fact: `database ${database} is there` };
+    await client.command(`CREATE DATABASE IF NOT EXISTS ${place.database}`);
+    return { state: 'ok', name: RIGHTS, fact: `database ${place.database} is there` };
   } catch (error) {
-    return { state: 'fail', name, fact: `the database ${database} cannot be made: ${textOf(error)}`, remedy: rightsRemedy(error, database) };
+    return refusedFinding(error, `make the database ${place.database}`, 'CREATE DATABASE', place);
   }
 }
 
-/** Does with a table of its own what the server does with its tables. */
-async function checkTables(client: ClickHouse, database: string): Promise<ClickHouseFinding[]> {
+/** Does with a table of its own what the server does with its tables: what is not permitted, or fails, is a finding each. */
+async function checkTables(client: ClickHouse, place: Place): Promise<ClickHouseFinding[]> {
   const table = `doctor_${randomBytes(6).toString('hex')}`;
+  const findings: ClickHouseFinding[] = [];
+  const attempt = async (what: string, grant: string, run: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      await run();
+      return true;
+    } catch (error) {
+      // Said already.
+      if (exceptionCodeOf(error) !== NO_DATABASE) findings.push(refusedFinding(error, what, grant, place));
+      return false;
+    }
+  };
+  const alter = (change: string): Promise<void> => client.command(`ALTER TABLE ${table} ${change}`);
   const insert = (token: string): Promise<void> =>
     client.insertText(table, 'JSONEachRow', '{"time":"2026-01-01 00:00:00","id":1}', { insert_deduplication_token: token });
-  let step = 'make a table';
-  try {
-    await client.command(`CREATE TABLE ${table} (time DateTime64(3, 'UTC'), id UInt64) ENGINE = MergeTree PARTITION BY toYYYYMM(time) ORDER BY id
-      SETTINGS non_replicated_deduplication_window = ${DEDUPLICATION_WINDOW}`);
-    step = 'insert';
-    await insert('a');
-    await insert('a');
-    const repeated = await countOf(client, table);
-    await insert('b');
-    const deduplication = deduplicationFinding(repeated, await countOf(client, table));
-    step = 'add a column';
-    await client.command(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS form UInt64`);
-    step = 'delete rows (DELETE … IN PARTITION)';
-    await client.command(`DELETE FROM ${table} IN PARTITION ID '202601' WHERE id = 1`);
-    if (await countOf(client, table) !== 0) throw new Error('deleted rows are still there');
-    return [{ state: 'ok', name: `${NAME} tables`, fact: `can be made in ${database}, inserted into, altered, deleted from` }, deduplication,
-      ...await checkStored(client, database)];
-  } catch (error) {
-    return [{ state: 'fail', name: `${NAME} tables`, fact: `cannot ${step}: ${textOf(error)}`, remedy: rightsRemedy(error, database) }];
-  } finally {
-    // The table may not exist; one that stays is small and says by its name whose it is.
-    await client.command(`DROP TABLE IF EXISTS ${table}`).catch(() => undefined);
+  const isMade = await attempt('make a table', 'CREATE TABLE', () =>
+    client.command(`CREATE TABLE ${table} (time DateTime64(3, 'UTC'), id UInt64) ENGINE = MergeTree PARTITION BY toYYYYMM(time) ORDER BY id
+      SETTINGS non_replicated_deduplication_window = ${DEDUPLICATION_WINDOW}`));
+  for (const [name, columns] of Object.entries(SYSTEM_TABLES)) {
+    await attempt(`read system.${name}`, `SELECT ON system.${name}`, () => client.query(`SELECT ${columns} FROM system.${name} LIMIT 1`));
   }
+  if (!isMade) return findings;
+  try {
+    const isInserted = await attempt('insert', 'INSERT', () => insert('a'));
+    const isRead = await attempt('read a table', 'SELECT', () => countOf(client, table));
+    if (isInserted && isRead) await attempt('insert', 'INSERT', async () => { findings.push(await checkTokens(client, table, insert)); });
+    await attempt('add a column', 'ALTER ADD COLUMN', () => alter('ADD COLUMN IF NOT EXISTS form UInt64'));
+    await attempt('delete rows (DELETE … IN PARTITION)', 'ALTER DELETE', async () => {
+      await client.command(`DELETE FROM ${table} IN PARTITION ID '202601' WHERE id = 1`);
+      if (isRead && await countOf(client, table) !== 0) throw new Error('deleted rows are still there');
+    });
+    if (isInserted && isRead) {
+      await attempt('drop a part (ALTER TABLE … DROP PART)', 'ALTER DELETE', async () => {
+        await insert('c');
+        const [{ part }] = await client.query<{ part: string }>(`SELECT _part AS part FROM ${table} LIMIT 1`);
+        // Merged with others meanwhile: then the right was looked at before.
+        await alter(`DROP PART '${part}'`).catch((error: unknown) => { if (exceptionCodeOf(error) !== NO_SUCH_PART) throw error; });
+      });
+    }
+    const isSet = await attempt('change settings of a table (ALTER TABLE … MODIFY SETTING)', 'ALTER SETTINGS', () =>
+      alter("MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild', lightweight_mutation_projection_mode = 'drop'"));
+    const isAdded = await attempt('add a projection', 'ALTER ADD PROJECTION', () =>
+      alter('ADD PROJECTION IF NOT EXISTS by_time (SELECT time, id ORDER BY time)'));
+    // Nodes leave this to the server: its refusal comes at once.
+    if (isAdded) {
+      await attempt('make a projection of old rows (ALTER TABLE … MATERIALIZE PROJECTION)', 'ALTER MATERIALIZE PROJECTION', () =>
+        client.command(`ALTER TABLE ${table} MATERIALIZE PROJECTION by_time`, {}, { mutations_sync: '0' }));
+    }
+    if (isSet) await attempt('delete rows for good (ALTER TABLE … DELETE)', 'ALTER DELETE', () => alter('DELETE WHERE id = 1 SETTINGS mutations_sync = 1'));
+  } finally {
+    await client.command(`DROP TABLE IF EXISTS ${table}`).catch((error: unknown) => {
+      // Nodes drop none.
+      findings.push({ state: 'warn', name: `${NAME} tables`, fact: `the table ${table} of this check could not be removed: ${textOf(error)}`,
+        remedy: `DROP TABLE ${place.database}.${table}` });
+    });
+  }
+  if (findings.some(({ state }) => state === 'fail')) return findings;
+  return [{ state: 'ok', name: `${NAME} tables`, fact: `can be made in ${place.database}, inserted into, altered, deleted from` }, ...findings];
 }
 
 const countOf = async (client: ClickHouse, table: string): Promise<number> =>
   (await client.query<{ count: number }>(`SELECT toUInt32(count()) AS count FROM ${table}`))[0].count;
+
+async function checkTokens(client: ClickHouse, table: string, insert: (token: string) => Promise<void>): Promise<ClickHouseFinding> {
+  await insert('a');
+  const repeated = await countOf(client, table);
+  await insert('b');
+  return deduplicationFinding(repeated, await countOf(client, table));
+}
 
 function deduplicationFinding(afterRepetition: number, afterAnother: number): ClickHouseFinding {
   const name = `${NAME} tokens`;
@@ -167,12 +215,20 @@ async function checkStored(client: ClickHouse, database: string): Promise<ClickH
       + 'a block that is repeated later than that is stored twice' }];
 }
 
-function rightsRemedy(error: unknown, database: string): string {
+/** @param grant a right on the tables of the database, unless it names what it is on. */
+function refusedFinding(error: unknown, what: string, grant: string, { database, user }: Place): ClickHouseFinding {
   const code = exceptionCodeOf(error);
-  if (code !== undefined && NOT_PERMITTED.has(code)) {
-    return `GRANT CREATE DATABASE, CREATE TABLE, DROP TABLE, SELECT, INSERT, ALTER ON ${database}.* TO <user>, and readonly = 0 in its profile`;
-  }
-  return code === 62 ? 'install ClickHouse 24.8 or newer: retention deletes by partition' : 'see the log and the disk of ClickHouse';
+  const isRight = code !== undefined && NOT_PERMITTED.has(code);
+  const where = grant.includes(' ON ') ? '' : ` ON ${database}.*`;
+  return { state: 'fail', name: isRight ? RIGHTS : `${NAME} tables`, fact: `cannot ${what}: ${textOf(error)}`,
+    remedy: code === READONLY ? `set readonly = 0 in the profile of ${user}` : isRight ? `GRANT ${grant}${where} TO ${user}`
+      : code === SYNTAX_ERROR ? `install ClickHouse ${VERSION_MIN.join('.')} or newer` : 'see the log and the disk of ClickHouse' };
+}
+
+/** Shown in remedies; the password is not. */
+function userOf(url: string): string {
+  const user = URL.canParse(url) ? decodeURIComponent(new URL(url).username) : '';
+  return user === '' ? 'default' : user;
 }
 
 function hostOf(url: string): string {

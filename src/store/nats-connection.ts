@@ -9,17 +9,8 @@ import { credsAuthenticator, nanos, tokenAuthenticator, usernamePasswordAuthenti
 import type { Authenticator, ConnectionOptions, NatsConnection as Core } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Log } from '../model/log.ts';
-import type { TlsFiles } from './tls-files.ts';
-
-/** How to reach NATS. */
-export interface NatsSettings extends TlsFiles {
-  /** URLs separated by commas: `nats://` or `tls://`, with `user:password@` or `token@` where needed. Certificates count for `tls://` only. */
-  readonly servers: string;
-  /** Shown in the server's list of connections. */
-  readonly name: string;
-  /** File with a user's JWT and seed (`nsc generate creds`). */
-  readonly credentialsFile?: string;
-}
+import { natsUrlsOf, serverNames } from './nats-settings.ts';
+import type { NatsSettings } from './nats-settings.ts';
 
 /**
  * Between attempts to connect to one server: doubled up to the largest, each with up to half of it added at random. Small, because leases
@@ -191,27 +182,11 @@ function isFinal(error: unknown): boolean {
   return name === 'PermissionViolationError' || (code !== undefined && code >= 10052 && code <= 10056);
 }
 
-/** Hosts without their passwords, for the log. */
-export const serverNames = (settings: NatsSettings): string => urlsOf(settings.servers).map(({ host }) => host).join(',');
-
-function urlsOf(servers: string): URL[] {
-  return servers.split(',').map((text) => text.trim()).filter((text) => text !== '').map((text) => {
-    const withScheme = text.includes('://') ? text : `nats://${text}`;
-    if (!URL.canParse(withScheme) || !/^(nats|tls):$/.test(new URL(withScheme).protocol) || new URL(withScheme).hostname === '') {
-      throw new TypeError(`${text.replace(/\/\/[^@]*@/, '//***@')} is not a URL of NATS: nats://host:4222 or tls://host:4222`);
-    }
-    return new URL(withScheme);
-  });
-}
-
 /** @throws TypeError for settings that contradict each other or name files that cannot be read. */
 export function connectionOptionsOf(settings: NatsSettings): ConnectionOptions {
-  const urls = urlsOf(settings.servers);
-  if (urls.length === 0) throw new TypeError('there is no URL of NATS: nats://host:4222');
-  const users = new Set(urls.map(({ username, password }) => `${username}:${password}`));
-  if (users.size > 1) throw new TypeError('the URLs of NATS name different users: one is used for all servers');
+  const urls = natsUrlsOf(settings);
   // The certificates may be meant for Redis and ClickHouse: a server without TLS stays one.
-  const isTls = urls.some(({ protocol }) => protocol === 'tls:');
+  const isTls = urls[0].protocol === 'tls:';
   return {
     servers: urls.map(({ hostname, port }) => `${hostname}:${port === '' ? 4222 : port}`),
     name: settings.name,
@@ -230,7 +205,6 @@ export function connectionOptionsOf(settings: NatsSettings): ConnectionOptions {
 
 function authenticatorOf(url: URL, settings: NatsSettings): Authenticator | undefined {
   if (settings.credentialsFile !== undefined) {
-    if (url.username !== '') throw new TypeError('NATS has a user in its URL and a file of credentials: take one of them');
     const { credentialsFile } = settings;
     let credentials = readFileSync(credentialsFile);
     return (nonce) => {

@@ -2,9 +2,11 @@
 import { AckPolicy, DeliverPolicy, DiscardPolicy, StorageType } from '@nats-io/jetstream';
 import { createInbox, nanos, nuid } from '@nats-io/nats-core';
 import type { Log } from '../model/log.ts';
-import { NatsConnection, serverNames } from './nats-connection.ts';
+import { NatsConnection } from './nats-connection.ts';
+import { checkNatsRights } from './nats-doctor-rights.ts';
+import { serverNames } from './nats-settings.ts';
+import type { NatsSettings } from './nats-settings.ts';
 import { TLS_REMEDY } from './tls-files.ts';
-import type { NatsSettings } from './nats-connection.ts';
 
 /** As in cli/doctor.ts. `remedy` belongs to warn and fail. */
 export interface NatsFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
@@ -17,9 +19,12 @@ const STEP_MS = 2_000;
 /** JetStream API: there are not enough servers, or not with enough storage, for the replicas. */
 const NO_SUITABLE_PEERS = new Set([10005, 10023, 10047, 10074]);
 
+const ROOM_REMEDY = 'raise max_file_store of nats-server (and max_file of the account), or lower journal-max-bytes: the journal takes 256 MiB more than that';
+const NO_OWN_STREAM = 'allow the user $JS.API.> and the subjects below the prefix, so that streams can be tried before the server makes its own';
+
 interface Wanted { readonly prefix: string; readonly replicas: number; readonly journalMaxBytes: number }
 
-/** Connects, looks, makes a stream and removes it. Stops at what makes the next checks senseless. */
+/** Connects, looks, tries what the user may do, makes streams and removes them. Stops at what makes the next checks senseless. */
 export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log): Promise<NatsFinding[]> {
   let connection: NatsConnection | undefined;
   let other: NatsConnection;
@@ -38,9 +43,14 @@ export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log
       { state: payload >= PAYLOAD_BYTES_MIN ? 'ok' : 'fail', name: 'NATS messages', fact: `${payload} bytes at most`,
         remedy: `set max_payload: ${PAYLOAD_BYTES_MIN} in nats-server's configuration` },
     ];
+    const rights = await checkNatsRights(connection, wanted.prefix);
     const jetStream = await checkJetStream(connection, wanted);
-    findings.push(...jetStream);
-    if (jetStream.every(({ state }) => state !== 'fail')) findings.push(...await checkStream(connection, other, wanted));
+    findings.push(...rights, ...jetStream);
+    if (jetStream.every(({ state }) => state !== 'fail')) {
+      const streams = await checkStream(connection, other, wanted);
+      findings.push(...streams);
+      if (streams.every(({ state }) => state !== 'fail')) findings.push(...await checkRoom(connection, wanted));
+    }
     return findings;
   } finally {
     await Promise.all([connection.close(), other.close()]);
@@ -86,10 +96,6 @@ async function checkStream(connection: NatsConnection, other: NatsConnection, { 
     const sentAt = Date.now();
     const { seq } = await jetstream.publish(subject, 'doctor', { timeout: STEP_MS });
     const storedBy = Date.now();
-    for (const start of bucketsOf(prefix)) {
-      step = `write to ${start}.>`;
-      await mayPublish(connection, `${start}.doctor`);
-    }
     step = 'read a message';
     const message = await streams.getMessage(name, { seq });
     step = 'read a message from any replica';
@@ -104,26 +110,39 @@ async function checkStream(connection: NatsConnection, other: NatsConnection, { 
     return [durabilityFinding(replicas), { state: 'ok', name: 'NATS streams', fact },
       clockFinding(message!.time.getTime(), sentAt, storedBy)];
   } catch (error) {
+    // The server may run all the same: its own streams and subjects are looked at by checkNatsRights.
+    if (isPermission(error)) return [{ state: 'warn', name: 'NATS streams', fact: `cannot ${step} to try it: ${textOf(error)}`, remedy: NO_OWN_STREAM }];
+    const places = replicas === 1 ? ROOM_REMEDY
+      : `${replicas} replicas need as many servers with JetStream and free storage: add servers, or lower the setting of the replicas`;
     const isPlace = NO_SUITABLE_PEERS.has((error as { code?: number }).code ?? 0) || /replicas|peers|insufficient/.test(textOf(error));
-    return [{ state: 'fail', name: 'NATS streams', fact: `cannot ${step}: ${textOf(error)}`, remedy: isPlace
-      ? `${replicas} replicas need as many servers with JetStream and free storage: add servers, or lower the setting of the replicas`
-      : `allow the user to publish $JS.API.>, ${[prefix, ...bucketsOf(prefix), '_INBOX'].map((start) => `${start}.>`).join(', ')} `
-        + `and to subscribe _INBOX.> and ${prefix}.>` }];
+    return [{ state: 'fail', name: 'NATS streams', fact: `cannot ${step}: ${textOf(error)}`, remedy: isPlace ? places : 'see the log of nats-server' }];
   } finally {
     // It may not exist; one that stays is empty and says by its name whose it is.
     await streams.delete(name).catch(() => undefined);
   }
 }
 
-/** Subjects that nodes write to beside those below the prefix. A wildcard of NATS stands for a whole word: each has to be allowed by itself. */
-const bucketsOf = (prefix: string): string[] => [`$KV.${prefix}_leases`, `$KV.${prefix}_nodes`, `$O.${prefix}_blobs`];
-
-/** Writes nothing: no stream has the name that is expected. @throws when the user may not. */
-async function mayPublish({ jetstream }: NatsConnection, subject: string): Promise<void> {
+/**
+ * JetStream reserves what the journal may have, of the account and of the server, which tells nobody how much it has (max_file_store). A stream
+ * of the size that is not reserved yet is made and removed; nothing is stored in it.
+ */
+async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, replicas, journalMaxBytes }: Wanted): Promise<NatsFinding[]> {
+  const name = 'NATS storage';
+  const journal = await streams.info(`${prefix.toUpperCase()}_JOURNAL`).catch(() => undefined /* There is none yet. */);
+  const bytes = journalMaxBytes - Math.max(0, journal?.config.max_bytes ?? 0);
+  if (bytes <= 0) return [{ state: 'ok', name, fact: `the journal has its ${mib(journal!.config.max_bytes)} MiB` }];
+  const id = nuid.next();
+  const stream = `${prefix.toUpperCase()}_DOCTOR_${id}`;
   try {
-    await jetstream.publish(subject, 'doctor', { timeout: STEP_MS, expect: { streamName: `DOCTOR_${nuid.next()}` } });
+    await streams.add({ name: stream, subjects: [`${prefix}.doctor.${id}`], storage: StorageType.File, num_replicas: replicas, max_bytes: bytes });
+    return [{ state: 'ok', name, fact: `there is room for a journal of ${mib(journalMaxBytes)} MiB` }];
   } catch (error) {
-    if (/permission/i.test(textOf(error))) throw error;
+    if (isPermission(error)) return [];
+    return [{ state: 'fail', name, fact: `there is no room for a journal of ${mib(journalMaxBytes)} MiB: ${textOf(error)}`,
+      remedy: ROOM_REMEDY }];
+  } finally {
+    // It may not exist.
+    await streams.delete(stream).catch(() => undefined);
   }
 }
 
@@ -174,6 +193,7 @@ function isAtLeast(version: string): boolean {
   return major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1]);
 }
 
+const isPermission = (error: unknown): boolean => /permission/i.test(textOf(error));
 const mib = (bytes: number): number => Math.ceil(bytes / 1024 ** 2);
 
 function textOf(error: unknown): string {

@@ -1,7 +1,7 @@
 /** The cluster's journal on JetStream: one stream for all shards, a subject and one message per group. See docs/nats.md. */
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import type { StoredMsg } from '@nats-io/jetstream';
-import { headers } from '@nats-io/nats-core';
+import { headers, PermissionViolationError } from '@nats-io/nats-core';
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX, JournalUnavailable } from '../cluster/shard-journal.ts';
 import type { ShardFollower, ShardGroup, ShardJournal } from '../cluster/shard-journal.ts';
@@ -43,6 +43,7 @@ const FOLLOW_BATCH = 16;
 const GATEWAY_HEADER = 'Millrace-Gateway';
 const RECORDS_HEADER = 'Millrace-Records';
 const ID_HEADER = 'Nats-Msg-Id';
+const EXPECTED_STREAM_HEADER = 'Nats-Expected-Stream';
 
 /** Codes of JetStream's API. 10077: the stream refused to store, its description tells why; the others: account or server is full. */
 const STORE_FAILED = 10077;
@@ -57,7 +58,9 @@ interface PubAck { readonly seq?: number; readonly duplicate?: boolean; readonly
  */
 export const JOURNAL_SPARE_BYTES = 256 * 1_048_576;
 /** Limits that `JournalUnavailable.message` and `unavailable` name. */
-const LIMIT = { BYTES: 'journal/bytes', STORAGE: 'journal/storage', UNREACHABLE: 'journal/unreachable' } as const;
+const LIMIT = {
+  BYTES: 'journal/bytes', STORAGE: 'journal/storage', PERMISSION: 'journal/permission', UNREACHABLE: 'journal/unreachable',
+} as const;
 
 export class NatsJournal implements ShardJournal {
   sizeBytes = 0;
@@ -66,6 +69,8 @@ export class NatsJournal implements ShardJournal {
   readonly #stream: string;
   readonly #timer: NodeJS.Timeout;
   #refusedBy: string | undefined;
+  /** The user of NATS may not write to the journal. Asked for at the start, and each second until he may. */
+  #isForbidden = false;
   #isAnswering = true;
   #isRefreshing = false;
   /** By shard: when it was trimmed last, and the stream's sequence up to which it is wanted since. */
@@ -99,11 +104,13 @@ export class NatsJournal implements ShardJournal {
     });
     const journal = new NatsJournal(options);
     await journal.#refresh();
+    await journal.#askPermission();
     return journal;
   }
 
   get unavailable(): string | undefined {
-    return this.#connection.isConnected && this.#isAnswering ? this.#refusedBy : LIMIT.UNREACHABLE;
+    if (!this.#connection.isConnected || !this.#isAnswering) return LIMIT.UNREACHABLE;
+    return this.#isForbidden ? LIMIT.PERMISSION : this.#refusedBy;
   }
 
   async append(shard: number, groupId: string, records: Buffer, recordCount: number): Promise<number> {
@@ -125,6 +132,10 @@ export class NatsJournal implements ShardJournal {
         if (error instanceof JournalUnavailable) {
           this.#refusedBy = error.message;
           throw error;
+        }
+        if (isPermission(error)) {
+          this.#isForbidden = true;
+          throw new JournalUnavailable(LIMIT.PERMISSION, { cause: error });
         }
         reason = error;
       }
@@ -262,6 +273,21 @@ export class NatsJournal implements ShardJournal {
     this.#isTrimming = false;
   }
 
+  /** Stores nothing: JetStream refuses what names another stream than the one of the subject. */
+  async #askPermission(): Promise<void> {
+    const messageHeaders = headers();
+    messageHeaders.set(EXPECTED_STREAM_HEADER, `no-${this.#stream}`);
+    try {
+      await this.#connection.core.request(this.#subject(0), '', { headers: messageHeaders, timeout: ATTEMPT_TIMEOUT_MS });
+      this.#isForbidden = false;
+    } catch (error) {
+      // Anything else says nothing about it.
+      if (!isPermission(error)) return;
+      if (!this.#isForbidden) this.#options.log.error({ err: error }, 'the user of NATS may not write to the journal: see millrace doctor');
+      this.#isForbidden = true;
+    }
+  }
+
   async #refresh(): Promise<void> {
     if (this.#isRefreshing || !this.#connection.isConnected) return;
     this.#isRefreshing = true;
@@ -271,6 +297,7 @@ export class NatsJournal implements ShardJournal {
       const { state } = await this.#connection.manager.streams.info(this.#stream);
       this.sizeBytes = state.bytes;
       this.#isAnswering = true;
+      if (this.#isForbidden) await this.#askPermission();
     } catch (error) {
       if (this.#isAnswering) this.#options.log.warn({ err: error, timeoutMs: API_TIMEOUT_MS }, 'JetStream does not answer');
       this.#isAnswering = false;
@@ -279,6 +306,10 @@ export class NatsJournal implements ShardJournal {
     }
   }
 }
+
+/** A request wraps it. */
+const isPermission = (error: unknown): boolean =>
+  error instanceof PermissionViolationError || (error instanceof Error && error.cause instanceof PermissionViolationError);
 
 function recordsOf(messageHeaders: MsgHdrs | undefined): number {
   const count = Number(messageHeaders?.get(RECORDS_HEADER));

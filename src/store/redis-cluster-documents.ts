@@ -36,9 +36,10 @@ export class RedisClusterDocuments implements ClusterDocuments {
     return documents;
   }
 
-  /** What Redis answers to a shard of this node instead of taking its commits (full, read-only, loading); undefined while it takes all. */
-  get refused(): string | undefined {
-    for (const { unavailable } of this.#opened.values()) if (unavailable !== undefined) return unavailable;
-    return undefined;
+  /** What Redis answers to a shard of this node instead of taking its commits (full, read-only, loading), and whether it says so to all of them. */
+  get refused(): { readonly problem: string; readonly isAll: boolean } | undefined {
+    const answers = [...this.#opened.values()].filter(({ isStopped }) => !isStopped).map(({ unavailable }) => unavailable);
+    const problem = answers.find((answer) => answer !== undefined);
+    return problem === undefined ? undefined : { problem, isAll: !answers.includes(undefined) };
   }
 }

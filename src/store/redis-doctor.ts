@@ -2,7 +2,7 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../model/log.ts';
 import { RedisConnection, redisProblem } from './redis-connection.ts';
-import { CLUSTER_TAG } from './redis-keys.ts';
+import { checkRedisRights } from './redis-doctor-rights.ts';
 import { describeRedisTarget } from './redis-settings.ts';
 import type { RedisTarget } from './redis-settings.ts';
 import { TLS_REMEDY } from './tls-files.ts';
@@ -19,7 +19,7 @@ const NAME = 'redis';
 /** What is found is said, not logged. */
 const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => NO_LOG };
 
-/** Connects, looks, and disconnects. Writes and removes one key, `{<prefix>:all}:doctor`. */
+/** Connects, looks, tries what the user may do, and disconnects. Keys of its own begin with `doctor-` behind their tag, and are removed. */
 export async function checkRedis(target: RedisTarget, options: { readonly prefix: string; readonly timeoutMs?: number }): Promise<RedisFinding[]> {
   const { prefix, timeoutMs = 5_000 } = options;
   const connection = new RedisConnection({ target, log: NO_LOG, name: 'millrace-doctor', commandTimeoutMs: timeoutMs });
@@ -33,7 +33,7 @@ export async function checkRedis(target: RedisTarget, options: { readonly prefix
   try {
     const findings: RedisFinding[] = [{ state: 'ok', name: NAME, fact: `${describeRedisTarget(target)} answers` }];
     for (const [node, client] of connection.masters()) findings.push(...await checkServer(node, client));
-    findings.push(await checkPermissions(connection, prefix));
+    findings.push(...await checkRedisRights(connection, prefix));
     return findings;
   } catch (error) {
     return [{ state: 'fail', name: NAME, fact: redisProblem(error), remedy: 'see the log of Redis' }];
@@ -43,26 +43,40 @@ export async function checkRedis(target: RedisTarget, options: { readonly prefix
 }
 
 function connectRemedy(problem: string): string {
+  if (problem.includes('NOPERM')) return 'permit the user what docs/redis.md lists';
   return /certificate|self.signed|altname|ssl|tls:/i.test(problem)
     ? `check rediss:// and ${TLS_REMEDY}`
     : 'start Redis, or set --redis to where it is (with user, password and rediss:// if it wants them)';
 }
 
 async function checkServer(node: string, client: Redis): Promise<RedisFinding[]> {
-  const info = readInfo(await client.info());
   const times: number[] = [];
   for (let round = 0; round < ROUND_TRIPS; round += 1) {
     const began = performance.now();
-    await client.ping();
+    await unlessRefused(client.ping());
     times.push(performance.now() - began);
   }
   const roundTripMs = Math.min(...times);
+  const text = await unlessRefused(client.info());
+  // Named with the other commands that are not permitted.
+  if (text === undefined) return [];
+  const info = readInfo(text);
   return [
     checkVersion(node, info), checkEviction(node, info), checkPersistence(node, info, await setting(client, 'appendfsync'), await setting(client, 'save')),
     checkClock(node, Number(info.get('server_time_usec')) / 1_000 - Date.now()),
     { state: roundTripMs > ROUND_TRIP_SLOW_MS ? 'warn' : 'ok', name: NAME, fact: `${node} answers in ${roundTripMs.toFixed(1)} ms`,
       remedy: 'run Redis nearer to the nodes: every commit of a shard waits for it' },
   ];
+}
+
+/** Undefined where the user may not use the command. @throws what else is wrong. */
+async function unlessRefused(answer: Promise<string>): Promise<string | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if ((error as Error).message.startsWith('NOPERM')) return undefined;
+    throw error;
+  }
 }
 
 function checkVersion(node: string, info: ReadonlyMap<string, string>): RedisFinding {
@@ -103,36 +117,6 @@ function checkClock(node: string, differenceMs: number): RedisFinding {
   const isNear = Math.abs(differenceMs) <= CLOCK_DIFFERENCE_MAX_MS;
   return { state: isNear ? 'ok' : 'warn', name: NAME, fact: `the clock of ${node} differs by ${(differenceMs / 1_000).toFixed(1)} s`,
     remedy: 'synchronise the clocks (NTP): times in logs do not fit together' };
-}
-
-/** Does what the server does, with a key of its own: each command that the user may not use is named. */
-async function checkPermissions(connection: RedisConnection, prefix: string): Promise<RedisFinding> {
-  const key = `{${prefix}:${CLUSTER_TAG}}:doctor`;
-  const { client } = connection;
-  const tries: [string, () => Promise<unknown>][] = [
-    ['del', () => client.del(key)], ['hset', () => client.hset(key, 'a', '1')], ['hget', () => client.hget(key, 'a')], ['hmget', () => client.hmget(key, 'a')],
-    ['hdel', () => client.hdel(key, 'a')], ['zadd', () => client.zadd(key, 0, 'a')], ['zrangebylex', () => client.zrangebylex(key, '[a', '[b')],
-    ['zrem', () => client.zrem(key, 'a')], ['set', () => client.set(key, '1')], ['get', () => client.get(key)],
-    ['eval', () => client.eval('return redis.call("INFO", "server"):len()', 1, key)], ['evalsha', () => client.evalsha('0'.repeat(40), 1, key)],
-    ['del', () => client.del(key)],
-  ];
-  const refused: string[] = [];
-  const others: string[] = [];
-  for (const [name, run] of tries) {
-    try {
-      await run();
-    } catch (error) {
-      const { message } = error as Error;
-      if (message.includes('NOPERM')) refused.push(name);
-      else if (!message.startsWith('NOSCRIPT')) others.push(`${name}: ${redisProblem(error)}`);
-    }
-  }
-  if (refused.length > 0) {
-    return { state: 'fail', name: NAME, fact: `the user ${connection.target.username ?? 'default'} may not ${refused.join(', ')} on ${key}`,
-      remedy: `ACL SETUSER <user> ~{${prefix}:* ~${prefix}:* +@read +@write +@hash +@sortedset +@string +@scripting +@connection +info +cluster` };
-  }
-  if (others.length > 0) return { state: 'fail', name: NAME, fact: `Redis refuses writes: ${others[0]}`, remedy: 'see its log, its memory and its disk' };
-  return { state: 'ok', name: NAME, fact: `the user ${connection.target.username ?? 'default'} may read and write ${prefix}` };
 }
 
 const readInfo = (text: string): Map<string, string> =>

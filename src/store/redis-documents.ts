@@ -108,6 +108,7 @@ export class RedisDocuments implements ShardDocuments {
     this.#end(new Stopped(`the documents of shard ${this.#options.shard} are stopped`));
   }
 
+  get isStopped(): boolean { return this.#isStopped; }
   /** What is wrong with Redis as long as it does not answer this shard. */
   get unavailable(): string | undefined { return this.#isStopped ? undefined : this.#unavailable; }
   /** Characters of commits that Redis has not acknowledged: the owner holds back when there are too many. */

@@ -73,6 +73,11 @@ function readUrl(text: string): URL {
     throw new Error(`a URL of Redis begins with ${url.protocol}//; it takes redis:// or rediss://`);
   }
   if (url.hostname === '') throw new Error('a URL of Redis names no host');
+  try {
+    decodeURIComponent(url.username + url.password);
+  } catch {
+    throw new Error('user or password in a URL of Redis cannot be decoded: % is written as %25 there');
+  }
   for (const name of url.searchParams.keys()) {
     if (!OPTIONS.includes(name)) throw new Error(`a URL of Redis has the option ${name}; it takes ${OPTIONS.join(', ')}`);
   }

@@ -16,8 +16,6 @@ export type Disturb = (cluster: ClusterLoad['cluster'], devices: readonly Device
 
 export interface UnderLoadOptions {
   readonly devices: number;
-  /** See MixedSenders. */
-  readonly isUnacknowledgedLate?: boolean;
 }
 
 /** Runs load, disturbs it, waits until it goes on for every device, and accounts. */
@@ -50,7 +48,7 @@ export async function underLoad(t: Test, load: ClusterLoad, options: UnderLoadOp
   }
   await Promise.all(runs);
   await load.cluster.complete();
-  const { problems, stored } = await load.accountOfAll({ devices, single, fresh, operations, isUnacknowledgedLate: options.isUnacknowledgedLate === true });
+  const { problems, stored } = await load.accountOfAll({ devices, single, fresh, operations });
   const otherAnswers = [...single.otherAnswers, ...operations.otherAnswers];
   t.comment(`stored ${stored}; MQTT connections ended ${devices.reduce((sum, device) => sum + device.disconnects, 0)}, HTTP ${JSON.stringify(otherAnswers)}`);
   t.ok(devices.every((device) => device.acknowledgedCount > 50), 'every device got through');

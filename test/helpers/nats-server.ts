@@ -82,12 +82,12 @@ export class NatsServer {
 }
 
 /** One server, started; ended and removed at teardown. @param options.config more lines of its configuration. */
-export async function startNats(t: Teardown, options: { config?: string } = {}): Promise<NatsServer> {
+export async function startNats(t: Teardown, options: { config?: string; storageBytes?: number } = {}): Promise<NatsServer> {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-nats-'));
   const port = await freePort();
   const server = new NatsServer(port, directory, `
     listen: "127.0.0.1:${port}"
-    jetstream { store_dir: "${directory}", max_file_store: 4GB, max_memory_store: 256MB }
+    jetstream { store_dir: "${directory}", max_file_store: ${options.storageBytes ?? '4GB'}, max_memory_store: 256MB }
     ${options.config ?? ''}`);
   t.teardown(async () => {
     await server.kill();

@@ -22,8 +22,6 @@ export interface MixedSenders {
   readonly single: HttpSender;
   readonly fresh: NewDevicesSender;
   readonly operations: OperationsSender;
-  /** What was not acknowledged may be stored behind what was sent later. */
-  readonly isUnacknowledgedLate: boolean;
 }
 
 export class ClusterLoad implements LoadTarget {
@@ -83,7 +81,7 @@ export class ClusterLoad implements LoadTarget {
   }
 
   /** What is wrong; empty when the account is exact. */
-  async accountOf(ledgers: ReadonlyMap<string, { readonly source: string; readonly ledger: Ledger }>, isUnacknowledgedLate = false): Promise<{ problems: string[]; stored: number }> {
+  async accountOf(ledgers: ReadonlyMap<string, { readonly source: string; readonly ledger: Ledger }>): Promise<{ problems: string[]; stored: number }> {
     const rows = await this.rowsOf(Array.from(ledgers.values(), ({ source }) => source));
     const problems: string[] = [];
     let stored = 0;
@@ -91,7 +89,7 @@ export class ClusterLoad implements LoadTarget {
     for (const [name, { source, ledger }] of ledgers) {
       const list = rows.get(source) ?? [];
       stored += list.length;
-      problems.push(...inOrder(name, ledger, list.map(({ value }) => value), isUnacknowledgedLate));
+      problems.push(...account(name, ledger, list.map(({ value }) => value)));
       if (new Set(list.map(({ shard }) => shard)).size > 1) problems.push(`${name} is in several shards`);
       for (const { seq } of list) {
         if (sequences.has(seq)) problems.push(`${name}: the sequence ${seq} is used twice`);
@@ -102,13 +100,13 @@ export class ClusterLoad implements LoadTarget {
   }
 
   /** What is wrong with everything that `underLoad` sends. */
-  async accountOfAll({ devices, single, fresh, operations, isUnacknowledgedLate }: MixedSenders): Promise<{ problems: string[]; stored: string }> {
+  async accountOfAll({ devices, single, fresh, operations }: MixedSenders): Promise<{ problems: string[]; stored: string }> {
     const ids = new Map<string, string>();
     for (const { name } of devices) ids.set(name, await this.deviceOf(name));
     const ledgers = new Map(devices.map(({ name, measurements }) => [name, { source: ids.get(name) ?? '', ledger: measurements }]));
     ledgers.set(single.name, { source: single.device, ledger: single.ledger });
-    const { problems, stored } = await this.accountOf(ledgers, isUnacknowledgedLate);
-    const entities = await this.#accountOfEntities(devices, ids, isUnacknowledgedLate);
+    const { problems, stored } = await this.accountOf(ledgers);
+    const entities = await this.#accountOfEntities(devices, ids);
     const objects = await this.#accountOfNewDevices(fresh);
     const ended = await this.#accountOfOperations(operations);
     problems.push(...entities.problems, ...objects.problems, ...ended.problems);
@@ -116,7 +114,7 @@ export class ClusterLoad implements LoadTarget {
   }
 
   /** Events and alarms in the order in which they were decided, and the last change of each object. */
-  async #accountOfEntities(devices: readonly DeviceSender[], ids: ReadonlyMap<string, string>, isLate: boolean): Promise<{ problems: string[]; stored: string }> {
+  async #accountOfEntities(devices: readonly DeviceSender[], ids: ReadonlyMap<string, string>): Promise<{ problems: string[]; stored: string }> {
     for (const id of ids.values()) for (const list of ['/event/events', '/alarm/alarms']) await this.read(`${list}?source=${id}&pageSize=1`);
     const among = `source IN (${[...ids.values()].join(',')}) ORDER BY seq`;
     const events = await this.cluster.query<{ source: number; text: string }>(`SELECT source, JSONExtractString(doc, 'text') AS text FROM events FINAL WHERE ${among}`);
@@ -124,12 +122,11 @@ export class ClusterLoad implements LoadTarget {
     const problems: string[] = [];
     for (const { name, events: ofEvents, alarms: ofAlarms, models } of devices) {
       const isOf = ({ source }: { source: number }): boolean => String(source) === ids.get(name);
-      problems.push(...inOrder(`${name} events`, ofEvents, events.filter(isOf).map(({ text }) => Number(text.slice('event '.length))), isLate));
-      problems.push(...inOrder(`${name} alarms`, ofAlarms, alarms.filter(isOf).map(({ type }) => Number(type.slice('fault_'.length))), isLate));
+      problems.push(...account(`${name} events`, ofEvents, events.filter(isOf).map(({ text }) => Number(text.slice('event '.length)))));
+      problems.push(...account(`${name} alarms`, ofAlarms, alarms.filter(isOf).map(({ type }) => Number(type.slice('fault_'.length)))));
       const { c8y_Hardware: hardware } = await this.read<{ c8y_Hardware?: { model: string } }>(`/inventory/managedObjects/${ids.get(name)}`);
       const model = Number(hardware?.model ?? 0);
-      const isOlder = model < Math.max(0, ...models.acknowledged) && !(isLate && model > 0 && !models.acknowledged.has(model));
-      if (isOlder || model > models.sent) problems.push(`${name}: model is ${model} of ${models.sent}`);
+      if (model < Math.max(0, ...models.acknowledged) || model > models.sent) problems.push(`${name}: model is ${model} of ${models.sent}`);
     }
     const repeated = alarms.filter(({ count }) => Number(count) !== 1).length;
     if (repeated > 0) problems.push(`${repeated} alarms were counted twice`);
@@ -192,13 +189,6 @@ export class ClusterLoad implements LoadTarget {
       return answer.json<Answer>();
     }, HTTP_TIMEOUT_MS);
   }
-}
-
-/** The account of one device. @param isUnacknowledgedLate only what was acknowledged has its place. */
-function inOrder(name: string, ledger: Ledger, stored: readonly number[], isUnacknowledgedLate: boolean): string[] {
-  if (!isUnacknowledgedLate) return account(name, ledger, stored);
-  const acknowledged = stored.filter((number) => ledger.acknowledged.has(number));
-  return [...account(name, ledger, stored, false), ...account(name, { sent: ledger.sent, acknowledged: new Set() }, [...new Set(acknowledged)])];
 }
 
 /** Waits until each device has been acknowledged something that it sent after now. @returns how long that took. */

@@ -105,6 +105,8 @@ export const OPERATE: readonly MutantTable[] = [
     { rule: 'an unknown key of the file is a mistake', ...SETTING, changes: [['  mistakes.push(...unknownFileKeys(table, sources));\n', '']] },
     { rule: 'an integer has its limits', ...SETTING, changes: [['number >= (setting.minimum ?? -Infinity) && number <= (setting.maximum ?? Infinity)', 'true']] },
     { rule: 'settings that concern each other are checked together', ...CONFIG, changes: [[', ...relationMistakes(read.values, read.mistaken)', '']] },
+    { rule: 'a setting without which another has no effect is asked for', ...SETTING, changes: [['setting.needs !== undefined && !isGiven(table, setting.needs, sources)', 'false']] },
+    { rule: 'URLs of servers are read before anything is opened', ...CONFIG, changes: [['  mistakes.push(...serverMistakes(config));\n', '']] },
     { rule: 'what only the disk shows is found before anything is opened', ...CONFIG, tests: ['cli'], changes: [[', ...diskMistakes(read.values, read.mistaken)', '']] },
     { rule: 'a data directory that is a file is found before anything is opened', ...CONFIG,
       changes: [['  if (!mistaken.has(\'data\')) checkDataDirectory(config.data, mistakes);\n', '']] },

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
 import { NatsConnection, connectionOptionsOf } from '../../src/store/nats-connection.ts';
-import type { NatsSettings } from '../../src/store/nats-connection.ts';
+import type { NatsSettings } from '../../src/store/nats-settings.ts';
 import { checkNats } from '../../src/store/nats-doctor.ts';
 import { eventually } from '../cluster/shard-journal-contract.ts';
 import { freePort, silentLog, startNats } from '../helpers/nats-server.ts';
@@ -22,12 +22,13 @@ async function states(settings: Partial<NatsSettings> & { servers: string }, wan
 
 t.test('settings', async (t) => {
   const settings = (servers: string, more: Partial<NatsSettings> = {}): NatsSettings => ({ servers, name: 'n', ...more });
-  t.same(connectionOptionsOf(settings('nats://a, tls://b:1,c')).servers, ['a:4222', 'b:1', 'c:4222']);
+  t.same(connectionOptionsOf(settings('nats://a, nats://b:1,c')).servers, ['a:4222', 'b:1', 'c:4222']);
   t.ok(connectionOptionsOf(settings('tls://b')).tls);
   t.notOk(connectionOptionsOf(settings('nats://b')).tls);
   t.match(connectionOptionsOf(settings('tls://b', { caFile: 'ca.pem' })).tls, { caFile: 'ca.pem' });
   t.notOk(connectionOptionsOf(settings('nats://b', { caFile: 'ca.pem' })).tls, 'the authority may be meant for Redis and ClickHouse');
-  for (const [servers, message] of [['', /no URL/], ['http://a', /is not a URL of NATS/], ['nats://u:p@a,nats://v:p@b', /different users/], ['nats://secret@', /\*\*\*@/]] as const) {
+  for (const [servers, message] of [['', /no URL/], ['http://a', /is not a URL of NATS/], ['nats://u:p@a,nats://v:p@b', /different users/], ['nats://a,tls://b', /mix nats/], ['nats://u:%@b', /%25/],
+    ['nats://secret@', /\*\*\*@/]] as const) {
     t.throws(() => connectionOptionsOf(settings(servers)), message);
   }
   t.throws(() => connectionOptionsOf(settings('nats://u:p@a', { credentialsFile: 'x.creds' })), /take one of them/);
@@ -87,7 +88,7 @@ t.test('TLS with certificates of both sides', { skip: skip || missing('openssl')
 
 t.test('the doctor', { skip }, async (t) => {
   const server = await startNats(t);
-  const all = ['ok NATS', 'ok NATS version', 'ok NATS messages', 'ok JetStream', 'warn NATS durability', 'ok NATS streams', 'ok NATS clock'];
+  const all = ['ok NATS', 'ok NATS version', 'ok NATS messages', 'ok NATS rights', 'ok JetStream', 'warn NATS durability', 'ok NATS streams', 'ok NATS clock', 'ok NATS storage'];
   t.same(await states({ servers: server.url }), all);
   const replicas = await checkNats({ name: 'test', servers: server.url }, { ...WANTED, replicas: 3 }, silentLog);
   t.match(replicas.at(-1), { state: 'fail', name: 'NATS streams', remedy: /3 replicas need/ });
@@ -97,8 +98,8 @@ t.test('the doctor', { skip }, async (t) => {
     accounts { A { users: [{ user: a, password: a }], jetstream { max_file: 10MB } }, B { users: [{ user: b, password: b }] },
       C { users: [{ user: c, password: c, permissions { publish: ["$JS.API.INFO"], subscribe: ["_INBOX.>"] } }], jetstream: enabled } }` });
   const as = (user: string): { servers: string } => ({ servers: small.url.replace('://', `://${user}:${user}@`) });
-  t.same(await states(as('a')), ['ok NATS', 'ok NATS version', 'fail NATS messages', 'fail JetStream']);
-  t.same(await states(as('b')), ['ok NATS', 'ok NATS version', 'fail NATS messages', 'fail JetStream']);
-  const [permissions] = (await checkNats({ name: 'test', ...as('c') }, WANTED, silentLog)).slice(-1);
-  t.match(permissions, { state: 'fail', name: 'NATS streams', remedy: /allow the user to publish/ });
+  t.same(await states(as('a')), ['ok NATS', 'ok NATS version', 'fail NATS messages', 'ok NATS rights', 'fail JetStream']);
+  t.same(await states(as('b')), ['ok NATS', 'ok NATS version', 'fail NATS messages', 'ok NATS rights', 'fail JetStream']);
+  t.match((await states(as('c'))).slice(3), ['fail NATS rights']);
+  t.match((await states(as('c'))).slice(-1), ['warn NATS streams'], 'its own stream is tried, and no matter');
 });

@@ -152,6 +152,23 @@ t.test('the stream is full: the error names it, and trimming makes room', { skip
   await close();
 });
 
+t.test('a user who may not write to the journal is told at once, and before anything is written', { skip }, async (t) => {
+  const permissions = '{ publish: { allow: [">"], deny: ["test.j.>"] } }';
+  const server = await startNats(t, { config: `authorization { users: [ { user: all, password: p }, { user: reader, password: p, permissions: ${permissions} } ] }` });
+  const journalOf = async (user: string): Promise<NatsJournal> => {
+    const connection = await NatsConnection.open({ servers: `nats://${user}:p@127.0.0.1:${server.port}`, name: 'test' }, { log: silentLog, timeoutMs: 0 });
+    t.teardown(() => connection.close());
+    const journal = await NatsJournal.open({ connection, prefix: 'test', nodeId: 'n1', replicas: 1, maxBytes: 2 ** 24, log: silentLog });
+    t.teardown(() => journal.close());
+    return journal;
+  };
+  const [writer, reader] = [await journalOf('all'), await journalOf('reader')];
+  t.equal(writer.unavailable, undefined);
+  t.equal(reader.unavailable, 'journal/permission');
+  await t.rejects(reader.append(0, 'a', Buffer.from('x'), 1), new JournalUnavailable('journal/permission'));
+  t.equal(await writer.lastSeq(0), 0, 'nothing of it is stored');
+});
+
 t.test('bounds are changed by opening with others', { skip }, async (t) => {
   const server = await startNats(t);
   const one = await open(server.url, { maxBytes: 3 * MIB });

@@ -228,11 +228,56 @@ t.test('doctor: what is wrong with Redis is told with its remedy', { skip }, asy
   const texts = wrong.filter(({ state }) => state !== 'ok').map(({ state, fact }) => `${state} ${fact}`);
   t.match(texts.join('\n'), /fail .*allkeys-lru/);
   t.match(texts.join('\n'), /warn .*appendonly off/, 'CONFIG is not permitted: whether there are snapshots is not known');
-  t.match(texts.join('\n'), /fail the user weak may not del, hset/);
+  t.match(texts.join('\n'), /fail the user weak may not use the command hset/);
+  t.match(texts.join('\n'), /fail the user weak may not read and write \{p:\*/);
   t.match((await checkRedis(readRedisTarget(bad.url), { prefix: 'p' })).map(({ state, fact }) => `${state} ${fact}`).join('\n'), /fail .*nothing to disk/);
   t.ok(wrong.every(({ state, remedy }) => state === 'ok' || remedy !== undefined));
   await bad.kill();
   t.match(await checkRedis(readRedisTarget(bad.url), { prefix: 'p', timeoutMs: 500 }), [{ state: 'fail', remedy: /start Redis/ }]);
+});
+
+t.test('doctor: each command and each family of keys that a user may not use is a finding of its own', { skip }, async (t) => {
+  const server = await startRedis(t);
+  const ALL = ['+@read', '+@write', '+@hash', '+@sortedset', '+@string', '+@scripting', '+@connection', '+info', '+cluster'];
+  const KEYS = ['~{p:*', '~p:*'];
+  const users: Readonly<Record<string, [rules: readonly string[], remedies: readonly string[]]>> = {
+    enough: [[...KEYS, ...ALL], []],
+    commands: [[...KEYS, ...ALL, '-hgetall', '-zrangebylex'], ['+hgetall', '+zrangebylex']],
+    info: [[...KEYS, ...ALL, '-info', '-ping'], ['+info', '+ping']],
+    scripts: [[...KEYS, ...ALL, '-eval', '-evalsha'], ['+eval', '+evalsha']],
+    writes: [[...KEYS, ...ALL, '-del', '-hdel', '-zrem'], ['+del', '+hdel', '+zrem']],
+    shards: [['~{p:all}*', '~{p:blocks}*', '~{p:1*', '~p:*', ...ALL], ['~{p:*']],
+    blocks: [['~{p:all}*', ...Array.from({ length: 64 }, (_, shard) => `~{p:${shard}}*`), '~p:*', ...ALL], ['~{p:*']],
+    ids: [['~{p:*', '~p:conn:*', '~p:first-start', ...ALL], ['~p:*']],
+    connections: [['~{p:*', '~p:ids', '~p:first-start', ...ALL], ['~p:*']],
+    reader: [['~{p:*', '%R~p:*', ...ALL], ['~p:*', '~p:*', '~p:*']],
+  };
+  server.cli('HSET', 'p:ids', 'next', '5000', 'run', 'x');
+  server.cli('HSET', '{p:blocks}:b', 't', 'begun');
+  server.cli('SET', '{p:3}:epoch', '7');
+  const before = server.cli('--raw', 'EVAL', "local all = redis.call('KEYS', '*') table.sort(all) return all", '0') + server.cli('HGETALL', 'p:ids');
+  for (const [user, [rules, remedies]] of Object.entries(users)) {
+    server.cli('ACL', 'SETUSER', user, 'on', '>secret', ...rules);
+    const findings = await checkRedis(readRedisTarget(`redis://${user}:secret@127.0.0.1:${server.port}`), { prefix: 'p' });
+    const failed = findings.filter(({ state }) => state === 'fail');
+    t.same(failed.map(({ remedy }) => remedy).sort(), remedies.map((remedy) => `ACL SETUSER ${user} ${remedy}`).sort(), user);
+    if (user === 'blocks') t.match(failed[0].fact, /blocks of rows/);
+    if (user === 'connections') t.match(failed[0].fact, /p:\* \(connections of devices\)/);
+    if (remedies.length === 0) t.match(findings.at(-1), { state: 'ok', name: 'redis rights' }, 'what docs/redis.md names is enough');
+  }
+  const after = server.cli('--raw', 'EVAL', "local all = redis.call('KEYS', '*') table.sort(all) return all", '0') + server.cli('HGETALL', 'p:ids');
+  t.equal(after, before, 'nothing is left, and nothing changed');
+});
+
+t.test('doctor: a Redis Cluster, each server with users of its own', { skip }, async (t) => {
+  const { servers, url } = await startRedisCluster(t, '--maxmemory-policy', 'noeviction');
+  for (const server of servers) server.cli('ACL', 'SETUSER', 'mill', 'on', '>secret', '~{p:*', '~p:*', '+@all', ...(server === servers[1] ? ['-hgetall'] : []));
+  const target = readRedisTarget(url.replace('redis://', 'redis://mill:secret@'));
+  const failed = (await checkRedis(target, { prefix: 'p' })).filter(({ state }) => state === 'fail');
+  t.same(failed.map(({ remedy }) => remedy), ['ACL SETUSER mill +hgetall']);
+  servers[1].cli('ACL', 'SETUSER', 'mill', '+hgetall');
+  t.match((await checkRedis(target, { prefix: 'p' })).at(-1), { state: 'ok', name: 'redis rights' });
+  for (const server of servers) t.equal(server.cli('KEYS', '*'), '', 'nothing is left');
 });
 
 t.test('settings', async (t) => {

@@ -76,7 +76,7 @@ t.test('one authority and one client certificate for the three', { skip }, async
 t.test('mistakes', async (t) => {
   const mistakes = (flags: object): string => {
     try {
-      loadConfig({ flags: flags as Record<string, unknown>, environment: {} });
+      loadConfig({ flags: { nats: 'tls://x', redis: 'rediss://x', clickhouse: 'https://x', ...flags }, environment: {} });
       return '';
     } catch (error) {
       return (error as Error).message;

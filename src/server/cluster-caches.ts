@@ -1,0 +1,119 @@
+/** What a node of a cluster remembers of documents, and how it follows what other nodes change (docs/cluster.md, Caches). */
+import type { NodeCaches } from '../cluster/node.ts';
+import type { Change, ToldRecord } from '../cluster/outcome-sender.ts';
+import { shardOf } from '../ingest/command-record.ts';
+import type { ActorKey, RecordChange, RecordCollection } from '../model/command.ts';
+import { recordsChanged, SERVER_WIDE, TENANT_KEY } from './core.ts';
+import type { ServerCore } from './core.ts';
+
+/** What could not be read is read again after this time. */
+const RETRY_MS = 2_000;
+const LIST_MAX = 100_000;
+
+type CachedCore = Pick<ServerCore, 'tenants' | 'authenticator' | 'events' | 'sources' | 'documents' | 'log'>;
+
+export class ClusterCaches implements NodeCaches {
+  readonly #core: CachedCore;
+  /** Shards of which changes may not have been told. */
+  readonly #untold = new Set<number>();
+  /** Of each reading of records that is under way: those that were changed since. */
+  readonly #changedMeanwhile = new Set<Set<string>>();
+
+  /** @param core is asked for its parts when there is a change. */
+  constructor(core: CachedCore) {
+    this.#core = core;
+  }
+
+  onChanged(changes: readonly Change[]): void {
+    for (const change of changes) this.#changed(change);
+  }
+
+  onRecordsChanged(tenant: number, changes: readonly RecordChange[]): void {
+    this.#noteChanged(tenant, changes);
+    recordsChanged(this.#core, tenant, changes);
+  }
+
+  forgetAll(): void {
+    void this.#forgetMissed();
+  }
+
+  age(): void {
+    this.#core.sources.age();
+  }
+
+  /** By an owner of this node or another one. */
+  #changed(change: Change): void {
+    if (change.kind === 'user') {
+      this.#core.authenticator.forget(change.tenant, change.id);
+      this.#core.events.onUserChanged?.(change.tenant, change.id);
+    } else if (change.kind === 'object') {
+      this.#core.sources.forget(Number(change.id));
+      this.#core.events.onObjectChanged?.(Number(change.id));
+    } else if (change.kind === 'shard') {
+      if (this.#untold.size === 0) setImmediate(() => this.#forgetUntold());
+      this.#untold.add(Number(change.id));
+    } else {
+      const told = JSON.parse(change.id) as ToldRecord[];
+      this.#noteChanged(change.tenant, told.map(([collection, id]) => ({ collection, id })));
+      // What is remembered of users ends now; the rest when the records are read.
+      this.#core.authenticator.recordsChanged(change.tenant, told.map(([collection, id, expected]) => ({ collection, id, expected, value: undefined })));
+      void this.#readRecords(change.tenant, told);
+    }
+  }
+
+  /** Records that another node has changed are read as they are now. */
+  async #readRecords(tenant: number, records: readonly ToldRecord[]): Promise<void> {
+    try {
+      const changes = await Promise.all(records.map(async ([collection, id, former]): Promise<RecordChange> =>
+        ({ collection, id, expected: former, value: await this.#core.documents.get(collection, tenant, id) })));
+      recordsChanged(this.#core, tenant, changes);
+    } catch (error) {
+      this.#core.log.warn({ tenant, error: (error as Error).message }, 'changed records could not be read; everything that is remembered is read again');
+      setTimeout(() => { void this.#forgetMissed(); }, RETRY_MS).unref();
+    }
+  }
+
+  #forgetUntold(): void {
+    const shards = new Set(this.#untold);
+    this.#untold.clear();
+    void this.#forgetMissed((tenant, key) => shards.has(shardOf(tenant, key)));
+  }
+
+  /** Messages of other nodes may have been missed: of all actors, or of those that `isOf`. */
+  async #forgetMissed(isOf: (tenant: number, key: ActorKey) => boolean = () => true): Promise<void> {
+    this.#core.sources.forgetAll();
+    const ofTenants = (): { readonly number: number }[] => [...this.#core.tenants.all].filter(({ number }) => isOf(number, TENANT_KEY));
+    if (isOf(SERVER_WIDE, TENANT_KEY) || ofTenants().length > 0) this.#core.authenticator.forgetAll();
+    try {
+      if (isOf(SERVER_WIDE, TENANT_KEY)) await this.#readAgain(SERVER_WIDE, 'tenant', Array.from(this.#core.tenants.all, ({ id }) => id));
+      for (const { number } of ofTenants()) {
+        for (const [collection, known] of this.#core.events.watched?.(number) ?? []) await this.#readAgain(number, collection, known);
+      }
+      await this.#core.events.onMissed?.(isOf);
+    } catch (error) {
+      this.#core.log.warn({ error: (error as Error).message, retryMs: RETRY_MS }, 'what is remembered could not be read again; trying again');
+      setTimeout(() => { void this.#forgetMissed(isOf); }, RETRY_MS).unref();
+    }
+  }
+
+  #noteChanged(tenant: number, records: readonly Pick<RecordChange, 'collection' | 'id'>[]): void {
+    for (const changed of this.#changedMeanwhile) for (const record of records) changed.add(recordName(tenant, record));
+  }
+
+  /** @param known ids that may have been deleted. */
+  async #readAgain(tenant: number, collection: RecordCollection, known: readonly string[]): Promise<void> {
+    const changed = new Set<string>();
+    this.#changedMeanwhile.add(changed);
+    let stored: Map<string, string>;
+    try {
+      stored = new Map((await this.#core.documents.list(collection, tenant, '', { limit: LIST_MAX })).map(({ id, value }) => [id, value]));
+    } finally {
+      this.#changedMeanwhile.delete(changed);
+    }
+    // What was told while it was being read is newer.
+    const ids = new Set([...stored.keys(), ...known].filter((id) => !changed.has(recordName(tenant, { collection, id }))));
+    if (ids.size > 0) recordsChanged(this.#core, tenant, Array.from(ids, (id) => ({ collection, id, expected: undefined, value: stored.get(id) })));
+  }
+}
+
+const recordName = (tenant: number, { collection, id }: Pick<RecordChange, 'collection' | 'id'>): string => `${tenant}/${collection}/${id}`;
