@@ -170,6 +170,51 @@ t.test('credentials are the same everywhere at once', { skip }, async (t) => {
   t.equal(await login(b, 'second-Secret-2'), 401);
 });
 
+t.test('options, tokens, groups and inventory roles: every node follows within a second', { skip }, async (t) => {
+  if (load === undefined) return;
+  const [a, ...others] = load.cluster.nodes;
+  const admin = new Rest(a.url, USER, PASSWORD);
+  const users = `/user/${TENANT}/users`;
+  const secret = 'first-Secret-1';
+  const follow = (what: string, isSo: (node: { readonly url: string }) => Promise<boolean>): Promise<unknown> =>
+    Promise.all(others.map((node) => eventually(what, () => isSo(node), NOTICE_MS)));
+  await admin.create(users, { userName: 'clerk', password: secret });
+  await admin.create(users, { userName: 'holder', password: secret });
+  const object = await admin.create('/inventory/managedObjects', { name: 'guarded' });
+  const at = (node: { readonly url: string }): Rest => new Rest(node.url, `${TENANT}/clerk`, secret);
+  const path = `/inventory/managedObjects/${object.id as string}`;
+  for (const node of others) await eventually('the user is known', async () => (await at(node).get(path)).status === 403);
+
+  const assigned = await admin.post(`${users}/clerk/roles/inventory`, { managedObject: object.id, roles: [{ id: 1 }] });
+  t.equal(assigned.status, 200);
+  await follow('an inventory role counts', async (node) => (await at(node).get(path)).status === 200);
+  t.equal((await admin.delete(`${users}/clerk/roles/inventory/${(assigned.json as { id: number }).id}`)).status, 204);
+  await follow('it does no longer', async (node) => (await at(node).get(path)).status === 403);
+  const { id: group } = (await admin.post(`/user/${TENANT}/groups`, { name: 'inventory-readers', roles: { references: [{ role: { id: 'ROLE_INVENTORY_READ' } }] } })).json as { id: number };
+  await admin.create(`/user/${TENANT}/groups/${group}/users`, { user: { id: 'clerk' } });
+  await follow('the role of a group counts', async (node) => (await at(node).get(path)).status === 200);
+  t.equal((await admin.delete(`/user/${TENANT}/groups/${group}`)).status, 204);
+  await follow('the group is gone', async (node) => (await at(node).get(path)).status === 403);
+
+  const origin = 'https://followed.example.com';
+  const allowed = async (node: { readonly url: string }): Promise<boolean> =>
+    (await fetch(`${node.url}/platform`, { headers: { origin } })).headers.get('access-control-allow-origin') === origin;
+  t.equal((await admin.put('/tenant/options/access.control/allow.origin', { value: origin })).status, 200);
+  await follow('a tenant option counts', allowed);
+  const limited = async (node: { readonly url: string }): Promise<boolean> => (await at(node).get('/user/currentUser')).headers.get('x-ratelimit-limit') === '1000';
+  t.equal((await admin.put('/tenant/options/limit/http.requests.user', { value: '1000' })).status, 200);
+  await follow('a limit counts', limited);
+  t.equal((await admin.delete('/tenant/options/limit/http.requests.user')).status, 204);
+  await follow('it does no longer', async (node) => !await limited(node));
+
+  const form = new URLSearchParams({ grant_type: 'PASSWORD', username: 'holder', password: secret });
+  const { access_token: token } = await (await fetch(`${a.url}/tenant/oauth/token?tenant_id=${TENANT}`, { method: 'POST', body: form })).json() as { access_token: string };
+  const taken = async (node: { readonly url: string }): Promise<number> => (await fetch(`${node.url}/user/currentUser`, { headers: { authorization: `Bearer ${token}` } })).status;
+  for (const node of load.cluster.nodes) t.equal(await taken(node), 200);
+  t.equal((await admin.post(`/user/logout/${TENANT}/allUsers`, {})).status, 200);
+  await follow('a token that was ended is taken nowhere', async (node) => await taken(node) === 401);
+});
+
 t.test('roles: a node without gateway takes nobody, one without shard owns nothing', { skip }, async (t) => {
   if (load === undefined) return;
   const { cluster } = load;
