@@ -3,6 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { EntityDelete, EntityUpdate, EventBinaryChange, EventCreate } from '../model/command.ts';
 import { shapeTime } from '../model/entity-time.ts';
 import { PlatformError } from '../model/errors.ts';
+import { EVENT_FIXED_FIELDS } from '../model/event.ts';
 import { EVENT_BINARY_MARKS } from '../model/event-binary.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers } from '../model/json-document.ts';
@@ -46,7 +47,7 @@ export function updateEvent(context: ActorContext, body: EntityUpdate): { doc: s
   const { command } = context;
   const members = load(context, body.id);
   const changes = parseMembers(body.doc);
-  for (const name of SERVER_KEPT) changes.delete(name);
+  for (const name of [...SERVER_KEPT, ...EVENT_FIXED_FIELDS]) changes.delete(name);
   if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
   return { doc: writeChanged(context, body.id, members, isStored(command.mode)) };
 }

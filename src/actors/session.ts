@@ -2,7 +2,7 @@
 import { textKeyIn } from '../ingest/command-record.ts';
 import { COMMAND } from '../model/command.ts';
 import type {
-  SessionExpire, SessionItem, SessionMessage, SessionMessageRemove, SessionReceipts, SessionSave, SessionShard,
+  SessionExpire, SessionItem, SessionMessage, SessionMessageRemove, SessionReceipts, SessionRelease, SessionSave, SessionShard,
 } from '../model/command.ts';
 import { isSessionOver } from '../model/session-expiry.ts';
 import { changedMarks } from '../model/session-marks.ts';
@@ -85,10 +85,10 @@ export function receivePacket(context: ActorContext, body: SessionItem): undefin
   return undefined;
 }
 
-export function releasePacket(context: ActorContext, body: SessionItem): undefined {
+export function releasePacket(context: ActorContext, body: SessionRelease): undefined {
   const state = load(context, body.session);
   if (state.received.includes(body.id)) save(context, body.session, { ...state, received: state.received.filter((id) => id !== body.id) });
-  removeReceiptsOf(context, state, { session: body.session, id: body.id });
+  removeReceiptsOf(context, { ...state, receivesIn: body.shards ?? state.receivesIn ?? [] }, { session: body.session, id: body.id });
   return undefined;
 }
 

@@ -8,6 +8,7 @@ import { isStored } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { deleteData } from './data-delete.ts';
 import { documentPage } from './document-page.ts';
+import { EVENT_FIXED_FIELDS } from '../model/event.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
@@ -27,7 +28,7 @@ import { JSON_TYPE } from './media-types.ts';
 
 const READ = ['ROLE_EVENT_READ'];
 const ADMIN = ['ROLE_EVENT_ADMIN'];
-const FIXED = ['id', 'source', 'type', 'time', 'creationTime', 'lastUpdated'];
+const FIXED = ['id', ...EVENT_FIXED_FIELDS, 'lastUpdated'];
 const FILTERS = {
   ...SOURCE,
   ...HIERARCHY,

@@ -12,6 +12,8 @@ import type { HistoryFilter } from './history-filter.ts';
 const OBJECTS_MAX = 10_000;
 /** Devices of an agent that are looked up one by one: beyond them the history store finds them. */
 const AGENT_DEVICES_MAX = 1_000;
+/** Lists of children that are read at once. */
+const LISTS_AT_ONCE = 100;
 const OBJECTS_LIMIT = 'http/hierarchy-objects';
 
 /**
@@ -33,15 +35,14 @@ export async function linkedIds(
 /** @returns `root` itself first, then everything below it by links of `kinds`; undefined with more than `objectsMax`. */
 export async function descendantsUpTo(request: ApiRequest, root: string, kinds: readonly ChildKind[], objectsMax: number): Promise<string[] | undefined> {
   const seen = new Set([root]);
-  const open = [root];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const kind of kinds) {
-      for (const child of await linkedIds(request, 'children', next, kind, objectsMax)) {
-        if (seen.has(child)) continue;
-        if (seen.size >= objectsMax) return undefined;
-        seen.add(child);
-        open.push(child);
-      }
+  for (let open = [root]; open.length > 0;) {
+    const some = open.splice(0, LISTS_AT_ONCE);
+    const lists = await Promise.all(some.flatMap((parent) => kinds.map((kind) => linkedIds(request, 'children', parent, kind, objectsMax))));
+    for (const child of lists.flat()) {
+      if (seen.has(child)) continue;
+      if (seen.size >= objectsMax) return undefined;
+      seen.add(child);
+      open.push(child);
     }
   }
   return [...seen];

@@ -22,7 +22,7 @@ const EARLY_AGE_MAX_MS = 10_000;
 const SWEEP_MS = 500;
 /** An answer that has not come after this time may be lost, with its owner or on the way: the owner is asked. */
 const LATE_MS = 2_000;
-/** Of one shard at a time. */
+/** At a time. */
 const ASKED_MAX = 1_000;
 /** The answer may be on its way when an owner says for the first time that the command is over. */
 const OVER_COUNT = 2;
@@ -142,14 +142,15 @@ export class CommandGateway implements DeviceCommands {
    * part has its receipt before it: a part that a gateway has stored before it ended is not stored again.
    */
   offer(records: readonly OfferedRecord[], sink: AcknowledgementSink, token: number, received?: ReceivedPacket): boolean {
-    const fitting = records.filter(({ record }) => record.length <= GROUP_BYTES_MAX);
+    const bytesMax = received === undefined ? GROUP_BYTES_MAX : GROUP_BYTES_MAX - RECEIPT_BYTES_MAX;
+    const fitting = records.filter(({ record }) => record.length <= bytesMax);
     const parts = received === undefined ? partsOf(fitting) : this.#missingParts(fitting, received);
     if (!this.#intake.offer(parts.map((list) => this.#part(list)), sink, token)) return false;
     const offered = new Set(parts.flat());
-    for (const one of records) {
-      if (one.record.length > GROUP_BYTES_MAX) one.onAnswer?.reject(new PlatformError('general/record-too-large', { limit: GROUP_BYTES_MAX }));
-      // Answered to a connection that is gone. After this call: whoever made it waits for answers from then on.
-      else if (one.onAnswer && !offered.has(one)) setImmediate(one.onAnswer.resolve, undefined);
+    for (const { record, onAnswer } of records.filter((one) => !offered.has(one))) {
+      // After this call: whoever made it waits for answers from then on. What is stored already was answered to a connection that is gone.
+      if (record.length > bytesMax) setImmediate(() => onAnswer?.reject(new PlatformError('general/record-too-large', { limit: bytesMax })));
+      else if (onAnswer) setImmediate(onAnswer.resolve, undefined);
     }
     return true;
   }
@@ -222,7 +223,7 @@ export class CommandGateway implements DeviceCommands {
       } else if (waitedMs >= LATE_MS) {
         const seqs = late.get(shard);
         if (seqs === undefined) late.set(shard, [seq]);
-        else if (seqs.length < ASKED_MAX) seqs.push(seq);
+        else seqs.push(seq);
       } else {
         break;
       }
@@ -238,7 +239,7 @@ export class CommandGateway implements DeviceCommands {
   async #ask(shard: number, seqs: readonly number[], overOf: NonNullable<CommandGatewayOptions['overOf']>): Promise<void> {
     this.#asking.add(shard);
     try {
-      for (const seq of await overOf(shard, seqs)) {
+      for (let from = 0; from < seqs.length; from += ASKED_MAX) for (const seq of await overOf(shard, seqs.slice(from, from + ASKED_MAX))) {
         const key = `${shard}/${seq}`;
         const expected = this.#expected.get(key);
         if (expected === undefined) continue;

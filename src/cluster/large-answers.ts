@@ -31,6 +31,8 @@ export class LargeAnswers {
   readonly #unfinished = new Map<string, Unfinished>();
   /** The last answer on its way to each gateway. */
   readonly #tails = new Map<string, Promise<void>>();
+  /** Shard and sequence. */
+  readonly #onTheirWay = new Set<string>();
   #bytesUnderWay = 0;
 
   constructor(options: LargeAnswersOptions) {
@@ -43,15 +45,20 @@ export class LargeAnswers {
 
   get bytesUnderWay(): number { return this.#bytesUnderWay; }
 
+  /** Whether the answer to a command is on its way. */
+  isOnItsWay(shard: number, seq: number): boolean { return this.#onTheirWay.has(`${shard}/${seq}`); }
+
   /** @returns false when there is no room. */
   send(gateway: string, shard: number, seq: number, text: string): boolean {
     const bytes = Buffer.from(text);
     if (this.#bytesUnderWay > 0 && this.#bytesUnderWay + bytes.length > BYTES_MAX) return false;
     this.#bytesUnderWay += bytes.length;
+    this.#onTheirWay.add(`${shard}/${seq}`);
     const sent = (this.#tails.get(gateway) ?? Promise.resolve()).then(() => this.#send(gateway, shard, seq, bytes)).catch((error: Error) => {
       this.#options.log.warn({ node: gateway, bytes: bytes.length, error: error.message }, 'a large answer did not reach the node that waits for it');
     }).finally(() => {
       this.#bytesUnderWay -= bytes.length;
+      this.#onTheirWay.delete(`${shard}/${seq}`);
       if (this.#tails.get(gateway) === sent) this.#tails.delete(gateway);
     });
     this.#tails.set(gateway, sent);

@@ -118,7 +118,7 @@ export class ClusterNode {
     });
     messages.answer(OVER, (payload) => {
       const { shard, seqs } = JSON.parse(Buffer.from(payload).toString()) as OverRequest;
-      return Buffer.from(JSON.stringify(this.owners[shard].overOf(seqs)));
+      return Buffer.from(JSON.stringify(this.owners[shard].overOf(seqs).filter((seq) => !this.outcomes.isSending(shard, seq))));
     });
     this.outcomes = new OutcomeSender({
       messages, take: (shard, answers) => this.commands.take(shard, answers), onChanged: (changes) => caches.onChanged(changes),

@@ -72,6 +72,9 @@ export class OutcomeSender {
     });
   }
 
+  /** Whether the answer to a command is on its way to another node, in parts. */
+  isSending(shard: number, seq: number): boolean { return this.#largeAnswers.isOnItsWay(shard, seq); }
+
   changed(change: Change): void {
     this.#options.onChanged([change]);
     this.#changes.push(change);

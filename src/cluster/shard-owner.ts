@@ -57,6 +57,8 @@ interface Service {
   /** Last sequences of the group that was given to the actors last, and of the one that was decided last. */
   givenSeq: number;
   decidedSeq: number;
+  /** What a former owner left between two shards is handled. */
+  isResumed: boolean;
   isEnded: boolean;
 }
 
@@ -90,10 +92,10 @@ export class ShardOwner {
   /** Commands that were set aside since the start of the node, because their handler failed. */
   get setAsideCount(): number { return this.#setAsideBefore + (this.#service?.actors.setAsideCount ?? 0); }
   get committedSeq(): number { return this.#service?.actors.committedSeq ?? 0; }
-  /** Of commands whose senders wait: those that are over, see ActorSystem.isOver. None while the shard is not in service. */
+  /** Of commands whose senders wait: those that are over, see ActorSystem.isOver. None while a former owner's follow-ups are still to come. */
   overOf(seqs: readonly number[]): readonly number[] {
-    const actors = this.#service?.actors;
-    return actors === undefined ? [] : seqs.filter((seq) => actors.isOver(seq));
+    const service = this.#service;
+    return service?.isResumed === true ? seqs.filter((seq) => service.actors.isOver(seq)) : [];
   }
 
   /** The journal of the shard behind it is needed. */
@@ -124,7 +126,7 @@ export class ShardOwner {
     await this.#tellAgain(service);
     if (service.isEnded) throw new Fenced(`shard ${shard} was lost while it was taken over`);
     // What a former owner left between two shards is sent again; what handles it knows whether it is new.
-    service.actors.resumeFollowUps().catch((error: Error) => this.#failed(service, error));
+    service.actors.resumeFollowUps().then(() => { service.isResumed = true; }, (error: Error) => this.#failed(service, error));
     service.follower = journal.follow(shard, position, (group) => this.#take(service, group), (error) => this.#failed(service, error));
     log.debug({ shard, epoch, position }, 'shard in service');
   }
@@ -181,7 +183,9 @@ export class ShardOwner {
     });
     actors.committedSeq = position;
     actors.toldSeq = this.#toldSeq;
-    const service: Service = { epoch, documents, routed, actors, follower: undefined, givenSeq: position, decidedSeq: position, isEnded: false };
+    const service: Service = {
+      epoch, documents, routed, actors, follower: undefined, givenSeq: position, decidedSeq: position, isResumed: false, isEnded: false,
+    };
     return service;
   }
 

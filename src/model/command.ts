@@ -204,6 +204,8 @@ export interface SessionMessageRemove extends SessionItem { readonly marks?: Mar
 export interface SessionExpire { readonly session: string; readonly lostAt: number }
 /** `id` is a message's or a packet's. */
 export interface SessionItem { readonly session: string; readonly id: number }
+/** `shards`: where the packet's receipts are; all of the session's when absent. */
+export interface SessionRelease extends SessionItem { readonly shards?: readonly number[] }
 export interface SessionShard { readonly session: string; readonly shard: number }
 /** Of packet `id` the shard has part `part` (0, 1, …, most messages have one), which is one of `parts` over all shards. */
 export interface SessionReceipt extends SessionItem { readonly part: number; readonly parts: number }

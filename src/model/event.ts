@@ -28,6 +28,14 @@ export function checkNewEvent(members: Members): NewEvent {
   return { type, text: textField(members, 'text'), time };
 }
 
+/** Members of an event that no change has: lists tell events by them. */
+export const EVENT_FIXED_FIELDS = ['source', 'type', 'time', 'creationTime'] as const;
+
+/** Checks the members of a change. @throws PlatformError `validation/invalid-field` for a fixed field. */
+export function checkEventUpdate(members: Members): void {
+  for (const name of EVENT_FIXED_FIELDS) if (members.has(name)) throw invalid(name, members.get(name) as string, 'no change');
+}
+
 function textField(members: Members, name: string): string {
   const text = stringMember(members, name);
   if (text === undefined) throw invalid(name, members.get(name) ?? '', 'a text');

@@ -33,6 +33,10 @@ export interface DownlinkMessage {
 export interface ClientSession {
   /** As of StoredSession. */
   readonly partly?: ReadonlyMap<number, ReadonlySet<string>> | undefined;
+  /** Shards in which receipts of the session may be, as the store knows (cluster). */
+  readonly receiptShards: Set<number>;
+  /** The receipts of a QoS 2 message are in these shards. */
+  noteReceipts(packetId: number, shards: readonly number[]): void;
   /** Marks of messages that the client has acknowledged, the oldest first. */
   readonly acknowledgedMarks: ReadonlySet<string>;
   /** Whether a message with the mark is on its way to the client, or was acknowledged. */
@@ -124,6 +128,8 @@ export interface StoredSession {
   readonly received: readonly number[];
   /** Those of which only some parts were stored, with the names of these (ingest/received-packet.ts). */
   readonly partly?: ReadonlyMap<number, ReadonlySet<string>>;
+  /** Shards in which there may be receipts (cluster). */
+  readonly receiptShards?: readonly number[];
   /** Marks of messages that the client has acknowledged, the oldest first. */
   readonly acknowledged?: readonly string[];
   /** Seconds that the session lives after its connection ended; 0xFFFFFFFF = for ever. */
@@ -146,8 +152,11 @@ export interface SessionStore {
   /** Adds the message, or replaces it when it is released. */
   addMessage(tenant: number, key: string, message: StoredMessage): Promise<void>;
   removeMessage(tenant: number, key: string, id: number, marks?: MarkChange): Promise<void>;
-  /** Forgets a received QoS 2 packet id (PUBREL). The id was added by the application with the message itself. */
-  release(tenant: number, key: string, packetId: number): Promise<void>;
+  /**
+   * Forgets a received QoS 2 packet id (PUBREL). The id was added by the application with the message itself.
+   * @param shards where its receipts are (cluster); all of the session's when absent.
+   */
+  release(tenant: number, key: string, packetId: number, shards?: readonly number[]): Promise<void>;
 }
 
 /** In a cluster: receipts of QoS 2 messages, which are in the shards of the messages (actors/session-receipts.ts). */

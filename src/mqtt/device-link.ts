@@ -57,8 +57,6 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   #durable: number[] = [];
   /** Subscriptions that receive operations: bits of RECEIVE by topic filter. */
   #operationFilters: Map<string, number> | undefined;
-  /** Shards of QoS 2 messages of which the session knows. */
-  #announced: Set<number> | undefined;
 
   constructor(connection: DeviceConnection, application: DeviceApplication, serial: string) {
     this.connection = connection;
@@ -239,7 +237,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     }
     const records: OfferedRecord[] = plan.records.map((planned) => this.#awaited(planned, packetId));
     const received = qos === 2 && packetId !== 0 && this.connection.isPersistent ? this.#receivedPacket(packetId) : undefined;
-    if (received !== undefined && this.#announce(records, received.session)) {
+    if (received !== undefined && this.#announce(records, received)) {
       this.#refusedOpening = refused;
       return PUBLISH_RESULT.BUSY;
     }
@@ -318,12 +316,16 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   }
 
   /** @returns whether the message has to wait until its session knows in which shards it is. */
-  #announce(records: readonly OfferedRecord[], session: string): boolean {
+  #announce(records: readonly OfferedRecord[], { session, id: packetId }: ReceivedPacket): boolean {
     const { receipts } = this.#application;
     if (receipts === undefined) return false;
-    const announced = this.#announced ??= new Set();
-    const missing = [...new Set(records.map(({ record }) => record[4]))].filter((shard) => !announced.has(shard));
-    if (missing.length === 0) return false;
+    const client = this.connection.session;
+    const shards = [...new Set(records.map(({ record }) => record[4]))];
+    const missing = shards.filter((shard) => client?.receiptShards.has(shard) !== true);
+    if (missing.length === 0) {
+      client?.noteReceipts(packetId, shards);
+      return false;
+    }
     this.#isOpening = true;
     const resume = (): void => {
       this.#isOpening = false;
@@ -331,7 +333,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     };
     Promise.all(missing.map((shard) => receipts.announce(this.tenantNumber, session, shard))).then(
       () => {
-        for (const shard of missing) announced.add(shard);
+        for (const shard of missing) client?.receiptShards.add(shard);
         resume();
       },
       (error: Error) => {

@@ -8,7 +8,7 @@ import { checkAlarmUpdate, checkNewAlarm } from '../model/alarm.ts';
 import { COMMAND } from '../model/command.ts';
 import type { ActorKey, CommandKind } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import { checkNewEvent } from '../model/event.ts';
+import { checkEventUpdate, checkNewEvent } from '../model/event.ts';
 import { joinMembers, parseMembers, splitElements, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
@@ -117,6 +117,7 @@ class JsonMessage {
       return;
     }
     if (area === 'alarms') checkAlarmUpdate(members);
+    else checkEventUpdate(members);
     const kind = area === 'alarms' ? COMMAND.ALARM_UPDATE : COMMAND.EVENT_UPDATE;
     const source = this.#entitySource(area === 'alarms' ? 'alarm' : 'event', id);
     this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);

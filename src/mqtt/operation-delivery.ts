@@ -193,6 +193,18 @@ export class OperationDelivery {
     if (due === 0) return;
     forwarded.set(id, sent | due);
     this.#forwarded.set(link, forwarded);
+    try {
+      await this.#send(link, device, members, due, about);
+    } catch (error) {
+      // The next change of it, or subscription, sends it.
+      forwarded.set(id, (forwarded.get(id) ?? 0) & ~due);
+      throw error;
+    }
+  }
+
+  /** @param due topics, bits of RECEIVE. */
+  async #send(link: PlatformDeviceLink, device: string, members: Members, due: number, about: { entry?: string; again?: boolean }): Promise<void> {
+    const id = stringMember(members, 'id') ?? '';
     const { session, isPersistent } = link.connection;
     const entry = !isPersistent ? undefined : about.entry ?? await this.#documents.get('openOperation', link.tenantNumber, openOperationKey(device, id));
     const prefix = `${device}\n${SERIAL_TYPE}\n`;

@@ -88,8 +88,8 @@ function offerQos2(connection: Connection, chunk: Buffer, topicStart: number, to
     throw new PacketError(REASON.QUOTA_EXCEEDED, `more than ${limits.receivedIdentifiers} QoS 2 messages are not released`,
       LIMIT.RECEIVED_IDENTIFIERS);
   }
-  // Another message: the client has given up the one that is there in part.
-  if (!isDuplicate) session.partly?.delete(packetId);
+  // Another message: the client has given up the one that is there in part, whose receipts must not count for this one. `resume` follows.
+  if (!isDuplicate && session.partly?.has(packetId) === true && !session.release(packetId)) return PUBLISH_RESULT.BUSY;
   received.set(packetId, connection);
   connection.awaitAcknowledgement();
   const result = connection.link!.publish(chunk, topicStart, topicEnd, payloadStart, payloadEnd, 2, packetId);

@@ -38,6 +38,7 @@ export class SessionDocuments implements SessionStore {
     return {
       subscriptions: new Map(state.subscriptions), messages, received: [...state.received, ...elsewhere?.received ?? []],
       expirySeconds: state.expirySeconds, disconnectedAt: state.disconnectedAt, ...(elsewhere === undefined ? {} : { partly: elsewhere.partly }),
+      ...(state.receivesIn === undefined ? {} : { receiptShards: state.receivesIn }),
       ...(state.acknowledged === undefined ? {} : { acknowledged: state.acknowledged }),
     };
   }
@@ -62,8 +63,8 @@ export class SessionDocuments implements SessionStore {
     await this.#send(COMMAND.SESSION_MESSAGE_REMOVE, tenant, key, marks === undefined ? { id } : { id, marks });
   }
 
-  async release(tenant: number, key: string, packetId: number): Promise<void> {
-    await this.#send(COMMAND.SESSION_RELEASE, tenant, key, { id: packetId });
+  async release(tenant: number, key: string, packetId: number, shards?: readonly number[]): Promise<void> {
+    await this.#send(COMMAND.SESSION_RELEASE, tenant, key, shards === undefined ? { id: packetId } : { id: packetId, shards });
   }
 
   async #send(kind: CommandKind, tenant: number, session: string, body: object): Promise<void> {

@@ -73,7 +73,6 @@ export class SessionRegistry {
       session.loading = wasRead ? removal : this.#load(session, true);
     } else {
       session.waitingWill?.sessionContinues();
-      if (session.isUncertain) session.loading ??= this.#lookAgain(session);
     }
     session.owner = owner;
     this.#wheel.cancel(session);
@@ -82,6 +81,7 @@ export class SessionRegistry {
     if (session.owner !== owner) return undefined;
     const isPresent = session.isEstablished;
     await this.#save(session, owner, request.expirySeconds);
+    while (session.isUncertain && session.owner === owner) await this.#lookAgain(session, owner);
     if (session.owner !== owner) return undefined;
     session.isEstablished = true;
     return { session, isPresent };
@@ -176,18 +176,24 @@ export class SessionRegistry {
   }
 
   /** What the store has of QoS 2 messages whose commit was not acknowledged. */
-  async #lookAgain(session: Session): Promise<void> {
-    const stored = await this.#context.store.load(session.tenantNumber, session.key);
+  async #lookAgain(session: Session, owner: SessionOwner): Promise<void> {
+    // Before the look: what fails meanwhile is looked for again.
     session.isUncertain = false;
-    if (stored !== undefined) session.restoreReceived(stored);
+    try {
+      const stored = await this.#context.store.load(session.tenantNumber, session.key);
+      if (stored !== undefined) session.restoreReceived(stored);
+    } catch (error) {
+      session.isUncertain = true;
+      if (session.owner === owner) this.#notOpened(session, session);
+      throw error;
+    }
   }
 
   async #loaded(session: Session): Promise<void> {
     try {
       await session.loading;
     } catch (error) {
-      if (session.isEstablished) this.#notOpened(session, session);
-      else this.#forget(session);
+      this.#forget(session);
       throw error;
     } finally {
       session.loading = undefined;

@@ -7,6 +7,7 @@ import type { MarkChange } from '../model/session-marks.ts';
 import type { ClientSession, DownlinkMessage, SessionStore, StoredMessage, StoredSession } from './application.ts';
 import { LIMIT } from './limits.ts';
 import type { LimitName, MqttLimits } from './limits.ts';
+import { REASON } from './reason-codes.ts';
 import type { StoreChanges } from './store-changes.ts';
 import { NOT_WAITING } from './timer-wheel.ts';
 import type { Timed } from './timer-wheel.ts';
@@ -29,6 +30,8 @@ export interface SessionOwner {
   resume(): void;
   /** Another connection has opened the session. */
   takenOver(): void;
+  /** Closes the connection; the client comes again. */
+  disconnect(reasonCode: number, reason: string): void;
 }
 
 /** A will that waits for its delay after its connection has ended. */
@@ -87,6 +90,9 @@ export class Session implements ClientSession, Timed {
   received: Map<number, SessionOwner | null> | undefined = undefined;
   /** QoS 2 packet ids of which parts of the message are stored, and which; see StoredSession. */
   partly: Map<number, ReadonlySet<string>> | undefined = undefined;
+  /** Shards in which the store looks for receipts of the session (cluster), and those of packets that were received here. */
+  readonly receiptShards = new Set<number>();
+  #shardsOf: Map<number, readonly number[]> | undefined = undefined;
   /** The store may have received packet ids that are not known here. */
   isUncertain = false;
   subscriptions: Map<string, 0 | 1 | 2> | undefined = undefined;
@@ -128,16 +134,25 @@ export class Session implements ClientSession, Timed {
   }
 
   /** Packet ids that the store has; those that are under way stay so. */
-  restoreReceived({ received, partly }: Pick<StoredSession, 'received' | 'partly'>): void {
+  restoreReceived({ received, partly, receiptShards = [] }: Pick<StoredSession, 'received' | 'partly' | 'receiptShards'>): void {
+    for (const shard of receiptShards) this.receiptShards.add(shard);
     for (const packetId of received) if (!this.received?.has(packetId) && !this.isReleasing(packetId)) (this.received ??= new Map()).set(packetId, null);
     this.partly = partly === undefined || partly.size === 0 ? undefined : new Map(partly);
   }
 
+  /** The receipts of a packet are in these shards and in no others. */
+  noteReceipts(packetId: number, shards: readonly number[]): void {
+    (this.#shardsOf ??= new Map()).set(packetId, shards);
+  }
+
   /** See DeviceConnection. @param waiter the connection that the message came over. */
   rejected(packetId: number, waiter: SessionOwner, mayBeStored: boolean): void {
-    if (this.received?.get(packetId) !== waiter) return;
-    this.received.delete(packetId);
+    const waiting = this.received?.get(packetId);
+    if (waiting === undefined || waiting === null) return;
+    this.received!.delete(packetId);
     if (mayBeStored) this.isUncertain = true;
+    // The client has come back and sent it again meanwhile: it would wait for ever.
+    if (waiting !== waiter) waiting.disconnect(REASON.SERVER_BUSY, 'a message of an earlier connection could not be stored');
   }
 
   get queuedMessages(): number {
@@ -305,7 +320,7 @@ export class Session implements ClientSession, Timed {
   }
 
   /**
-   * PUBREL for an id of `received`, or for one whose release is under way. The id is taken until that is durable: a restart must not
+   * PUBREL for an id of `received` or `partly`, or for one whose release is under way. The id is taken until that is durable: a restart must not
    * bring it back when the client uses it again.
    * @param asker is given PUBCOMP when it is durable.
    * @returns true when it is released already: a session that is not stored.
@@ -316,13 +331,15 @@ export class Session implements ClientSession, Timed {
       return false;
     }
     this.partly?.delete(packetId);
-    this.received!.delete(packetId);
-    if (this.received!.size === 0) this.received = undefined;
+    this.received?.delete(packetId);
+    if (this.received?.size === 0) this.received = undefined;
     if (!this.isDurable) return true;
     (this.#releasing ??= new Map()).set(packetId, asker);
+    const shards = this.#shardsOf?.get(packetId);
+    this.#shardsOf?.delete(packetId);
     this.#context.changes.carryOut({
       session: this, what: `the release of the packet identifier ${packetId}`,
-      attempt: () => this.#context.store.release(this.tenantNumber, this.key, packetId),
+      attempt: () => this.#context.store.release(this.tenantNumber, this.key, packetId, shards),
       done: () => this.#released(packetId),
     });
     return false;

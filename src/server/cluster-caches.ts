@@ -9,13 +9,17 @@ import type { ServerCore } from './core.ts';
 /** What could not be read is read again after this time. */
 const RETRY_MS = 2_000;
 const LIST_MAX = 100_000;
+const GATHER_MS = 50;
+const ALL = -1;
 
 type CachedCore = Pick<ServerCore, 'tenants' | 'authenticator' | 'events' | 'sources' | 'documents' | 'log'>;
 
 export class ClusterCaches implements NodeCaches {
   readonly #core: CachedCore;
-  /** Shards of which changes may not have been told. */
+  /** Shards of which changes may not have been told; ALL of them when this node may have missed some. */
   readonly #untold = new Set<number>();
+  #timer: NodeJS.Timeout | undefined;
+  #forgetting: Promise<void> = Promise.resolve();
   /** Of each reading of records that is under way: those that were changed since. */
   readonly #changedMeanwhile = new Set<Set<string>>();
 
@@ -34,7 +38,10 @@ export class ClusterCaches implements NodeCaches {
   }
 
   forgetAll(): void {
-    void this.#forgetMissed();
+    this.#core.authenticator.forgetAll();
+    this.#core.sources.forgetAll();
+    this.#untold.add(ALL);
+    this.#forgetSoon(0);
   }
 
   age(): void {
@@ -50,8 +57,8 @@ export class ClusterCaches implements NodeCaches {
       this.#core.sources.forget(Number(change.id));
       this.#core.events.onObjectChanged?.(Number(change.id));
     } else if (change.kind === 'shard') {
-      if (this.#untold.size === 0) setImmediate(() => this.#forgetUntold());
       this.#untold.add(Number(change.id));
+      this.#forgetSoon(GATHER_MS);
     } else {
       const told = JSON.parse(change.id) as ToldRecord[];
       this.#noteChanged(change.tenant, told.map(([collection, id]) => ({ collection, id })));
@@ -69,30 +76,38 @@ export class ClusterCaches implements NodeCaches {
       recordsChanged(this.#core, tenant, changes);
     } catch (error) {
       this.#core.log.warn({ tenant, error: (error as Error).message }, 'changed records could not be read; everything that is remembered is read again');
-      setTimeout(() => { void this.#forgetMissed(); }, RETRY_MS).unref();
+      this.#untold.add(ALL);
+      this.#forgetSoon(RETRY_MS);
     }
   }
 
-  #forgetUntold(): void {
-    const shards = new Set(this.#untold);
-    this.#untold.clear();
-    void this.#forgetMissed((tenant, key) => shards.has(shardOf(tenant, key)));
+  /** Gathers for a moment: a node that takes shards over tells of each. */
+  #forgetSoon(delayMs: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#forgetting = this.#forgetting.then(() => this.#forgetMissed());
+    }, delayMs).unref();
   }
 
-  /** Messages of other nodes may have been missed: of all actors, or of those that `isOf`. */
-  async #forgetMissed(isOf: (tenant: number, key: ActorKey) => boolean = () => true): Promise<void> {
-    this.#core.sources.forgetAll();
-    const ofTenants = (): { readonly number: number }[] => [...this.#core.tenants.all].filter(({ number }) => isOf(number, TENANT_KEY));
-    if (isOf(SERVER_WIDE, TENANT_KEY) || ofTenants().length > 0) this.#core.authenticator.forgetAll();
+  /** Messages of other nodes may have been missed: of all actors, or of those of some shards. */
+  async #forgetMissed(): Promise<void> {
+    const missed = new Set(this.#untold);
+    this.#untold.clear();
+    const isOf = (tenant: number, key: ActorKey): boolean => missed.has(ALL) || missed.has(shardOf(tenant, key));
+    const { sources, tenants, authenticator, events, log } = this.#core;
+    sources.forgetAll();
+    const ofTenants = (): { readonly number: number }[] => [...tenants.all].filter(({ number }) => isOf(number, TENANT_KEY));
+    if (isOf(SERVER_WIDE, TENANT_KEY) || ofTenants().length > 0) authenticator.forgetAll();
     try {
-      if (isOf(SERVER_WIDE, TENANT_KEY)) await this.#readAgain(SERVER_WIDE, 'tenant', Array.from(this.#core.tenants.all, ({ id }) => id));
+      if (isOf(SERVER_WIDE, TENANT_KEY)) await this.#readAgain(SERVER_WIDE, 'tenant', Array.from(tenants.all, ({ id }) => id));
       for (const { number } of ofTenants()) {
-        for (const [collection, known] of this.#core.events.watched?.(number) ?? []) await this.#readAgain(number, collection, known);
+        for (const [collection, known] of events.watched?.(number) ?? []) await this.#readAgain(number, collection, known);
       }
-      await this.#core.events.onMissed?.(isOf);
+      await events.onMissed?.(isOf);
     } catch (error) {
-      this.#core.log.warn({ error: (error as Error).message, retryMs: RETRY_MS }, 'what is remembered could not be read again; trying again');
-      setTimeout(() => { void this.#forgetMissed(isOf); }, RETRY_MS).unref();
+      log.warn({ error: (error as Error).message, retryMs: RETRY_MS }, 'what is remembered could not be read again; trying again');
+      for (const shard of missed) this.#untold.add(shard);
+      this.#forgetSoon(RETRY_MS);
     }
   }
 

@@ -26,7 +26,7 @@ function setUp(names: readonly string[]) {
     const connect = async (key: string, isClean = false) => {
       const owner = { isClosed: false, canSend: true, inFlightMax: 10, sendPublish: () => true, sendPubrel: () => undefined, sendPubrec: () => undefined,
         sendPubcomp: () => undefined, resume: () => undefined,
-        takenOver: () => { owner.isClosed = true; if (owner.session) sessions.detach(owner.session, owner); }, session: undefined as any } satisfies SessionOwner & Record<string, unknown>;
+        disconnect: () => undefined, takenOver: () => { owner.isClosed = true; if (owner.session) sessions.detach(owner.session, owner); }, session: undefined as any } satisfies SessionOwner & Record<string, unknown>;
       const opened = await sessions.open(owner, { tenantNumber: 1, key, isClean, expirySeconds: 3_600 });
       owner.session = opened?.session;
       return { owner, opened };

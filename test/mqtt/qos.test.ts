@@ -147,6 +147,30 @@ t.test('QoS 2 that could not be made durable is a new message when it comes agai
   t.equal(harness.received.length, 2);
 });
 
+t.test('QoS 2 that could not be made durable after the client had come back: that connection ends too, and the next one sends it anew', async (t) => {
+  const harness = new Harness();
+  harness.isAcknowledging = false;
+  const one = await harness.connected('c1', 4, { clean: false });
+  one.send(publish('a', 'once', 2, 5));
+  const { connection } = harness.link('c1');
+  one.drop();
+  const two = await harness.connected('c1', 4, { clean: false });
+  two.send(publish('a', 'once', 2, 5, { dup: true }));
+  harness.pending = [];
+  harness.store.entries.get('1/c1')!.received.delete(5);
+  connection.rejected(5, true);
+  t.ok(two.isEnded, 'it would wait for ever');
+  two.drop();
+  const loads = (): number => harness.store.calls.filter((call) => call.startsWith('load')).length;
+  const before = loads();
+  const three = await harness.connected('c1', 4, { clean: false });
+  t.equal(loads(), before + 1, 'the store is asked: the message may be there');
+  three.send(publish('a', 'once', 2, 5, { dup: true }));
+  harness.acknowledgeAll();
+  t.same(three.takeCommands(), ['pubrec 5']);
+  t.equal(harness.received.length, 2);
+});
+
 t.test('packet ids of QoS 2 that are not released are bounded', async (t) => {
   const harness = new Harness({ receivedIdentifiers: 2 });
   const client = await harness.connected('c1', 4);

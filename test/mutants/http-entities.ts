@@ -192,7 +192,7 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
     { rule: 'PUT of a fixed field of an event with another value is refused', file: 'src/api/entity-changes.ts', tests: ['api/entities'],
       changes: [['if (!isSame(name, value, stored.get(name))) {', 'if (false) {']] },
     { rule: 'type, time and source of an event are fixed', file: 'src/api/events.ts', tests: ['api/entities'],
-      changes: [["const FIXED = ['id', 'source', 'type', 'time', 'creationTime', 'lastUpdated'];", "const FIXED = ['id', 'creationTime', 'lastUpdated'];"]] },
+      changes: [["const FIXED = ['id', ...EVENT_FIXED_FIELDS, 'lastUpdated'];", "const FIXED = ['id', 'creationTime', 'lastUpdated'];"]] },
     { rule: 'a fixed field of an event with its own value is no change', file: 'src/api/entity-changes.ts', tests: ['api/entities'],
       changes: [['if (!isSame(name, value, stored.get(name))) {', 'if (true) {']] },
     { rule: 'events are listed newest first', file: 'src/api/events.ts', tests: ['e2e/events'],
