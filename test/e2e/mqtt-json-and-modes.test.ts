@@ -43,6 +43,9 @@ t.test('update and delete', async (t) => {
   const [event] = await eventsOf(id);
   await device.publish(`event/events/update/${event.id}`, '{"text":"changed"}');
   t.match(await eventsOf(id), [{ id: event.id, text: 'changed' }]);
+  await device.publish(`event/events/update/${event.id}`, '{"type":"other","text":"refused"}');
+  t.match(JSON.parse(await device.row('error', /no change/)), { error: 'event/Invalid Data' });
+  t.match(await eventsOf(id), [{ id: event.id, type: event.type, text: 'changed' }]);
   await device.publish(`event/events/delete/${event.id}`, '');
   t.same(await eventsOf(id), []);
   const [measurement] = await measurementsOf(id);
