@@ -18,6 +18,7 @@ export class ClusterCaches implements NodeCaches {
   readonly #core: CachedCore;
   /** Shards of which changes may not have been told; ALL of them when this node may have missed some. */
   readonly #untold = new Set<number>();
+  #isStarted = false;
   #timer: NodeJS.Timeout | undefined;
   #forgetting: Promise<void> = Promise.resolve();
   /** Of each reading of records that is under way: those that were changed since. */
@@ -81,8 +82,15 @@ export class ClusterCaches implements NodeCaches {
     }
   }
 
+  /** The tenants are loaded, and the accounts of a first start are stored: before that there is nothing to read again. */
+  start(): void {
+    this.#isStarted = true;
+    if (this.#untold.size > 0) this.#forgetSoon(0);
+  }
+
   /** Gathers for a moment: a node that takes shards over tells of each. */
   #forgetSoon(delayMs: number): void {
+    if (!this.#isStarted) return;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#forgetting = this.#forgetting.then(() => this.#forgetMissed());

@@ -233,6 +233,7 @@ export class ClusterCore implements ServerCore {
       await this.tenants.open(documents, admins);
       this.accounts = await createFirstAccounts(documents, this.tenants, config, (generated) => this.secrets.add(generated));
     });
+    this.#caches.start();
     for (const { change, expected } of toChange) {
       // Another node was faster, while this one held its lock for too long.
       if (change.id === FINGERPRINT_ID) requireSame(change.value as string, expected);
