@@ -20,7 +20,7 @@ const ANSWER_TIMEOUT_MS = '5000';
 const REPLACED_MS = 5_000;
 /** Two cores that others use may take a second of it: the kill is done again, at most twice. */
 const REPLACED_ATTEMPTS = 3;
-const KILLS = 5;
+const KILLS = 3;
 /** What is killed comes back within this time. */
 const KILLED_MS = 2_000;
 const RANDOM_MS = 1_500;

@@ -24,7 +24,7 @@ const PAUSE_MS = 6_000;
 const ANSWER_TIMEOUT_MS = '5000';
 const LOAD_MS = 20_000;
 /** Of nodes, one after the other. */
-const QOS2_KILLS = 4;
+const QOS2_KILLS = 3;
 /** What other nodes are told has reached them after this time. */
 const NOTICE_MS = 1_000;
 
