@@ -374,7 +374,7 @@ export class ApiServer implements RequestOwner {
     if (error instanceof PlatformError) {
       if (request.bodyStream !== undefined && 'limit' in error) this.platform.refusals.count(String(error.limit));
       // Who obeyed it would have a stored command carried out twice.
-      const isToRepeat = error.status === 429 || (error.status === 503 && error.code !== 'commands/answer-timeout');
+      const isToRepeat = error.status === 429 || (error.status === 503 && !error.code.startsWith('commands/'));
       this.answerError(request, error, isToRepeat ? ['Retry-After', '1'] : []);
       return;
     }

@@ -219,7 +219,7 @@ export class CommandGateway implements DeviceCommands {
       const waitedMs = now - storedAt;
       if (waitedMs >= this.#answerTimeoutMs) {
         this.#expected.delete(key);
-        this.#unanswered(reply, this.#answerTimeoutMs);
+        this.#unanswered(reply, 'commands/answer-timeout', this.#answerTimeoutMs);
       } else if (waitedMs >= LATE_MS) {
         const seqs = late.get(shard);
         if (seqs === undefined) late.set(shard, [seq]);
@@ -247,7 +247,7 @@ export class CommandGateway implements DeviceCommands {
         if (expected.overCount < OVER_COUNT) continue;
         this.#expected.delete(key);
         if (expected.reply.over) expected.reply.over();
-        else this.#unanswered(expected.reply, Math.round(this.#now() - expected.storedAt));
+        else this.#unanswered(expected.reply, 'commands/answer-lost', 'its shard has another owner, or NATS was away');
       }
     } catch {
       // Its owner is on its way: asked again.
@@ -256,9 +256,9 @@ export class CommandGateway implements DeviceCommands {
     }
   }
 
-  #unanswered(reply: Reply, waitedMs: number): void {
-    this.#refusals.count('commands/answer-timeout');
-    reply.reject(new PlatformError('commands/answer-timeout', { limit: waitedMs }));
+  #unanswered(reply: Reply, code: 'commands/answer-timeout' | 'commands/answer-lost', limit: number | string): void {
+    this.#refusals.count(code);
+    reply.reject(new PlatformError(code, { limit }));
   }
 
   #busy(limit: string): PlatformError {

@@ -126,7 +126,7 @@ export class OutcomeSender {
         texts.push(text);
       } else if (!this.#largeAnswers.send(gateway, shard, answer.seq, text)) {
         this.#options.refusals.count(NO_ROOM);
-        texts.push(JSON.stringify({ seq: answer.seq, error: { code: 'general/busy', details: { limit: NO_ROOM } } } satisfies CommandAnswer));
+        texts.push(JSON.stringify({ seq: answer.seq, error: { code: 'commands/answer-lost', details: { limit: NO_ROOM } } } satisfies CommandAnswer));
       }
     }
     for (const some of packed(texts)) this.#options.messages.send(gateway, ANSWERS, Buffer.from(`{"shard":${shard},"answers":[${some.join(',')}]}`));

@@ -66,8 +66,7 @@ export async function insertMeasurementsOf(stored: StoredBlock, filled: Measurem
   if (refusal !== 'left') {
     log.warn({ error: refusal.message, token }, 'projector: a block of measurements is refused; it is inserted in parts');
     // From here on nobody inserts the whole block under its own token: parts of it will be there.
-    const last = Math.max(...stored.ranges.map(({ lastSeq }) => lastSeq));
-    await insert.untilDone(() => split(blocks, token, last), scope);
+    await insert.untilDone(() => inParts(stored, blocks), scope);
   }
   const rowsAside = await insert.parts({
     token, after: first - 1,
@@ -79,7 +78,7 @@ export async function insertMeasurementsOf(stored: StoredBlock, filled: Measurem
   return columns.rowCount - rowsAside;
 }
 
-/** A block of which some rows may be there under another token: in parts, for before each of these the store is asked what it has. */
+/** Nobody inserts the whole block from here on: before each part the history is asked what it has of it. */
 export async function inParts(stored: StoredBlock, blocks: BlockStore): Promise<StoredBlock> {
   const divided = await blocks.split(stored.token, Math.max(...stored.ranges.map(({ lastSeq }) => lastSeq)));
   if (!divided) throw new GivenUp();

@@ -1,6 +1,5 @@
 /** The gateways' own code over a cluster: devices over MQTT and bodies of measurements, with documents that answer later. */
 import t from 'tap';
-import { StateLost } from '../../src/cluster/shard-documents.ts';
 import { shardOf } from '../../src/ingest/command-record.ts';
 import { JsonMeasurementIntake } from '../../src/ingest/measurement-intake.ts';
 import type { PostedMeasurements } from '../../src/ingest/measurement-intake.ts';
@@ -145,21 +144,11 @@ t.test('documents that come back with an older state: the shard is loaded anew a
   const cluster = await TestCluster.of(t, 2);
   const [node] = cluster.nodes;
   await node.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: 5, body: { id: '5', owner: 'ada', doc: '{}' } });
-  const shard = shardOf(1, 5);
-  const stored = cluster.store.shards[shard];
-  const kept = { position: stored.position, values: new Map(stored.values) };
+  const state = cluster.keepState(shardOf(1, 5));
   await node.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: 5, body: { doc: '{"n":1}', mayChangeOwner: false } });
-  let isLost = false;
-  cluster.store.beforeCommit = (at) => {
-    if (at !== shard || isLost) return;
-    isLost = true;
-    stored.position = kept.position;
-    stored.values.clear();
-    for (const [key, value] of kept.values) stored.values.set(key, value);
-    throw new StateLost('older');
-  };
+  state.lose();
   await node.request({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: 5, body: { doc: '{"m":2}', mayChangeOwner: false } });
-  t.ok(isLost);
+  t.ok(state.isLost);
   const text = JSON.parse(cluster.store.snapshot()['managedObject/1/5']) as { n: number; m: number };
   t.match(text, { n: 1, m: 2 }, 'both, from the journal');
 });

@@ -3,6 +3,7 @@ import type { Test } from 'tap';
 import { ClusterNode } from '../../src/cluster/node.ts';
 import type { Change } from '../../src/cluster/outcome-sender.ts';
 import { shardOf, shardOfId } from '../../src/ingest/command-record.ts';
+import { StateLost } from '../../src/cluster/shard-documents.ts';
 import type { HistoryWriter } from '../../src/ingest/history-writer.ts';
 import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
 import type { Notification } from '../../src/model/command.ts';
@@ -142,6 +143,24 @@ export class TestCluster {
     const cluster = new TestCluster(t, options);
     for (let index = 0; index < count; index += 1) await cluster.join();
     return cluster;
+  }
+
+  /** The shard's documents as they are now. @returns what brings them back, as a store that has lost its newest commits, at the next commit. */
+  keepState(shard: number): { lose: () => void; readonly isLost: boolean } {
+    const stored = this.store.shards[shard];
+    const kept = { position: stored.position, values: new Map(stored.values) };
+    let isLost = false;
+    const lose = (): void => {
+      this.store.beforeCommit = (at) => {
+        if (at !== shard || isLost) return;
+        isLost = true;
+        stored.position = kept.position;
+        stored.values.clear();
+        for (const [key, value] of kept.values) stored.values.set(key, value);
+        throw new StateLost('older');
+      };
+    };
+    return { lose, get isLost() { return isLost; } };
   }
 
   /** An id of a document that belongs to the actor, as IdSource.nextBeside gives it. */

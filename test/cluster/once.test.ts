@@ -1,6 +1,5 @@
 /** What a take-over does not do again: counting and telling of measurements, commands whose handler fails. */
 import t from 'tap';
-import { StateLost } from '../../src/cluster/shard-documents.ts';
 import { encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { NOW, openPlatform, until } from '../actors/platform.ts';
@@ -62,23 +61,15 @@ t.test('documents that come back with an older position: what is in the history 
   const visible = (): Promise<void> => other.node.visible(20_000);
   await other.measure(1, 0);
   await visible();
-  const kept = { position: stored.position, values: new Map(stored.values) };
+  const state = cluster.keepState(shard);
   for (let value = 1; value < 40; value += 1) await other.measure(1, value);
   await visible();
   t.equal(cluster.history.values.length, 40);
-  let isLost = false;
-  cluster.store.beforeCommit = (at) => {
-    if (at !== shard || isLost) return;
-    isLost = true;
-    stored.position = kept.position;
-    stored.values.clear();
-    for (const [key, value] of kept.values) stored.values.set(key, value);
-    throw new StateLost('older');
-  };
+  state.lose();
   // Nothing is inserted meanwhile: the next owner finds what this one knows.
   cluster.history.before = () => { throw new Error('away'); };
   await other.measure(1, 40);
-  await until(() => { for (const one of owner.node.owners) one.savePassed(); return isLost && stored.values.has('meta/0/uncertain'); }, 'the older state was noticed');
+  await until(() => { for (const one of owner.node.owners) one.savePassed(); return state.isLost && stored.values.has('meta/0/uncertain'); }, 'the older state was noticed');
   owner.kill();
   cluster.history.before = () => undefined;
   await cluster.settled();

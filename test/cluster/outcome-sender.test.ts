@@ -127,7 +127,7 @@ t.test('large answers on their way are bounded: the sender of the command is tol
   const doc = 'x'.repeat(30_000_000);
   for (const seq of [1, 2, 3]) owner.answer('gateway', 3, seq, { doc }, undefined);
   await until('one is refused', () => nodes.answersOf('gateway').length > 0);
-  t.same(nodes.answersOf('gateway'), [{ shard: 3, seq: 3, error: { code: 'general/busy', details: { limit: 'cluster/answer-bytes' } } }]);
+  t.same(nodes.answersOf('gateway'), [{ shard: 3, seq: 3, error: { code: 'commands/answer-lost', details: { limit: 'cluster/answer-bytes' } } }]);
   t.same(nodes.refused, ['cluster/answer-bytes']);
   open();
   await until('the others are there', () => nodes.answersOf('gateway').length === 3);
