@@ -2,8 +2,9 @@
 import { textKeyIn } from '../ingest/command-record.ts';
 import { COMMAND } from '../model/command.ts';
 import type {
-  SessionExpire, SessionItem, SessionMessage, SessionMessageRemove, SessionReceipts, SessionRelease, SessionSave, SessionShard,
+  SessionExpire, SessionItem, SessionMessage, SessionMessageRemove, SessionReceipts, SessionRelease, SessionRemove, SessionSave, SessionShard,
 } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
 import { isSessionOver } from '../model/session-expiry.ts';
 import { changedMarks } from '../model/session-marks.ts';
 import type { ActorContext } from './context.ts';
@@ -14,6 +15,8 @@ export interface SessionState {
   readonly expirySeconds: number;
   readonly disconnectedAt: number;
   readonly received: readonly number[];
+  /** Whose memory the session is in, or was in last (mqtt/session-registry.ts). */
+  readonly holder?: string;
   /** Shards in which there may be receipts of QoS 2 messages (session-receipts.ts). */
   readonly receivesIn?: readonly number[];
   /** Marks of messages that the client has acknowledged, the oldest first (session-marks.ts). */
@@ -33,14 +36,27 @@ function save(context: ActorContext, session: string, state: SessionState): void
   context.put('session', session, JSON.stringify(state));
 }
 
-export function saveSession(context: ActorContext, body: SessionSave): undefined {
+/** A node that was taken for dead may have a session in memory that has gone on at another one: what it says of it changes nothing. */
+const isHeldBy = (state: SessionState, { holder, after = holder }: { holder?: string; after?: string }): boolean =>
+  holder === undefined || state.holder === holder || (state.holder ?? '') === after;
+
+function stateFor(context: ActorContext, body: { session: string; holder?: string; after?: string }): SessionState {
   const state = load(context, body.session);
-  save(context, body.session, { ...state, subscriptions: body.subscriptions, expirySeconds: body.expirySeconds, disconnectedAt: body.disconnectedAt });
+  if (!isHeldBy(state, body)) throw new PlatformError('mqtt/session-elsewhere', { session: body.session });
+  return state;
+}
+
+export function saveSession(context: ActorContext, body: SessionSave): undefined {
+  const { session, subscriptions, expirySeconds, disconnectedAt, holder } = body;
+  const state = stateFor(context, body);
+  save(context, session, { ...state, subscriptions, expirySeconds, disconnectedAt, ...(holder === undefined ? {} : { holder }) });
   return undefined;
 }
 
-export function removeSession(context: ActorContext, body: { session: string }): undefined {
-  removeReceiptsOf(context, load(context, body.session), { session: body.session });
+export function removeSession(context: ActorContext, body: SessionRemove): undefined {
+  const state = load(context, body.session);
+  if (!isHeldBy(state, body)) return undefined;
+  removeReceiptsOf(context, state, { session: body.session });
   context.remove('session', body.session);
   const length = messageKey(body.session, 0).length;
   for (const entry of context.list('sessionMessage', `${body.session}\n`)) {
@@ -57,18 +73,20 @@ export function expireSession(context: ActorContext, body: SessionExpire): { isR
   const stored = JSON.parse(text) as SessionState;
   const state = stored.disconnectedAt === 0 ? { ...stored, disconnectedAt: body.lostAt } : stored;
   const isRemoved = isSessionOver(state, context.command.receivedAt);
-  if (isRemoved) removeSession(context, body);
+  if (isRemoved) removeSession(context, { session: body.session });
   else if (state !== stored) save(context, body.session, state);
   return { isRemoved };
 }
 
 export function addSessionMessage(context: ActorContext, body: SessionMessage): undefined {
+  if (body.holder !== undefined) stateFor(context, body);
   const { topic, payload, qos, isReleased, mark } = body;
   context.put('sessionMessage', messageKey(body.session, body.id), JSON.stringify({ topic, payload, qos, isReleased, mark }));
   return undefined;
 }
 
 export function removeSessionMessage(context: ActorContext, body: SessionMessageRemove): undefined {
+  if (body.holder !== undefined) stateFor(context, body);
   context.remove('sessionMessage', messageKey(body.session, body.id));
   const text = body.marks === undefined ? undefined : context.get('session', body.session);
   // A session that has ended stays so.
@@ -86,7 +104,7 @@ export function receivePacket(context: ActorContext, body: SessionItem): undefin
 }
 
 export function releasePacket(context: ActorContext, body: SessionRelease): undefined {
-  const state = load(context, body.session);
+  const state = stateFor(context, body);
   if (state.received.includes(body.id)) save(context, body.session, { ...state, received: state.received.filter((id) => id !== body.id) });
   removeReceiptsOf(context, { ...state, receivesIn: body.shards ?? state.receivesIn ?? [] }, { session: body.session, id: body.id });
   return undefined;

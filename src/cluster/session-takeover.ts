@@ -11,6 +11,8 @@ import type { NodeMessages } from './node-messages.ts';
 const SUBJECT = 'session-give-up';
 /** Longer than a session waits for what is on its way to the store (mqtt/session-registry.ts). */
 const GIVE_UP_TIMEOUT_MS = 8_000;
+/** A node that takes no part: it has just begun and is not known yet, has ended (which is told at once), or hangs. */
+const STRANGER_TIMEOUT_MS = 1_000;
 /** The registry is told by node, not by connection: a session may outlive its connection in a node's memory. */
 const HOLDER = 'session';
 /** Claims under way at once after the registry has forgotten. */
@@ -62,14 +64,15 @@ export class SessionTakeover implements SessionsElsewhere {
   async taken(tenantNumber: number, key: string): Promise<void> {
     const { registry, messages, log } = this.#options;
     const former = await registry.claim(tenantNumber, key, messages.nodeId, HOLDER);
-    if (former === undefined || former.nodeId === messages.nodeId || !this.#options.isMember(former.nodeId)) return;
+    if (former === undefined || former.nodeId === messages.nodeId) return;
+    const timeoutMs = this.#options.isMember(former.nodeId) ? GIVE_UP_TIMEOUT_MS : STRANGER_TIMEOUT_MS;
     try {
       const wanted: Wanted = { tenant: tenantNumber, key };
-      await messages.request(former.nodeId, SUBJECT, Buffer.from(JSON.stringify(wanted)), GIVE_UP_TIMEOUT_MS);
+      await messages.request(former.nodeId, SUBJECT, Buffer.from(JSON.stringify(wanted)), timeoutMs);
     } catch (error) {
       if (!(error instanceof NodeUnreachable)) throw error;
-      // It has ended, or it hangs: what it acknowledged is in the journal, and its connection ends with it.
-      log.warn({ tenantNumber, session: key, node: former.nodeId, error: error.message }, 'the node that had the session does not answer');
+      // It has ended, or it hangs: what it acknowledged is in the journal, and what it says of the session later is refused.
+      log.info({ tenantNumber, session: key, node: former.nodeId, error: error.message }, 'the node that had the session does not answer');
     }
   }
 

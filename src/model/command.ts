@@ -186,17 +186,24 @@ export interface OperationUpdate { readonly id?: string; readonly fragment?: str
 export interface DataDelete { readonly table: 'measurements' | 'events' | 'alarms' | 'operations';
   readonly filter: Readonly<Record<string, string>> }
 
-/** Bodies of the SESSION commands: `SessionSave` and, for messages and packet ids, `SessionMessage`. Key: `s:<session key>`. */
-export interface SessionSave { readonly session: string; readonly subscriptions: readonly (readonly [string, 0 | 1 | 2])[];
-  readonly expirySeconds: number; readonly disconnectedAt: number }
-export interface SessionMessage { readonly session: string; readonly id: number; readonly topic: string;
+/**
+ * Bodies of the SESSION commands: `SessionSave` and, for messages and packet ids, `SessionMessage`. Key: `s:<session key>`.
+ * `holder` is whose memory the session is in: from any other the command is refused with `mqtt/session-elsewhere`. Nothing is checked without it.
+ */
+interface OfHolder { readonly session: string; readonly holder?: string }
+/** `after`: the holder whose state the new one has read, '' when there was no session; then `holder` has it from now on. */
+export interface SessionSave extends OfHolder { readonly subscriptions: readonly (readonly [string, 0 | 1 | 2])[];
+  readonly expirySeconds: number; readonly disconnectedAt: number; readonly after?: string }
+export interface SessionMessage extends OfHolder { readonly id: number; readonly topic: string;
   /** Base64. */
   readonly payload: string; readonly qos: 0 | 1 | 2;
   /** The client has received it (QoS 2). */
   readonly isReleased?: boolean;
   /** See session-marks.ts. */
   readonly mark?: string }
-export interface SessionMessageRemove extends SessionItem { readonly marks?: MarkChange }
+export interface SessionMessageRemove extends SessionItem, OfHolder { readonly marks?: MarkChange }
+/** Of another holder's session nothing is removed; `after` as of SessionSave. */
+export interface SessionRemove extends OfHolder { readonly after?: string }
 /**
  * Ends the session if its time is over at `receivedAt`. One that is stored as connected has lost its connection to a crash:
  * `disconnectedAt` becomes `lostAt`, and its time runs from then.
@@ -205,7 +212,7 @@ export interface SessionExpire { readonly session: string; readonly lostAt: numb
 /** `id` is a message's or a packet's. */
 export interface SessionItem { readonly session: string; readonly id: number }
 /** `shards`: where the packet's receipts are; all of the session's when absent. */
-export interface SessionRelease extends SessionItem { readonly shards?: readonly number[] }
+export interface SessionRelease extends SessionItem, OfHolder { readonly shards?: readonly number[] }
 export interface SessionShard { readonly session: string; readonly shard: number }
 /** Of packet `id` the shard has part `part` (0, 1, …, most messages have one), which is one of `parts` over all shards. */
 export interface SessionReceipt extends SessionItem { readonly part: number; readonly parts: number }

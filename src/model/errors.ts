@@ -40,6 +40,7 @@ export const ERRORS = {
   'general/invalid-parameter': entry(422, 'general/Invalid Data', 'The parameter {name} has the value {value}; it takes {limit}'),
   'commands/answer-timeout': entry(503, 'general/Service Unavailable',
     'The command is stored and was not answered within {limit} ms: it may have been carried out, or will be. Look before you send it again', 0x88),
+  'mqtt/session-elsewhere': entry(409, 'general/Conflict', 'Another connection has opened the session {session}', 0x8e),
   'commands/answer-lost': entry(503, 'general/Service Unavailable',
     'The command was carried out and its answer is lost ({limit}). Look before you send it again', 0x88),
   'security/unauthorized': entry(401, 'security/Unauthorized', 'Invalid credentials! : Bad credentials', 0x86),

@@ -121,6 +121,8 @@ export interface StoredMessage extends DownlinkMessage {
 }
 
 export interface StoredSession {
+  /** Who had it in memory last. */
+  readonly holder?: string;
   /** topic filter -> granted QoS */
   readonly subscriptions: ReadonlyMap<string, 0 | 1 | 2>;
   readonly messages: readonly StoredMessage[];
@@ -138,25 +140,34 @@ export interface StoredSession {
   readonly disconnectedAt: number;
 }
 
+export interface SessionChange extends Pick<StoredSession, 'subscriptions' | 'expirySeconds' | 'disconnectedAt' | 'holder'> {
+  readonly after?: string;
+}
+
 /**
  * Durable sessions. Every promise resolves when the change is durable. Calls for one session take effect in call order.
  * What refuses a change throws a PlatformError-like `{mqttReason, message}` that names the limit, and has counted it.
- * `tenant` is the tenant's number, `key` the session key.
+ * `tenant` is the tenant's number, `key` the session key, `holder` who has the session in memory: changes of any other than the one that saved it
+ * last are refused with `mqtt/session-elsewhere` (`isElsewhere`), and its removal changes nothing. Nothing is checked without it.
  */
 export interface SessionStore {
   load(tenant: number, key: string): Promise<StoredSession | undefined>;
-  /** Creates or replaces subscriptions and expiry; the rest stays. */
-  save(tenant: number, key: string, change: { subscriptions: ReadonlyMap<string, 0 | 1 | 2>; expirySeconds: number;
-    disconnectedAt: number }): Promise<void>;
-  remove(tenant: number, key: string): Promise<void>;
+  /** Creates or replaces subscriptions and expiry; the rest stays. `holder` has it from now on if it is still of `after` ('': of nobody). */
+  save(tenant: number, key: string, change: SessionChange): Promise<void>;
+  remove(tenant: number, key: string, hold?: Pick<SessionChange, 'holder' | 'after'>): Promise<void>;
   /** Adds the message, or replaces it when it is released. */
-  addMessage(tenant: number, key: string, message: StoredMessage): Promise<void>;
-  removeMessage(tenant: number, key: string, id: number, marks?: MarkChange): Promise<void>;
+  addMessage(tenant: number, key: string, message: StoredMessage, holder?: string): Promise<void>;
+  removeMessage(tenant: number, key: string, id: number, marks?: MarkChange, holder?: string): Promise<void>;
   /**
    * Forgets a received QoS 2 packet id (PUBREL). The id was added by the application with the message itself.
    * @param shards where its receipts are (cluster); all of the session's when absent.
    */
-  release(tenant: number, key: string, packetId: number, shards?: readonly number[]): Promise<void>;
+  release(tenant: number, key: string, packetId: number, shards?: readonly number[], holder?: string): Promise<void>;
+}
+
+/** Whether a SessionStore refused a change because the session is in the memory of another node, or has ended. */
+export function isElsewhere(error: unknown): boolean {
+  return (error as { code?: unknown }).code === 'mqtt/session-elsewhere';
 }
 
 /** In a cluster: receipts of QoS 2 messages, which are in the shards of the messages (actors/session-receipts.ts). */

@@ -4,7 +4,7 @@ import { COMMAND } from '../model/command.ts';
 import type { CommandKind, CommandPort, DocumentReader, SessionMessage } from '../model/command.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { MarkChange } from '../model/session-marks.ts';
-import type { SessionReceiptStore, SessionStore, StoredMessage, StoredSession } from './application.ts';
+import type { SessionChange, SessionReceiptStore, SessionStore, StoredMessage, StoredSession } from './application.ts';
 
 /** Stored messages of one session that are loaded at most; the session's own bound is far below. */
 const MESSAGES_MAX = 100_000;
@@ -38,33 +38,33 @@ export class SessionDocuments implements SessionStore {
     return {
       subscriptions: new Map(state.subscriptions), messages, received: [...state.received, ...elsewhere?.received ?? []],
       expirySeconds: state.expirySeconds, disconnectedAt: state.disconnectedAt, ...(elsewhere === undefined ? {} : { partly: elsewhere.partly }),
+      ...(state.holder === undefined ? {} : { holder: state.holder }),
       ...(state.receivesIn === undefined ? {} : { receiptShards: state.receivesIn }),
       ...(state.acknowledged === undefined ? {} : { acknowledged: state.acknowledged }),
     };
   }
 
-  async save(tenant: number, key: string, change: { subscriptions: ReadonlyMap<string, 0 | 1 | 2>; expirySeconds: number; disconnectedAt: number }):
-    Promise<void> {
-    await this.#send(COMMAND.SESSION_SAVE, tenant, key, {
-      subscriptions: [...change.subscriptions], expirySeconds: change.expirySeconds, disconnectedAt: change.disconnectedAt });
+  async save(tenant: number, key: string, change: SessionChange): Promise<void> {
+    const { subscriptions, expirySeconds, disconnectedAt, holder, after } = change;
+    await this.#send(COMMAND.SESSION_SAVE, tenant, key, { subscriptions: [...subscriptions], expirySeconds, disconnectedAt, holder, after });
   }
 
-  async remove(tenant: number, key: string): Promise<void> {
-    await this.#send(COMMAND.SESSION_REMOVE, tenant, key, {});
+  async remove(tenant: number, key: string, { holder, after }: Pick<SessionChange, 'holder' | 'after'> = {}): Promise<void> {
+    await this.#send(COMMAND.SESSION_REMOVE, tenant, key, { holder, after });
   }
 
-  async addMessage(tenant: number, key: string, message: StoredMessage): Promise<void> {
+  async addMessage(tenant: number, key: string, message: StoredMessage, holder?: string): Promise<void> {
     await this.#send(COMMAND.SESSION_MESSAGE_ADD, tenant, key, {
       id: message.id, topic: message.topic, payload: Buffer.from(message.payload).toString('base64'), qos: message.qos,
-      ...(message.isReleased === true ? { isReleased: true } : {}), ...(message.mark === undefined ? {} : { mark: message.mark }) });
+      ...(message.isReleased === true ? { isReleased: true } : {}), ...(message.mark === undefined ? {} : { mark: message.mark }), holder });
   }
 
-  async removeMessage(tenant: number, key: string, id: number, marks?: MarkChange): Promise<void> {
-    await this.#send(COMMAND.SESSION_MESSAGE_REMOVE, tenant, key, marks === undefined ? { id } : { id, marks });
+  async removeMessage(tenant: number, key: string, id: number, marks?: MarkChange, holder?: string): Promise<void> {
+    await this.#send(COMMAND.SESSION_MESSAGE_REMOVE, tenant, key, { id, marks, holder });
   }
 
-  async release(tenant: number, key: string, packetId: number, shards?: readonly number[]): Promise<void> {
-    await this.#send(COMMAND.SESSION_RELEASE, tenant, key, shards === undefined ? { id: packetId } : { id: packetId, shards });
+  async release(tenant: number, key: string, packetId: number, shards?: readonly number[], holder?: string): Promise<void> {
+    await this.#send(COMMAND.SESSION_RELEASE, tenant, key, { id: packetId, shards, holder });
   }
 
   async #send(kind: CommandKind, tenant: number, session: string, body: object): Promise<void> {

@@ -1,5 +1,7 @@
 /** The sessions in memory, by tenant and session key: opening, takeover, end and expiry. The store has the durable ones. */
+import { randomBytes } from 'node:crypto';
 import { isSessionOver, SESSION_EXPIRY_NEVER } from '../model/session-expiry.ts';
+import { isElsewhere } from './application.ts';
 import { LIMIT } from './limits.ts';
 import { Session } from './session.ts';
 import type { SessionContext, SessionOwner } from './session.ts';
@@ -26,6 +28,9 @@ export interface SessionsElsewhere {
 /** A session that another node wants waits so long for what is on its way to the store. */
 const GIVE_UP_WAIT_MS = 5_000;
 const GIVE_UP_LOOK_MS = 5;
+/** Nodes that open a session at the same moment find it changed; each of them reads it so often. */
+const OPEN_ATTEMPTS = 3;
+const PROCESS_ID_BYTES = 6;
 
 export interface OpenedSession {
   readonly session: Session;
@@ -41,10 +46,14 @@ export class SessionRegistry {
   readonly #context: SessionContext;
   readonly #wheel: TimerWheel;
   readonly #elsewhere: SessionsElsewhere | undefined;
+  /** Not of the node, which has others before and after a restart. */
+  readonly #processId = randomBytes(PROCESS_ID_BYTES).toString('base64url');
+  #created = 0;
 
-  constructor(context: Omit<SessionContext, 'expired' | 'changes'>, wheel: TimerWheel, elsewhere?: SessionsElsewhere) {
-    const changes = new StoreChanges(wheel, context.limitHit);
-    this.#context = { ...context, changes, expired: (session) => { this.#end(session); } };
+  constructor(context: Omit<SessionContext, 'expired' | 'lost' | 'changes'>, wheel: TimerWheel, elsewhere?: SessionsElsewhere) {
+    const lost = (session: Session): void => this.#lose(session);
+    const changes = new StoreChanges(wheel, { limitHit: context.limitHit, lost });
+    this.#context = { ...context, changes, lost, expired: (session) => { this.#end(session); } };
     this.#wheel = wheel;
     this.#elsewhere = elsewhere;
   }
@@ -54,11 +63,12 @@ export class SessionRegistry {
   }
 
   /**
-   * Makes `owner` the connection of the session; an earlier one is closed first [MQTT-3.1.4-3].
+   * Makes `owner` the connection of the session; an earlier one is closed first [MQTT-3.1.4-3]. What is in memory counts only while the store
+   * says that nobody has had the session since.
    * @returns undefined when yet another connection took the session while it was being read.
    * @throws what the store throws.
    */
-  async open(owner: SessionOwner, request: OpenRequest): Promise<OpenedSession | undefined> {
+  async open(owner: SessionOwner, request: OpenRequest, attempt = 1): Promise<OpenedSession | undefined> {
     const name = nameOf(request.tenantNumber, request.key);
     this.#sessions.get(name)?.owner?.takenOver();
     let session = this.#sessions.get(name);
@@ -75,12 +85,30 @@ export class SessionRegistry {
       session.waitingWill?.sessionContinues();
     }
     session.owner = owner;
+    session.opening = owner;
     this.#wheel.cancel(session);
     this.#offline.delete(session);
+    try {
+      return await this.#open(session, owner, request, attempt);
+    } finally {
+      if (session.opening === owner) session.opening = undefined;
+    }
+  }
+
+  async #open(session: Session, owner: SessionOwner, request: OpenRequest, attempt: number): Promise<OpenedSession | undefined> {
     if (session.loading !== undefined) await this.#loaded(session);
     if (session.owner !== owner) return undefined;
     const isPresent = session.isEstablished;
-    await this.#save(session, owner, request.expirySeconds);
+    try {
+      await this.#save(session, owner, request.expirySeconds);
+    } catch (error) {
+      if (!isElsewhere(error)) throw error;
+      if (session.owner === undefined || session.owner === owner) this.#forget(session);
+      if (session.owner !== owner) return undefined;
+      if (attempt < OPEN_ATTEMPTS) return this.open(owner, request, attempt + 1);
+      owner.takenOver();
+      return undefined;
+    }
     while (session.isUncertain && session.owner === owner) await this.#lookAgain(session, owner);
     if (session.owner !== owner) return undefined;
     session.isEstablished = true;
@@ -148,18 +176,26 @@ export class SessionRegistry {
     await Promise.all(this.#background.values());
   }
 
-  /** Writes subscriptions and expiry of a durable session. */
+  /** Writes subscriptions and expiry of a durable session. One that has gone on elsewhere leaves memory, its connection is closed. */
   async saved(session: Session): Promise<void> {
+    try {
+      await this.#store(session);
+    } catch (error) {
+      if (isElsewhere(error)) this.#lose(session);
+      throw error;
+    }
+  }
+
+  async #store(session: Session): Promise<void> {
     if (!session.isDurable || session.hasEnded) return;
-    await this.#context.store.save(session.tenantNumber, session.key, {
-      subscriptions: session.subscriptions ?? new Map(),
-      expirySeconds: session.expirySeconds,
-      disconnectedAt: session.disconnectedAt,
-    });
+    const { tenantNumber, key, subscriptions = new Map(), expirySeconds, disconnectedAt, holder, heldBy } = session;
+    await this.#context.store.save(tenantNumber, key, { subscriptions, expirySeconds, disconnectedAt, holder, after: heldBy });
+    session.heldBy = holder;
   }
 
   #create(name: string, request: { tenantNumber: number; key: string }): Session {
-    const session = new Session(this.#context, request.tenantNumber, request.key);
+    const { tenantNumber, key } = request;
+    const session = new Session(this.#context, { tenantNumber, key, holder: `${this.#processId}-${(this.#created++).toString(36)}` });
     this.#sessions.set(name, session);
     return session;
   }
@@ -207,9 +243,9 @@ export class SessionRegistry {
     // A session that ends with its connection is not stored, unless it continues a stored one.
     if (expirySeconds > 0) session.isDurable = true;
     try {
-      await this.saved(session);
+      await this.#store(session);
     } catch (error) {
-      if (session.owner === owner) this.#notOpened(session, before);
+      if (session.owner === owner && !isElsewhere(error)) this.#notOpened(session, before);
       throw error;
     }
   }
@@ -250,7 +286,7 @@ export class SessionRegistry {
     this.#forget(session);
     session.waitingWill?.sessionEnds();
     if (!session.isDurable) return undefined;
-    const removal = this.#context.store.remove(session.tenantNumber, session.key);
+    const removal = this.#context.store.remove(session.tenantNumber, session.key, { holder: session.holder, after: session.heldBy });
     this.#inBackground(session, removal, 'removed');
     return removal;
   }
@@ -258,12 +294,23 @@ export class SessionRegistry {
   #inBackground(session: Session, write: Promise<void>, what: string): void {
     const name = nameOf(session.tenantNumber, session.key);
     const reported = write.catch((error: Error) => {
+      if (isElsewhere(error)) return;
       this.#context.limitHit(LIMIT.SESSION_STORE, `the session could not be ${what}: ${error.message}`, session);
     });
     const settled = Promise.all([this.#background.get(name), reported]).then(() => {
       if (this.#background.get(name) === settled) this.#background.delete(name);
     });
     this.#background.set(name, settled);
+  }
+
+  /** See SessionContext. */
+  #lose(session: Session): void {
+    const { owner } = session;
+    if (session.hasEnded || session.opening !== undefined) return;
+    session.owner = undefined;
+    session.waitingWill?.sessionContinues();
+    this.#forget(session);
+    owner?.takenOver();
   }
 
   /** Leaves memory. */

@@ -4,6 +4,7 @@
  */
 import { changedMarks } from '../model/session-marks.ts';
 import type { MarkChange } from '../model/session-marks.ts';
+import { isElsewhere } from './application.ts';
 import type { ClientSession, DownlinkMessage, SessionStore, StoredMessage, StoredSession } from './application.ts';
 import { LIMIT } from './limits.ts';
 import type { LimitName, MqttLimits } from './limits.ts';
@@ -50,6 +51,8 @@ export interface SessionContext {
   /** @param session names the session in the log. */
   limitHit(limit: LimitName, reason: string, session: Session): void;
   expired(session: Session): void;
+  /** It has gone on at another node, or has ended: what is here is old. */
+  lost(session: Session): void;
   now(): number;
 }
 
@@ -76,6 +79,8 @@ export class Session implements ClientSession, Timed {
   readonly key: string;
   wheelSlot: number = NOT_WAITING;
   owner: SessionOwner | undefined = undefined;
+  /** The owner while it opens the session: it finds out itself whether what is here is old. */
+  opening: SessionOwner | undefined = undefined;
   /** Clears when the store has been read. */
   loading: Promise<void> | undefined = undefined;
   /** The client was told of it, or the store has it: a later CONNECT finds it present. */
@@ -108,17 +113,23 @@ export class Session implements ClientSession, Timed {
   /** Removals of messages on their way to the store. */
   #removals = 0;
   #nextId = 1;
+  /** Names this object among all that have the session in memory, on any node, one after the other. */
+  readonly holder: string;
+  /** The holder whose state this one goes on from: itself once it has saved. '' = there was no session. */
+  heldBy = '';
   readonly #context: SessionContext;
 
-  constructor(context: SessionContext, tenantNumber: number, key: string) {
+  constructor(context: SessionContext, { tenantNumber, key, holder }: Pick<Session, 'tenantNumber' | 'key' | 'holder'>) {
     this.#context = context;
     this.tenantNumber = tenantNumber;
     this.key = key;
+    this.holder = holder;
   }
 
   restore(stored: StoredSession): void {
     this.isEstablished = true;
     this.isDurable = true;
+    this.heldBy = stored.holder ?? '';
     this.expirySeconds = stored.expirySeconds;
     this.disconnectedAt = stored.disconnectedAt;
     if (stored.subscriptions.size > 0) this.subscriptions = new Map(stored.subscriptions);
@@ -236,7 +247,8 @@ export class Session implements ClientSession, Timed {
       { isReady: !this.isDurable, isDuplicate: false });
     this.#push(outbound);
     if (this.isDurable) {
-      this.#context.store.addMessage(this.tenantNumber, this.key, outbound).then(() => this.#added(outbound), (error: Error) => {
+      this.#context.store.addMessage(this.tenantNumber, this.key, outbound, this.holder).then(() => this.#added(outbound), (error: Error) => {
+        if (isElsewhere(error)) return this.#context.lost(this);
         // Sent all the same: the client is there, only a restart would lose the message.
         this.#context.limitHit(LIMIT.SESSION_STORE, `a message to the device could not be stored: ${error.message}`, this);
         this.#added(outbound);
@@ -309,7 +321,7 @@ export class Session implements ClientSession, Timed {
       const stored: StoredMessage = { id: outbound.id, topic: outbound.topic, payload: outbound.payload, qos: 2, isReleased: true, mark: outbound.mark };
       this.#context.changes.carryOut({
         session: this, what: 'that the client has received a message',
-        attempt: () => this.#context.store.addMessage(this.tenantNumber, this.key, stored),
+        attempt: () => this.#context.store.addMessage(this.tenantNumber, this.key, stored, this.holder),
         done: () => {
           outbound.isReleased = true;
           this.owner?.sendPubrel(packetId);
@@ -339,7 +351,7 @@ export class Session implements ClientSession, Timed {
     this.#shardsOf?.delete(packetId);
     this.#context.changes.carryOut({
       session: this, what: `the release of the packet identifier ${packetId}`,
-      attempt: () => this.#context.store.release(this.tenantNumber, this.key, packetId, shards),
+      attempt: () => this.#context.store.release(this.tenantNumber, this.key, packetId, shards, this.holder),
       done: () => this.#released(packetId),
     });
     return false;
@@ -386,10 +398,11 @@ export class Session implements ClientSession, Timed {
     if (!this.isDurable) return;
     const { store, changes, limits } = this.#context;
     const marks = this.#markChange(acknowledged);
-    const attempt = (): Promise<void> => store.removeMessage(this.tenantNumber, this.key, outbound.id, marks);
+    const attempt = (): Promise<void> => store.removeMessage(this.tenantNumber, this.key, outbound.id, marks, this.holder);
     if (this.#removals >= limits.queueMessages) {
       // Not tried again: so many can wait only while the store refuses, and then the newest were never stored.
       attempt().catch((error: Error) => {
+        if (isElsewhere(error)) return this.#context.lost(this);
         this.#context.limitHit(LIMIT.SESSION_STORE, `an acknowledged message could not be removed: ${error.message}`, this);
       });
       return;

@@ -1,7 +1,8 @@
 /** Changes of sessions that the client builds on: one that the store refuses is tried again until it is taken. */
+import { isElsewhere } from './application.ts';
 import { LIMIT } from './limits.ts';
 import type { LimitName } from './limits.ts';
-import type { Session } from './session.ts';
+import type { Session, SessionContext } from './session.ts';
 import { NOT_WAITING } from './timer-wheel.ts';
 import type { Timed, TimerWheel } from './timer-wheel.ts';
 
@@ -25,13 +26,15 @@ export class StoreChanges implements Timed {
   wheelSlot: number = NOT_WAITING;
   readonly #wheel: TimerWheel;
   readonly #limitHit: (limit: LimitName, reason: string, session: Session) => void;
+  readonly #lost: (session: Session) => void;
   /** The longest waiting first. */
   readonly #refused = new Set<StoreChange>();
   #isTrying = false;
 
-  constructor(wheel: TimerWheel, limitHit: (limit: LimitName, reason: string, session: Session) => void) {
+  constructor(wheel: TimerWheel, { limitHit, lost }: Pick<SessionContext, 'limitHit' | 'lost'>) {
     this.#wheel = wheel;
     this.#limitHit = limitHit;
+    this.#lost = lost;
   }
 
   get refusedCount(): number {
@@ -41,6 +44,7 @@ export class StoreChanges implements Timed {
   /** Makes the first attempt within the call, so that it keeps its place among the calls to the store. */
   carryOut(change: StoreChange): void {
     change.attempt().then(() => change.done(), (error: Error) => {
+      if (isElsewhere(error)) return this.#lost(change.session);
       this.#limitHit(LIMIT.SESSION_STORE, `${change.what} could not be stored, it is tried again: ${error.message}`, change.session);
       this.#refused.add(change);
       if (this.wheelSlot === NOT_WAITING && !this.#isTrying) this.#wheel.schedule(this, RETRY_SECONDS);
@@ -72,7 +76,11 @@ export class StoreChanges implements Timed {
     if (change.session.hasEnded) return true;
     try {
       await change.attempt();
-    } catch {
+    } catch (error) {
+      if (isElsewhere(error)) {
+        this.#lost(change.session);
+        return true;
+      }
       // Reported the first time. Behind the others: what is refused for a reason of its own holds nobody up.
       this.#refused.add(change);
       return false;

@@ -33,7 +33,7 @@ function setUp(names: readonly string[]) {
     };
     return { nodeId, takeover, sessions, connect };
   });
-  return { nodes, registry, store, members };
+  return { nodes, registry, store, members, cluster };
 }
 
 connectionRegistryContract(t, 'in memory', async () => {
@@ -68,10 +68,58 @@ t.test('also one without a connection, whose time must not run out on the node t
 });
 
 t.test('a node that died gives nothing up and holds nobody up', async (t) => {
-  const { nodes: [a, b], members } = setUp(['a', 'b']);
+  const { nodes: [a, b], members, cluster } = setUp(['a', 'b']);
   await a.connect('device');
   members.delete(a.nodeId);
+  cluster.cut(a.nodeId);
   t.ok((await b.connect('device')).opened!.isPresent);
+});
+
+t.test('a node that has just begun, and is not known to all as a member yet, is asked all the same', async (t) => {
+  const { nodes: [a, b], members } = setUp(['a', 'b']);
+  const first = await a.connect('device');
+  members.delete(a.nodeId);
+  t.ok((await b.connect('device')).opened!.isPresent);
+  t.ok(first.owner.isClosed);
+  t.notOk(a.sessions.isInMemory(1, 'device'));
+});
+
+t.test('a node that was taken for dead: what it has of the session is old, whoever comes back to it and whatever it says', async (t) => {
+  const { nodes: [a, b], cluster, store } = setUp(['a', 'b']);
+  const first = await a.connect('device');
+  cluster.cut(a.nodeId);
+  const second = await b.connect('device');
+  second.opened!.session.subscriptions = new Map([['s/ds', 1]]);
+  await b.sessions.saved(second.opened!.session);
+  cluster.mend(a.nodeId);
+  t.ok(a.sessions.isInMemory(1, 'device'));
+  first.opened!.session.subscriptions = new Map([['s/e', 1]]);
+  await t.rejects(a.sessions.saved(first.opened!.session), { code: 'mqtt/session-elsewhere' });
+  t.ok(first.owner.isClosed, 'its connection learns that it is over');
+  t.notOk(a.sessions.isInMemory(1, 'device'));
+  t.same([...store.entries.get('1/device')!.subscriptions.keys()], ['s/ds']);
+
+  const third = await a.connect('device');
+  t.ok(second.owner.isClosed);
+  cluster.cut(a.nodeId);
+  const fourth = await b.connect('device');
+  store.addReceived(1, 'device', 7);
+  fourth.opened!.session.received = new Map([[7, null]]);
+  cluster.mend(a.nodeId);
+  // The client comes back to the node that has an older state of its session in memory.
+  const fifth = await a.connect('device');
+  t.ok(fourth.owner.isClosed, 'the other node is asked to give it up');
+  t.not(fifth.opened!.session, third.opened!.session);
+  t.same([fifth.opened!.isPresent, [...fifth.opened!.session.received!.keys()], [...fifth.opened!.session.subscriptions!.keys()]], [true, [7], ['s/ds']]);
+  t.notOk(b.sessions.isInMemory(1, 'device'));
+  t.notOk(fifth.owner.isClosed);
+
+  cluster.cut(a.nodeId);
+  const sixth = await b.connect('device');
+  cluster.mend(a.nodeId);
+  const seventh = await a.connect('device', true);
+  t.ok(sixth.owner.isClosed, 'a clean session is one everywhere');
+  t.same([seventh.opened!.isPresent, seventh.opened!.session.subscriptions], [false, undefined]);
 });
 
 t.test('opened on many nodes at once: one has it in the end, nobody hangs', async (t) => {

@@ -52,6 +52,39 @@ export function sessionStoreContract(t: Test, name: string, newPlace: (t: Test) 
     await second.store.remove(TENANT, 'none');
   });
 
+  t.test(`${name}: who has the session changes it, and nobody else`, async (t) => {
+    const place = await newPlace(t);
+    const { store } = place;
+    const change = { subscriptions, expirySeconds: 60, disconnectedAt: 0 };
+    const elsewhere = { code: 'mqtt/session-elsewhere', status: 409, details: { session: 'a' } };
+    const message = { id: 1, topic: 's/ds', payload: Buffer.from('1'), qos: 1 } as const;
+    await t.rejects(store.save(TENANT, 'a', { ...change, holder: 'one', after: 'gone' }), elsewhere, 'the session that it goes on from has ended');
+    t.equal(await store.load(TENANT, 'a'), undefined);
+    await store.save(TENANT, 'a', { ...change, holder: 'one', after: '' });
+    await store.save(TENANT, 'a', { ...change, expirySeconds: 61, holder: 'one', after: 'one' });
+    await store.addMessage(TENANT, 'a', message, 'one');
+    await place.receive(TENANT, 'a', 7);
+    t.match(await store.load(TENANT, 'a'), { holder: 'one', expirySeconds: 61 });
+    await t.rejects(store.save(TENANT, 'a', { ...change, holder: 'three', after: '' }), elsewhere, 'opened without knowing of it');
+    await store.save(TENANT, 'a', { ...change, holder: 'two', after: 'one' });
+    const want = plain(await store.load(TENANT, 'a'));
+    t.match(want, { holder: 'two', expirySeconds: 60 });
+    await t.rejects(store.save(TENANT, 'a', { ...change, expirySeconds: 1, holder: 'one', after: 'one' }), elsewhere);
+    await t.rejects(store.addMessage(TENANT, 'a', { ...message, id: 2 }, 'one'), elsewhere);
+    await t.rejects(store.removeMessage(TENANT, 'a', 1, { acknowledged: '700 1' }, 'one'), elsewhere);
+    await t.rejects(store.release(TENANT, 'a', 7, undefined, 'one'), elsewhere);
+    await store.remove(TENANT, 'a', { holder: 'one', after: 'one' });
+    t.same(plain(await store.load(TENANT, 'a')), want, 'nothing has changed');
+    const again = (await place.again()).store;
+    t.same(plain(await again.load(TENANT, 'a')), want);
+    await again.removeMessage(TENANT, 'a', 1, undefined, 'two');
+    await again.release(TENANT, 'a', 7, undefined, 'two');
+    t.match(await again.load(TENANT, 'a'), { holder: 'two', messages: [], received: [] });
+    await again.remove(TENANT, 'a', { holder: 'three', after: 'two' });
+    t.equal(await again.load(TENANT, 'a'), undefined, 'the next holder ends it before it has saved it');
+    await t.rejects(again.addMessage(TENANT, 'a', message, 'two'), elsewhere, 'a session that has ended');
+  });
+
   t.test(`${name}: sessions and tenants are apart`, async (t) => {
     const { store } = await newPlace(t);
     const places = [1, 11].flatMap((tenant) => ['a', 'ab', 'b/a', 'ä温😀'].map((key) => ({ tenant, key })));

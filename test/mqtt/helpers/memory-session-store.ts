@@ -1,7 +1,8 @@
 /** SessionStore in memory. Every change takes effect at a later turn of the event loop, as a durable one would. */
 import { changedMarks } from '../../../src/model/session-marks.ts';
 import type { MarkChange } from '../../../src/model/session-marks.ts';
-import type { SessionStore, StoredMessage, StoredSession } from '../../../src/mqtt/application.ts';
+import { PlatformError } from '../../../src/model/errors.ts';
+import type { SessionChange, SessionStore, StoredMessage, StoredSession } from '../../../src/mqtt/application.ts';
 
 interface Entry {
   subscriptions: Map<string, 0 | 1 | 2>;
@@ -10,6 +11,7 @@ interface Entry {
   acknowledged: string[];
   expirySeconds: number;
   disconnectedAt: number;
+  holder?: string;
 }
 
 export class MemorySessionStore implements SessionStore {
@@ -30,40 +32,54 @@ export class MemorySessionStore implements SessionStore {
     });
   }
 
-  save(tenant: number, key: string, change: { subscriptions: ReadonlyMap<string, 0 | 1 | 2>; expirySeconds: number;
-    disconnectedAt: number; }): Promise<void> {
-    const subscriptions = new Map(change.subscriptions);
+  save(tenant: number, key: string, { subscriptions, expirySeconds, disconnectedAt, holder, after }: SessionChange): Promise<void> {
+    const change = { subscriptions: new Map(subscriptions), expirySeconds, disconnectedAt, ...(holder === undefined ? {} : { holder }) };
     return this.#change(`save ${tenant}/${key}`, () => {
-      Object.assign(this.#entry(tenant, key), { ...change, subscriptions });
+      this.#check(tenant, key, holder, after);
+      Object.assign(this.#entry(tenant, key), change);
     });
   }
 
-  remove(tenant: number, key: string): Promise<void> {
-    return this.#change(`remove ${tenant}/${key}`, () => { this.entries.delete(`${tenant}/${key}`); });
+  remove(tenant: number, key: string, { holder, after }: Pick<SessionChange, 'holder' | 'after'> = {}): Promise<void> {
+    return this.#change(`remove ${tenant}/${key}`, () => { if (this.#isOf(tenant, key, holder, after)) this.entries.delete(`${tenant}/${key}`); });
   }
 
-  addMessage(tenant: number, key: string, message: StoredMessage): Promise<void> {
+  addMessage(tenant: number, key: string, message: StoredMessage, ofHolder?: string): Promise<void> {
     return this.#change(`add ${message.id}`, () => {
+      this.#check(tenant, key, ofHolder);
       const { id, topic, payload, qos, isReleased, mark } = message;
       this.#entry(tenant, key).messages.set(id, { id, topic, payload: Uint8Array.from(payload), qos, isReleased, mark });
     });
   }
 
-  removeMessage(tenant: number, key: string, id: number, marks?: MarkChange): Promise<void> {
+  removeMessage(tenant: number, key: string, id: number, marks?: MarkChange, ofHolder?: string): Promise<void> {
     return this.#change(`drop ${id}`, () => {
+      this.#check(tenant, key, ofHolder);
       const entry = this.#entry(tenant, key);
       entry.messages.delete(id);
       if (marks !== undefined) entry.acknowledged = changedMarks(entry.acknowledged, marks);
     });
   }
 
-  release(tenant: number, key: string, packetId: number): Promise<void> {
-    return this.#change(`release ${packetId}`, () => { this.#entry(tenant, key).received.delete(packetId); });
+  release(tenant: number, key: string, packetId: number, _shards?: readonly number[], ofHolder?: string): Promise<void> {
+    return this.#change(`release ${packetId}`, () => {
+      this.#check(tenant, key, ofHolder);
+      this.#entry(tenant, key).received.delete(packetId);
+    });
   }
 
   /** What the application does with a QoS 2 message. */
   addReceived(tenant: number, key: string, packetId: number): void {
     this.#entry(tenant, key).received.add(packetId);
+  }
+
+  #isOf(tenant: number, key: string, holder: string | undefined, after = holder): boolean {
+    const stored = this.entries.get(`${tenant}/${key}`)?.holder;
+    return holder === undefined || stored === holder || (stored ?? '') === after;
+  }
+
+  #check(tenant: number, key: string, holder: string | undefined, after?: string): void {
+    if (!this.#isOf(tenant, key, holder, after)) throw new PlatformError('mqtt/session-elsewhere', { session: key });
   }
 
   #entry(tenant: number, key: string): Entry {
