@@ -1,10 +1,12 @@
 /** The deployment files name settings and metrics that exist. */
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { environmentName } from '../src/cli/settings.ts';
 import { SETTINGS } from '../src/config.ts';
 import { ROOT } from './helpers/root.ts';
+import { missing } from './helpers/tools.ts';
 
 const FOLDER = join(ROOT, 'deploy');
 const files = (folder: string, ending: RegExp): { name: string; text: string }[] =>
@@ -31,4 +33,8 @@ t.test('the dashboard is JSON with panels', async (t) => {
   const dashboard = JSON.parse(readFileSync(join(FOLDER, 'grafana/millrace.json'), 'utf8')) as { panels: { targets: { expr: string }[] }[] };
   t.ok(dashboard.panels.length > 5);
   for (const { targets } of dashboard.panels) t.ok(targets.every(({ expr }) => expr.includes('millrace_')));
+});
+
+t.test('nats-server takes its file', { skip: missing('nats-server') }, async (t) => {
+  t.doesNotThrow(() => execFileSync('nats-server', ['-t', '-c', join(FOLDER, 'compose/nats.conf')], { stdio: 'pipe' }));
 });

@@ -1,23 +1,29 @@
 /**
  * Receipts: in a cluster a QoS 2 message may be of another shard than its session. That it was received is stored in the group of the message,
  * so that both are there or neither, whatever is killed; the session knows in which shards to look (`SessionState.receivesIn`, docs/cluster.md).
- * Kept in `meta`, which each shard has of its own, under `received/<session>\n<packet id, 5 digits>/<part, 4 digits>`.
+ * Kept in `meta`, which each shard has of its own, under `received/<session>\n<packet id, 5 digits>/<part, 4 digits>`; `receiver/<session>` is who has
+ * read them last: what a former holder of the session stores after that (it was cut off, or stood still) is no receipt, or a new message under the
+ * same packet id would be taken for received.
  */
 import type { SessionReceipt, SessionReceipts, StoredReceipt } from '../model/command.ts';
+import { isFormerHolder } from '../model/session-holder.ts';
 import type { ActorContext } from './context.ts';
 
 const ID_DIGITS = 5;
 const PART_DIGITS = 4;
 
 const prefixOf = (session: string): string => `received/${session}\n`;
+const receiverOf = (session: string): string => `receiver/${session}`;
 const packetText = (id: number): string => String(id).padStart(ID_DIGITS, '0');
 
-export function putReceipt(context: ActorContext, { session, id, part, parts }: SessionReceipt): undefined {
+export function putReceipt(context: ActorContext, { session, id, part, parts, holder = '' }: SessionReceipt): undefined {
+  if (isFormerHolder(holder, context.get('meta', receiverOf(session)) ?? '')) return undefined;
   context.put('meta', `${prefixOf(session)}${packetText(id)}/${String(part).padStart(PART_DIGITS, '0')}`, String(parts));
   return undefined;
 }
 
-export function listReceipts(context: ActorContext, { session }: SessionReceipts): StoredReceipt[] {
+export function listReceipts(context: ActorContext, { session, holder = '' }: SessionReceipts): StoredReceipt[] {
+  if (isFormerHolder(context.get('meta', receiverOf(session)) ?? '', holder)) context.put('meta', receiverOf(session), holder);
   return entriesOf(context, session, '').map(({ id, value }) => {
     const [packet, part] = id.slice(prefixOf(session).length).split('/');
     return { id: Number(packet), part: Number(part), parts: Number(value) };
@@ -26,6 +32,7 @@ export function listReceipts(context: ActorContext, { session }: SessionReceipts
 
 export function removeReceipts(context: ActorContext, { session, id }: SessionReceipts): undefined {
   for (const entry of entriesOf(context, session, id === undefined ? '' : `${packetText(id)}/`)) context.remove('meta', entry.id);
+  if (id === undefined) context.remove('meta', receiverOf(session));
   return undefined;
 }
 

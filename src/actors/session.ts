@@ -54,8 +54,9 @@ export function saveSession(context: ActorContext, body: SessionSave): undefined
 }
 
 export function removeSession(context: ActorContext, body: SessionRemove): undefined {
-  const state = load(context, body.session);
-  if (!isHeldBy(state, body)) return undefined;
+  const text = context.get('session', body.session);
+  if (text === undefined) return undefined;
+  const state = stateFor(context, body);
   removeReceiptsOf(context, state, { session: body.session });
   context.remove('session', body.session);
   const length = messageKey(body.session, 0).length;
@@ -71,6 +72,7 @@ export function expireSession(context: ActorContext, body: SessionExpire): { isR
   const text = context.get('session', body.session);
   if (text === undefined) return { isRemoved: false };
   const stored = JSON.parse(text) as SessionState;
+  if (stored.holder !== body.holder) return { isRemoved: false };
   const state = stored.disconnectedAt === 0 ? { ...stored, disconnectedAt: body.lostAt } : stored;
   const isRemoved = isSessionOver(state, context.command.receivedAt);
   if (isRemoved) removeSession(context, { session: body.session });
@@ -112,7 +114,7 @@ export function releasePacket(context: ActorContext, body: SessionRelease): unde
 
 /** Before the session's first QoS 2 message that is of another shard. */
 export function noteReceivingShard(context: ActorContext, body: SessionShard): undefined {
-  const state = load(context, body.session);
+  const state = stateFor(context, body);
   const { receivesIn = [] } = state;
   if (!receivesIn.includes(body.shard)) save(context, body.session, { ...state, receivesIn: [...receivesIn, body.shard] });
   return undefined;

@@ -2,7 +2,7 @@
 import { textKeyIn } from '../ingest/command-record.ts';
 import { partName } from '../ingest/received-packet.ts';
 import { COMMAND } from '../model/command.ts';
-import type { CommandPort, StoredReceipt } from '../model/command.ts';
+import type { Command, CommandPort, StoredReceipt } from '../model/command.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { SessionReceiptStore } from '../mqtt/application.ts';
 
@@ -15,17 +15,17 @@ export class SessionReceipts implements SessionReceiptStore {
     this.#now = now;
   }
 
-  async announce(tenant: number, session: string, shard: number): Promise<void> {
-    await this.#commands.request({
-      kind: COMMAND.SESSION_RECEIVES_IN, tenant, key: `s:${session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#now(), body: { session, shard } });
+  async announce(tenant: number, session: string, shard: number, holder?: string): Promise<void> {
+    await this.#request({ kind: COMMAND.SESSION_RECEIVES_IN, tenant, key: `s:${session}`, body: { session, shard, holder } });
   }
 
   /** The question is a command: whatever a gateway that is gone has stored before is in the answer, also when nobody had handled it yet. */
-  async read(tenant: number, session: string, shards: readonly number[]): Promise<{ received: number[]; partly: Map<number, ReadonlySet<string>> }> {
+  async read(tenant: number, session: string, shards: readonly number[], holder?: string):
+    Promise<{ received: number[]; partly: Map<number, ReadonlySet<string>> }> {
     const found = new Map<number, { readonly names: Set<string>; parts: number }>();
     await Promise.all(shards.map(async (shard) => {
-      const receipts = await this.#commands.request<StoredReceipt[]>({
-        kind: COMMAND.SESSION_RECEIPTS, tenant, key: textKeyIn(tenant, shard), mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#now(), body: { session } });
+      const receipts = await this.#request<StoredReceipt[]>({
+        kind: COMMAND.SESSION_RECEIPTS, tenant, key: textKeyIn(tenant, shard), body: { session, holder } });
       for (const { id, part, parts } of receipts) {
         const packet = found.get(id) ?? { names: new Set<string>(), parts };
         packet.names.add(partName(shard, part));
@@ -37,5 +37,9 @@ export class SessionReceipts implements SessionReceiptStore {
       received: packets.filter(([, { names, parts }]) => names.size >= parts).map(([id]) => id),
       partly: new Map(packets.filter(([, { names, parts }]) => names.size < parts).map(([id, { names }]) => [id, names])),
     };
+  }
+
+  #request<Answer>(command: Pick<Command, 'kind' | 'tenant' | 'key' | 'body'>): Promise<Answer> {
+    return this.#commands.request<Answer>({ ...command, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#now() });
   }
 }

@@ -11,8 +11,9 @@ import type { NodeMessages } from './node-messages.ts';
 const SUBJECT = 'session-give-up';
 /** Longer than a session waits for what is on its way to the store (mqtt/session-registry.ts). */
 const GIVE_UP_TIMEOUT_MS = 8_000;
-/** A node that takes no part: it has just begun and is not known yet, has ended (which is told at once), or hangs. */
-const STRANGER_TIMEOUT_MS = 1_000;
+/** Asked of a node that takes no part: it has just begun and is not known yet, has ended (which is told at once), or hangs. */
+const PRESENT_SUBJECT = 'session-node';
+const PRESENT_TIMEOUT_MS = 1_000;
 /** The registry is told by node, not by connection: a session may outlive its connection in a node's memory. */
 const HOLDER = 'session';
 /** Claims under way at once after the registry has forgotten. */
@@ -53,6 +54,7 @@ export class SessionTakeover implements SessionsElsewhere {
       await local.giveUp(tenant, key);
       return new Uint8Array();
     });
+    messages.answer(PRESENT_SUBJECT, () => new Uint8Array());
     this.#endForgotten = registry.onForgotten(() => { void this.#claimAgain(); });
   }
 
@@ -65,10 +67,10 @@ export class SessionTakeover implements SessionsElsewhere {
     const { registry, messages, log } = this.#options;
     const former = await registry.claim(tenantNumber, key, messages.nodeId, HOLDER);
     if (former === undefined || former.nodeId === messages.nodeId) return;
-    const timeoutMs = this.#options.isMember(former.nodeId) ? GIVE_UP_TIMEOUT_MS : STRANGER_TIMEOUT_MS;
     try {
+      if (!this.#options.isMember(former.nodeId)) await messages.request(former.nodeId, PRESENT_SUBJECT, new Uint8Array(), PRESENT_TIMEOUT_MS);
       const wanted: Wanted = { tenant: tenantNumber, key };
-      await messages.request(former.nodeId, SUBJECT, Buffer.from(JSON.stringify(wanted)), timeoutMs);
+      await messages.request(former.nodeId, SUBJECT, Buffer.from(JSON.stringify(wanted)), GIVE_UP_TIMEOUT_MS);
     } catch (error) {
       if (!(error instanceof NodeUnreachable)) throw error;
       // It has ended, or it hangs: what it acknowledged is in the journal, and what it says of the session later is refused.
@@ -90,11 +92,17 @@ export class SessionTakeover implements SessionsElsewhere {
     return holder !== undefined && holder.nodeId !== this.#options.messages.nodeId && this.#options.isMember(holder.nodeId);
   }
 
+  /** What another node has claimed since is old here. */
+  async #claimIfFree(tenantNumber: number, key: string): Promise<void> {
+    const { registry, messages } = this.#options;
+    if (await registry.holder(tenantNumber, key) === undefined) await registry.claim(tenantNumber, key, messages.nodeId, HOLDER);
+  }
+
   async #claimAgain(): Promise<void> {
-    const { registry, messages, log } = this.#options;
+    const { log } = this.#options;
     let claims: Promise<unknown>[] = [];
     for (const { tenantNumber, key } of [...this.#local?.inMemory() ?? []]) {
-      claims.push(registry.claim(tenantNumber, key, messages.nodeId, HOLDER).catch((error: Error) => {
+      claims.push(this.#claimIfFree(tenantNumber, key).catch((error: Error) => {
         log.warn({ tenantNumber, session: key, error: error.message }, 'a session could not be claimed again');
       }));
       if (claims.length < RECLAIMS_AT_ONCE) continue;

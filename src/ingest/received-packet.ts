@@ -8,6 +8,8 @@ export interface ReceivedPacket {
   readonly tenant: number;
   /** Key of the MQTT session. */
   readonly session: string;
+  /** Who has the session in memory. */
+  readonly holder?: string | undefined;
   /** Packet identifier. */
   readonly id: number;
   readonly receivedAt: number;
@@ -22,5 +24,7 @@ export const receivedRecord = ({ tenant, session, id, receivedAt }: ReceivedPack
   kind: COMMAND.SESSION_RECEIVE, tenant, key: `s:${session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt, body: { session, id } });
 
 /** Of the shard that part `part` of the message is of; the message has `parts` over all shards. */
-export const receiptRecord = ({ tenant, session, id, receivedAt }: ReceivedPacket, shard: number, part: number, parts: number): Buffer => encodeCommand({
-  kind: COMMAND.SESSION_RECEIPT, tenant, key: textKeyIn(tenant, shard), mode: PROCESSING_MODE.PERSISTENT, receivedAt, body: { session, id, part, parts } });
+export function receiptRecord({ tenant, session, holder, id, receivedAt }: ReceivedPacket, shard: number, part: number, parts: number): Buffer {
+  const body = { session, holder, id, part, parts };
+  return encodeCommand({ kind: COMMAND.SESSION_RECEIPT, tenant, key: textKeyIn(tenant, shard), mode: PROCESSING_MODE.PERSISTENT, receivedAt, body });
+}

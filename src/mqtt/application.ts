@@ -31,6 +31,8 @@ export interface DownlinkMessage {
 
 /** A session, as long as it is in memory, over all its connections. */
 export interface ClientSession {
+  /** Who has it in memory, see SessionStore. */
+  readonly holder: string;
   /** As of StoredSession. */
   readonly partly?: ReadonlyMap<number, ReadonlySet<string>> | undefined;
   /** Shards in which receipts of the session may be, as the store knows (cluster). */
@@ -148,10 +150,11 @@ export interface SessionChange extends Pick<StoredSession, 'subscriptions' | 'ex
  * Durable sessions. Every promise resolves when the change is durable. Calls for one session take effect in call order.
  * What refuses a change throws a PlatformError-like `{mqttReason, message}` that names the limit, and has counted it.
  * `tenant` is the tenant's number, `key` the session key, `holder` who has the session in memory: changes of any other than the one that saved it
- * last are refused with `mqtt/session-elsewhere` (`isElsewhere`), and its removal changes nothing. Nothing is checked without it.
+ * last are refused with `mqtt/session-elsewhere` (`isElsewhere`). Nothing is checked without it.
  */
 export interface SessionStore {
-  load(tenant: number, key: string): Promise<StoredSession | undefined>;
+  /** @param name of who goes on with the session, as `holderAfter` makes of it (model/session-holder.ts); nobody does when absent. */
+  load(tenant: number, key: string, name?: string): Promise<StoredSession | undefined>;
   /** Creates or replaces subscriptions and expiry; the rest stays. `holder` has it from now on if it is still of `after` ('': of nobody). */
   save(tenant: number, key: string, change: SessionChange): Promise<void>;
   remove(tenant: number, key: string, hold?: Pick<SessionChange, 'holder' | 'after'>): Promise<void>;
@@ -173,7 +176,10 @@ export function isElsewhere(error: unknown): boolean {
 /** In a cluster: receipts of QoS 2 messages, which are in the shards of the messages (actors/session-receipts.ts). */
 export interface SessionReceiptStore {
   /** Resolves when the session knows that there may be receipts in the shard. */
-  announce(tenant: number, key: string, shard: number): Promise<void>;
-  /** Those in the shards, with everything that their journals have at the time of the call. */
-  read(tenant: number, key: string, shards: readonly number[]): Promise<Required<Pick<StoredSession, 'received' | 'partly'>>>;
+  announce(tenant: number, key: string, shard: number, holder?: string): Promise<void>;
+  /**
+   * Those in the shards, with everything that their journals have at the time of the call. What a former holder stores there afterwards is no receipt.
+   * @param holder who goes on with the session.
+   */
+  read(tenant: number, key: string, shards: readonly number[], holder?: string): Promise<Required<Pick<StoredSession, 'received' | 'partly'>>>;
 }

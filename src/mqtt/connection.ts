@@ -191,6 +191,8 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     this.close(reasonCode, reason, `mqtt/reason-0x${reasonCode.toString(16).padStart(2, '0')}`);
   }
 
+  get isOver(): boolean { return this.state >= STATE.ENDING; }
+
   takenOver(): void {
     this.close(REASON.SESSION_TAKEN_OVER, 'another connection has opened the session');
   }

@@ -8,7 +8,7 @@ import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { SmartRestError } from '../smartrest/error.ts';
 import { RECEIVES_OPERATIONS, receivedBy } from '../smartrest/topics.ts';
-import { PUBLISH_RESULT } from './application.ts';
+import { PUBLISH_RESULT, isElsewhere } from './application.ts';
 import type { DeviceConnection, DeviceLink, PublishResult } from './application.ts';
 import type { DeviceApplication } from './device-application.ts';
 import { MessagePlan } from './message-plan.ts';
@@ -22,6 +22,7 @@ const RETRY_MS = 50;
 const HEARD_EVERY_MS = 10_000;
 const REASON_QUOTA_EXCEEDED = 0x97;
 const REASON_SERVER_BUSY = 0x89;
+const REASON_SESSION_TAKEN_OVER = 0x8e;
 /** The journal's servers away: devices are held back for so long, then told. */
 const UNAVAILABLE_MAX_MS = 10_000;
 const REFUSED_FILTER = 0x80;
@@ -311,7 +312,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   #receivedPacket(packetId: number): ReceivedPacket {
     return {
       tenant: this.tenantNumber, session: this.#application.sessionKey(this.connection.principal, this.connection.clientId), id: packetId,
-      receivedAt: this.#application.now(), stored: this.connection.session?.partly?.get(packetId),
+      holder: this.connection.session?.holder, receivedAt: this.#application.now(), stored: this.connection.session?.partly?.get(packetId),
     };
   }
 
@@ -331,12 +332,16 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
       this.#isOpening = false;
       if (!this.#isClosed) this.connection.resume();
     };
-    Promise.all(missing.map((shard) => receipts.announce(this.tenantNumber, session, shard))).then(
+    Promise.all(missing.map((shard) => receipts.announce(this.tenantNumber, session, shard, client?.holder))).then(
       () => {
         for (const shard of missing) client?.receiptShards.add(shard);
         resume();
       },
       (error: Error) => {
+        if (isElsewhere(error)) {
+          this.connection.disconnect(REASON_SESSION_TAKEN_OVER, error.message);
+          return;
+        }
         this.#application.refusals.count('mqtt/receipt-not-announced');
         this.#application.log.debug({ session, error: error.message }, 'the shard of a QoS 2 message could not be noted; trying again');
         setTimeout(resume, RETRY_MS);

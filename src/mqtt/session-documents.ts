@@ -3,6 +3,7 @@ import type { SessionState } from '../actors/session.ts';
 import { COMMAND } from '../model/command.ts';
 import type { CommandKind, CommandPort, DocumentReader, SessionMessage } from '../model/command.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { holderAfter } from '../model/session-holder.ts';
 import type { MarkChange } from '../model/session-marks.ts';
 import type { SessionChange, SessionReceiptStore, SessionStore, StoredMessage, StoredSession } from './application.ts';
 
@@ -23,7 +24,7 @@ export class SessionDocuments implements SessionStore {
     this.#receipts = options.receipts;
   }
 
-  async load(tenant: number, key: string): Promise<StoredSession | undefined> {
+  async load(tenant: number, key: string, name?: string): Promise<StoredSession | undefined> {
     const text = await this.#documents.get('session', tenant, key);
     if (text === undefined) return undefined;
     const entries = await this.#documents.list('sessionMessage', tenant, `${key}\n`, { limit: MESSAGES_MAX });
@@ -34,7 +35,7 @@ export class SessionDocuments implements SessionStore {
     });
     // Behind the messages: what is acknowledged while they are read is there or here.
     const state = JSON.parse(await this.#documents.get('session', tenant, key) ?? text) as SessionState;
-    const elsewhere = await this.#receipts?.read(tenant, key, state.receivesIn ?? []);
+    const elsewhere = await this.#receipts?.read(tenant, key, state.receivesIn ?? [], name === undefined ? undefined : holderAfter(state.holder ?? '', name));
     return {
       subscriptions: new Map(state.subscriptions), messages, received: [...state.received, ...elsewhere?.received ?? []],
       expirySeconds: state.expirySeconds, disconnectedAt: state.disconnectedAt, ...(elsewhere === undefined ? {} : { partly: elsewhere.partly }),

@@ -80,7 +80,7 @@ export class SessionRegistry {
       const removal = this.#end(session);
       session = this.#create(name, request);
       // Nothing of the old session may come back after CONNACK, not even after a crash.
-      session.loading = wasRead ? removal : this.#load(session, true);
+      session.loading = wasRead ? removal && this.#removed(session, removal) : this.#load(session, true);
     } else {
       session.waitingWill?.sessionContinues();
     }
@@ -96,23 +96,31 @@ export class SessionRegistry {
   }
 
   async #open(session: Session, owner: SessionOwner, request: OpenRequest, attempt: number): Promise<OpenedSession | undefined> {
-    if (session.loading !== undefined) await this.#loaded(session);
-    if (session.owner !== owner) return undefined;
-    const isPresent = session.isEstablished;
+    let isPresent = false;
     try {
+      if (session.loading !== undefined) await this.#loaded(session);
+      if (session.owner !== owner) return undefined;
+      isPresent = session.isEstablished;
       await this.#save(session, owner, request.expirySeconds);
+      while (session.isUncertain && session.owner === owner) await this.#lookAgain(session, owner);
     } catch (error) {
       if (!isElsewhere(error)) throw error;
-      if (session.owner === undefined || session.owner === owner) this.#forget(session);
-      if (session.owner !== owner) return undefined;
-      if (attempt < OPEN_ATTEMPTS) return this.open(owner, request, attempt + 1);
-      owner.takenOver();
-      return undefined;
+      session.isLost = true;
     }
-    while (session.isUncertain && session.owner === owner) await this.#lookAgain(session, owner);
+    if (session.isLost) return this.#openAgain(session, owner, request, attempt);
     if (session.owner !== owner) return undefined;
     session.isEstablished = true;
     return { session, isPresent };
+  }
+
+  /** What was opened is old. */
+  async #openAgain(session: Session, owner: SessionOwner, request: OpenRequest, attempt: number): Promise<OpenedSession | undefined> {
+    if (session.owner === undefined || session.owner === owner) this.#forget(session);
+    // Whoever has given up must not take it from a connection that has come after it.
+    if (session.owner !== owner || owner.isOver) return undefined;
+    if (attempt < OPEN_ATTEMPTS) return this.open(owner, request, attempt + 1);
+    owner.takenOver();
+    return undefined;
   }
 
   /** The connection has ended. */
@@ -154,7 +162,7 @@ export class SessionRegistry {
     } else if (session !== undefined) {
       session.owner?.takenOver();
       const end = performance.now() + GIVE_UP_WAIT_MS;
-      while ((session.hasPendingReceived || session.hasPendingMessages) && performance.now() < end) {
+      while (!session.hasEnded && (session.hasPendingReceived || session.hasPendingMessages) && performance.now() < end) {
         await new Promise((resolve) => { setTimeout(resolve, GIVE_UP_LOOK_MS); });
       }
       // Opened here again meanwhile: the other node is asked in its turn.
@@ -195,7 +203,7 @@ export class SessionRegistry {
 
   #create(name: string, request: { tenantNumber: number; key: string }): Session {
     const { tenantNumber, key } = request;
-    const session = new Session(this.#context, { tenantNumber, key, holder: `${this.#processId}-${(this.#created++).toString(36)}` });
+    const session = new Session(this.#context, { tenantNumber, key, name: `${this.#processId}${(this.#created++).toString(36)}` });
     this.#sessions.set(name, session);
     return session;
   }
@@ -205,10 +213,21 @@ export class SessionRegistry {
     // A read may overtake writes: what ended a moment ago must not come back.
     await this.#background.get(nameOf(session.tenantNumber, session.key));
     await this.#elsewhere?.taken(session.tenantNumber, session.key);
-    const stored = await store.load(session.tenantNumber, session.key);
+    const stored = await store.load(session.tenantNumber, session.key, session.name);
     if (stored === undefined || session.hasEnded) return;
-    if (isClean || isSessionOver(stored, this.#context.now())) await store.remove(session.tenantNumber, session.key);
+    const { holder: after = '' } = stored;
+    if (isClean || isSessionOver(stored, this.#context.now())) await store.remove(session.tenantNumber, session.key, { holder: session.holder, after });
     else session.restore(stored);
+  }
+
+  /** A session that is discarded, as this node had it: if another has it now that one is. */
+  async #removed(session: Session, removal: Promise<void>): Promise<void> {
+    try {
+      await removal;
+    } catch (error) {
+      if (!isElsewhere(error)) throw error;
+      await this.#load(session, true);
+    }
   }
 
   /** What the store has of QoS 2 messages whose commit was not acknowledged. */
@@ -306,11 +325,13 @@ export class SessionRegistry {
   /** See SessionContext. */
   #lose(session: Session): void {
     const { owner } = session;
+    session.isLost = true;
     if (session.hasEnded || session.opening !== undefined) return;
     session.owner = undefined;
-    session.waitingWill?.sessionContinues();
     this.#forget(session);
     owner?.takenOver();
+    // Also that of the connection which has just ended.
+    session.waitingWill?.sessionContinues();
   }
 
   /** Leaves memory. */

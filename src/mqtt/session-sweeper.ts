@@ -63,7 +63,10 @@ export class SessionSweeper {
       for (let after: string | undefined; !this.#loop.isStopped;) {
         const limit = this.#stepSessions;
         const page = await documents.list('session', tenant, '', after === undefined ? { limit } : { after, limit });
-        await Promise.all(page.map(async ({ id, value }) => { if (await this.#isDue(tenant, id, value)) await this.#expire(tenant, id, lostAt); }));
+        await Promise.all(page.map(async ({ id, value }) => {
+          const state = JSON.parse(value) as SessionState;
+          if (await this.#isDue(tenant, id, state)) await this.#expire(tenant, { session: id, lostAt, holder: state.holder });
+        }));
         if (page.length < limit) break;
         after = page[page.length - 1].id;
         await this.#loop.pause(STEP_PAUSE_MS, { isIdle: false });
@@ -82,19 +85,17 @@ export class SessionSweeper {
     }
   }
 
-  async #isDue(tenant: number, key: string, text: string): Promise<boolean> {
+  async #isDue(tenant: number, key: string, state: SessionState): Promise<boolean> {
     const { isMine, isInMemory, now } = this.#options;
     if (isMine?.(tenant, key) === false) return false;
-    const state = JSON.parse(text) as SessionState;
     if (state.expirySeconds === SESSION_EXPIRY_NEVER || !(state.disconnectedAt === 0 || isSessionOver(state, now()))) return false;
     return !await isInMemory(tenant, key);
   }
 
   /** In order with what a connection that opens the session now sends: whichever comes first, the session is whole. */
-  async #expire(tenant: number, session: string, lostAt: number): Promise<void> {
-    const body: SessionExpire = { session, lostAt };
+  async #expire(tenant: number, body: SessionExpire): Promise<void> {
     const { isRemoved } = await this.#options.commands.request<{ isRemoved: boolean }>({
-      kind: COMMAND.SESSION_EXPIRE, tenant, key: `s:${session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body });
+      kind: COMMAND.SESSION_EXPIRE, tenant, key: `s:${body.session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body });
     if (isRemoved) this.expiredCount += 1;
   }
 }

@@ -2,6 +2,7 @@
  * One session: its subscriptions, the messages on their way to the client, and the QoS 2 packet ids on their way from it
  * (MQTT 3.1.1 section 3.1.2.4, 5.0 section 4.1). It outlives its connections; it knows the one it has through SessionOwner.
  */
+import { holderAfter } from '../model/session-holder.ts';
 import { changedMarks } from '../model/session-marks.ts';
 import type { MarkChange } from '../model/session-marks.ts';
 import { isElsewhere } from './application.ts';
@@ -29,6 +30,8 @@ export interface SessionOwner {
   sendPubcomp(packetId: number): void;
   /** A packet id is free again that a PUBLISH may be waiting for. */
   resume(): void;
+  /** The connection has ended, or is about to. */
+  readonly isOver: boolean;
   /** Another connection has opened the session. */
   takenOver(): void;
   /** Closes the connection; the client comes again. */
@@ -81,6 +84,8 @@ export class Session implements ClientSession, Timed {
   owner: SessionOwner | undefined = undefined;
   /** The owner while it opens the session: it finds out itself whether what is here is old. */
   opening: SessionOwner | undefined = undefined;
+  /** Somebody has found out that it is old while it was opened. */
+  isLost = false;
   /** Clears when the store has been read. */
   loading: Promise<void> | undefined = undefined;
   /** The client was told of it, or the store has it: a later CONNECT finds it present. */
@@ -113,23 +118,27 @@ export class Session implements ClientSession, Timed {
   /** Removals of messages on their way to the store. */
   #removals = 0;
   #nextId = 1;
-  /** Names this object among all that have the session in memory, on any node, one after the other. */
-  readonly holder: string;
+  /** Of this object among all that have the session in memory, on any node, one after the other. */
+  readonly name: string;
+  /** Follows on `heldBy`. */
+  holder: string;
   /** The holder whose state this one goes on from: itself once it has saved. '' = there was no session. */
   heldBy = '';
   readonly #context: SessionContext;
 
-  constructor(context: SessionContext, { tenantNumber, key, holder }: Pick<Session, 'tenantNumber' | 'key' | 'holder'>) {
+  constructor(context: SessionContext, { tenantNumber, key, name }: Pick<Session, 'tenantNumber' | 'key' | 'name'>) {
     this.#context = context;
     this.tenantNumber = tenantNumber;
     this.key = key;
-    this.holder = holder;
+    this.name = name;
+    this.holder = holderAfter('', name);
   }
 
   restore(stored: StoredSession): void {
     this.isEstablished = true;
     this.isDurable = true;
     this.heldBy = stored.holder ?? '';
+    this.holder = holderAfter(this.heldBy, this.name);
     this.expirySeconds = stored.expirySeconds;
     this.disconnectedAt = stored.disconnectedAt;
     if (stored.subscriptions.size > 0) this.subscriptions = new Map(stored.subscriptions);

@@ -25,6 +25,11 @@ export class InMemoryRegistry implements ConnectionRegistry {
 
   forget(): void {
     this.held.clear();
+    this.connected();
+  }
+
+  /** Whether anything was forgotten is not known. */
+  connected(): void {
     for (const listener of this.#listeners) listener();
   }
 }

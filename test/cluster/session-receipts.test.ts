@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import type { ConnectionHolder, ConnectionRegistry } from '../../src/cluster/connection-registry.ts';
 import { SessionReceipts } from '../../src/cluster/session-receipts.ts';
 import { SessionTakeover } from '../../src/cluster/session-takeover.ts';
-import { shardOf } from '../../src/ingest/command-record.ts';
+import { shardOf, textKeyIn } from '../../src/ingest/command-record.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import type { IdSource } from '../../src/model/command.ts';
 import type { Principal } from '../../src/model/principal.ts';
@@ -150,6 +150,37 @@ t.test('a message of several shards of which only some were stored: the others f
   again.send({ cmd: 'pubrel', messageId: 9 });
   await received(again, 'pubcomp', 9);
   t.same(receiptsOf(cluster), [], 'no receipt is left');
+});
+
+t.test('a gateway that was cut off and stores a message after its session has gone on elsewhere: a new one under the packet id is no old one', async (t) => {
+  const fleet = await fleetOf(t, 2);
+  const { cluster } = fleet;
+  const [first, second] = cluster.nodes;
+  const holder = (): string => JSON.parse(cluster.store.snapshot()[`session/1/${SERIAL}`]).holder as string;
+  const client = await fleet.connect(first) as TestClient;
+  client.send(publish('s/us', '200,f,s,1', 2, 7));
+  await received(client, 'pubrec', 7);
+  client.send({ cmd: 'pubrel', messageId: 7 });
+  await received(client, 'pubcomp', 7);
+  const former = holder();
+  const [shard] = JSON.parse(cluster.store.snapshot()[`session/1/${SERIAL}`]).receivesIn as number[];
+  const late = (of: string): Promise<unknown> => second.request({
+    kind: COMMAND.SESSION_RECEIPT, key: textKeyIn(1, shard), body: { session: SERIAL, id: 8, part: 0, parts: 1, holder: of } });
+  const again = await fleet.connect(second) as TestClient;
+  t.not(holder(), former);
+  await late(former);
+  t.same(receiptsOf(cluster), []);
+  await t.rejects(second.request({ kind: COMMAND.SESSION_RECEIVES_IN, key: `s:${SERIAL}`, body: { session: SERIAL, shard: 63, holder: former } }), { code: 'mqtt/session-elsewhere' });
+  const third = await fleet.connect(first) as TestClient;
+  t.ok(again.isEnded);
+  third.send(publish('s/us', '200,f,s,8', 2, 8));
+  await received(third, 'pubrec', 8);
+  t.same(await fleet.values(), [1, 8]);
+  t.equal(receiptsOf(cluster).length, 1, 'that of who has the session');
+  third.send({ cmd: 'pubrel', messageId: 8 });
+  await received(third, 'pubcomp', 8);
+  await fleet.connect(first, { clean: true });
+  t.same(cluster.store.shards.flatMap(({ values }) => [...values.keys()]).filter((key) => key.includes('/receiver/')), [], 'and nothing of it stays');
 });
 
 t.test('a session that ends takes its receipts along', async (t) => {

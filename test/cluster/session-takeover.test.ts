@@ -23,11 +23,15 @@ function setUp(names: readonly string[]) {
     const sessions = new SessionRegistry({ store, limits: DEFAULT_LIMITS, limitHit: () => undefined, now: Date.now }, new TimerWheel(), takeover);
     takeover.start(sessions);
     /** A connection as the registry sees it. */
-    const connect = async (key: string, isClean = false) => {
-      const owner = { isClosed: false, canSend: true, inFlightMax: 10, sendPublish: () => true, sendPubrel: () => undefined, sendPubrec: () => undefined,
-        sendPubcomp: () => undefined, resume: () => undefined,
-        disconnect: () => undefined, takenOver: () => { owner.isClosed = true; if (owner.session) sessions.detach(owner.session, owner); }, session: undefined as any } satisfies SessionOwner & Record<string, unknown>;
-      const opened = await sessions.open(owner, { tenantNumber: 1, key, isClean, expirySeconds: 3_600 });
+    const connect = async (key: string, isClean = false, expirySeconds = 3_600, meanwhile: (owner: SessionOwner) => void = () => undefined) => {
+      const owner = {
+        isClosed: false as boolean, get isOver(): boolean { return owner.isClosed; }, canSend: true, inFlightMax: 10, sendPublish: () => true, sendPubrel: () => undefined,
+        sendPubrec: () => undefined, sendPubcomp: () => undefined, resume: () => undefined, disconnect: () => undefined, session: undefined as any,
+        takenOver: () => { owner.isClosed = true; if (owner.session) sessions.detach(owner.session, owner); },
+      } satisfies SessionOwner & Record<string, unknown>;
+      const opening = sessions.open(owner, { tenantNumber: 1, key, isClean, expirySeconds });
+      meanwhile(owner);
+      const opened = await opening;
       owner.session = opened?.session;
       return { owner, opened };
     };
@@ -120,6 +124,41 @@ t.test('a node that was taken for dead: what it has of the session is old, whoev
   const seventh = await a.connect('device', true);
   t.ok(sixth.owner.isClosed, 'a clean session is one everywhere');
   t.same([seventh.opened!.isPresent, seventh.opened!.session.subscriptions], [false, undefined]);
+
+  cluster.cut(a.nodeId);
+  const eighth = await b.connect('device');
+  cluster.mend(a.nodeId);
+  const ninth = await a.connect('device', true, 0);
+  t.ok(eighth.owner.isClosed, 'also one that is not kept');
+  t.notOk(ninth.opened!.isPresent);
+  t.notOk(store.entries.has('1/device'), 'nothing is left that a later connection would find');
+});
+
+t.test('a connection that has gone while it opened an old session takes it from nobody', async (t) => {
+  const { nodes: [a, b], cluster, store } = setUp(['a', 'b']);
+  await a.connect('device');
+  cluster.cut(a.nodeId);
+  const good = await b.connect('device');
+  cluster.mend(a.nodeId);
+  let open = (): void => undefined;
+  store.gate = new Promise<void>((resolve) => { open = resolve; });
+  const gone = a.connect('device', false, 3_600, (owner) => owner.takenOver());
+  store.gate = undefined;
+  open();
+  t.equal((await gone).opened, undefined);
+  t.notOk(good.owner.isClosed);
+  t.notOk(a.sessions.isInMemory(1, 'device'));
+});
+
+t.test('a registry that has forgotten, or not: claims of others stay', async (t) => {
+  const { nodes: [a, b], registry, cluster } = setUp(['a', 'b']);
+  await b.connect('device');
+  cluster.cut(b.nodeId);
+  await a.connect('device');
+  cluster.mend(b.nodeId);
+  registry.connected();
+  await new Promise((resolve) => { setTimeout(resolve, 20); });
+  t.equal(registry.held.get('1/device')!.nodeId, a.nodeId);
 });
 
 t.test('opened on many nodes at once: one has it in the end, nobody hangs', async (t) => {

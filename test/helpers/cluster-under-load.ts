@@ -48,7 +48,10 @@ export async function underLoad(t: Test, load: ClusterLoad, options: UnderLoadOp
   }
   await Promise.all(runs);
   await load.cluster.complete();
-  const { problems, stored } = await load.accountOfAll({ devices, single, fresh, operations });
+  const { problems, stored } = await load.accountOfAll({ devices, single, fresh, operations }).catch(async (error: Error) => {
+    for (const line of await load.cluster.report()) t.comment(line);
+    throw error;
+  });
   const otherAnswers = [...single.otherAnswers, ...operations.otherAnswers];
   t.comment(`stored ${stored}; MQTT connections ended ${devices.reduce((sum, device) => sum + device.disconnects, 0)}, HTTP ${JSON.stringify(otherAnswers)}`);
   t.ok(devices.every((device) => device.acknowledgedCount > 50), 'every device got through');

@@ -22,6 +22,8 @@ const STOP_TIMEOUT_MS = 15_000;
 const OUTPUT_MAX = 2_000_000;
 const CLICKHOUSE_BYTES_MAX = 2 ** 30;
 const SHARDS = 64;
+const REPORT_TIMEOUT_MS = 5_000;
+const REPORT_LINES = 30;
 /** JetStream reserves it: startNats allows 4 GB in all. */
 const JOURNAL_BYTES_MAX = 2 ** 30;
 
@@ -256,6 +258,16 @@ export class RunningCluster {
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     const codes = await Promise.all(this.nodes.map((node) => node.stop(signal)));
     return codes.find((code) => code !== 0) ?? 0;
+  }
+
+  /** For a test that fails: what the nodes say of themselves, and the newest warnings of each. */
+  async report(): Promise<string[]> {
+    return (await Promise.all(this.nodes.map(async ({ name, url, errors, isListening }) => {
+      const health = isListening ? await fetch(`${url}/health`, { signal: AbortSignal.timeout(REPORT_TIMEOUT_MS) })
+        .then((answer) => answer.text(), (error: Error) => error.message) : 'does not run';
+      const warnings = errors.split('\n').filter((line) => /"level":"?(4|5|6|warn|error|fatal)/.test(line)).slice(-REPORT_LINES);
+      return [`${name}: ${health}`, ...warnings.map((line) => `${name}: ${line}`)];
+    }))).flat();
   }
 
   /** kill -9 of the ClickHouse process; its supervisor starts it again. */

@@ -73,7 +73,7 @@ export function sessionStoreContract(t: Test, name: string, newPlace: (t: Test) 
     await t.rejects(store.addMessage(TENANT, 'a', { ...message, id: 2 }, 'one'), elsewhere);
     await t.rejects(store.removeMessage(TENANT, 'a', 1, { acknowledged: '700 1' }, 'one'), elsewhere);
     await t.rejects(store.release(TENANT, 'a', 7, undefined, 'one'), elsewhere);
-    await store.remove(TENANT, 'a', { holder: 'one', after: 'one' });
+    await t.rejects(store.remove(TENANT, 'a', { holder: 'one', after: 'one' }), elsewhere);
     t.same(plain(await store.load(TENANT, 'a')), want, 'nothing has changed');
     const again = (await place.again()).store;
     t.same(plain(await again.load(TENANT, 'a')), want);
@@ -82,6 +82,7 @@ export function sessionStoreContract(t: Test, name: string, newPlace: (t: Test) 
     t.match(await again.load(TENANT, 'a'), { holder: 'two', messages: [], received: [] });
     await again.remove(TENANT, 'a', { holder: 'three', after: 'two' });
     t.equal(await again.load(TENANT, 'a'), undefined, 'the next holder ends it before it has saved it');
+    await again.remove(TENANT, 'a', { holder: 'two', after: 'one' });
     await t.rejects(again.addMessage(TENANT, 'a', message, 'two'), elsewhere, 'a session that has ended');
   });
 

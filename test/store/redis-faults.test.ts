@@ -98,6 +98,7 @@ t.test('Redis comes back with older state: the owner hears of it, nothing is wri
   const rejected = t.rejects(late, { name: 'StateLost' });
   await server.start();
   await rejected;
+  await until('the owner hears of it', () => lost.length > 0);
   t.same(lost, [11]);
   await t.rejects(documents.commit([change('5', 'c')], 15), { name: 'StateLost' });
   t.equal(await documents.takeOver(1), 11, 'the same owner takes the same epoch again');

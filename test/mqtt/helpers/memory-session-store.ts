@@ -41,7 +41,10 @@ export class MemorySessionStore implements SessionStore {
   }
 
   remove(tenant: number, key: string, { holder, after }: Pick<SessionChange, 'holder' | 'after'> = {}): Promise<void> {
-    return this.#change(`remove ${tenant}/${key}`, () => { if (this.#isOf(tenant, key, holder, after)) this.entries.delete(`${tenant}/${key}`); });
+    return this.#change(`remove ${tenant}/${key}`, () => {
+      if (this.entries.has(`${tenant}/${key}`)) this.#check(tenant, key, holder, after);
+      this.entries.delete(`${tenant}/${key}`);
+    });
   }
 
   addMessage(tenant: number, key: string, message: StoredMessage, ofHolder?: string): Promise<void> {
