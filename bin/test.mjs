@@ -100,7 +100,12 @@ async function runTap(files, { environment = {}, jobs = JOBS, title = '', report
   const child = spawn(process.execPath, args, {
     cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...(isOnly ? { TAP_ONLY: '1' } : {}), ...environment },
   });
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill(signal));
+  let ending;
+  const end = (signal) => {
+    ending = signal;
+    child.kill(signal);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, end);
   const ended = new Promise((resolve) => { child.on('close', (code, signal) => resolve(signal === null ? code : signal)); });
   for await (const line of createInterface({ input: child.stdout })) {
     report.write(`${line}\n`);
@@ -109,6 +114,12 @@ async function runTap(files, { environment = {}, jobs = JOBS, title = '', report
   }
   const code = await ended;
   report.end();
+  for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, end);
+  // Whoever ends the run wants no further files, and no second tries.
+  if (ending !== undefined) {
+    console.log(`ended by ${ending}`);
+    process.exit(1);
+  }
   for (const name of left) {
     console.log(`FAILED ${name}${title}  ended without a result`);
     count.failed += 1;
@@ -174,7 +185,7 @@ async function startHost() {
   const env = { ...process.env, MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) };
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], env });
   child.stdin.on('error', () => undefined);
-  process.once('exit', () => child.kill('SIGKILL'));
+  // Where this process ends without `stop`, standard input ends too, and the host ends its servers.
   const ended = new Promise((resolve) => { child.once('exit', resolve); });
   const port = await new Promise((resolve, reject) => {
     child.stdout.once('data', (chunk) => resolve(Number(chunk.toString())));
