@@ -19,6 +19,7 @@ import type { Quarantine } from '../ingest/quarantine.ts';
 import type { Log } from '../model/log.ts';
 import { Block } from './projector-block.ts';
 import { inParts, insertMeasurementsOf } from './projector-repeat.ts';
+import { BlockSettling } from './projector-settling.ts';
 import { Track } from './projector-track.ts';
 import type { BlockIntent } from './projector-track.ts';
 import type { BlockStore, StoredBlock } from './shard-documents.ts';
@@ -76,6 +77,8 @@ export class ClusterProjector {
   readonly #timer: NodeJS.Timeout;
   /** The token of the block that this node is inserting. */
   #token: string | undefined;
+  readonly #settling = new BlockSettling(this.#scopeOf(), (block, scope) => this.#insertMeasurements(block, undefined, scope),
+    (rows) => this.#options.onInserted('measurements', rows));
   /** Blocks in the store that nobody seems to work on: token -> when they were seen first. */
   readonly #unsettled = new Map<string, number>();
   #isStopping = false;
@@ -413,8 +416,7 @@ export class ClusterProjector {
       const range = block?.ranges.find(({ shard }) => shard === track.shard);
       if (block && range) {
         this.#options.log.info({ shard: track.shard, token }, 'projector: a block that was begun elsewhere is inserted again');
-        const rowCount = await this.#insertMeasurements(block, undefined, scope);
-        if (rowCount > 0) this.#options.onInserted('measurements', rowCount);
+        await this.#settling.inserted(block, track);
         const rows = await this.#untilDone(async () => track.progress.outbox(track.position, range.lastSeq), track);
         for (const [table, list] of groupByTable(rows)) {
           await this.#insert.rows(table, list, scope);

@@ -192,6 +192,8 @@ export const JOURNAL: readonly MutantTable[] = [
       changes: [['|| STORE.has(code)', '']] },
     { rule: 'the quarantine has a bound of bytes', file: 'src/store/quarantine-file.ts', tests: ['ingest/poison'],
       changes: [['this.isFull = this.sizeBytes + line.length > this.#bytesMax;', 'this.isFull = false;']] },
+    { rule: 'a node settles a block once for all shards that it takes over', file: 'src/cluster/projector-settling.ts', tests: ['cluster/projector'],
+      changes: [['if (known !== undefined) {', 'if (false) {']] },
   ] },
   { heading: 'Design 5: read your writes', mutants: [
     { rule: 'a query waits for what was acknowledged before it', ...PROJECTOR,
