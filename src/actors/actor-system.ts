@@ -14,6 +14,7 @@ import type { HistoryRow } from '../ingest/history-writer.ts';
 import { decodeMeasurement, entityText, isWholeMeasurement } from '../ingest/measurement-record.ts';
 import { ActorContext } from './context.ts';
 import type { DocumentChange, Documents } from './documents.ts';
+import { charsOf, COMMAND_CHARS_MAX, GROUP_CHARS_MAX, newestRows } from './group-size.ts';
 import { FollowUps, HANDLED_PREFIX, shardOfPending } from './follow-ups.ts';
 import { auditCommand } from './command-audit.ts';
 import { HANDLERS } from './handlers.ts';
@@ -43,6 +44,8 @@ interface Group {
   /** Handled again after a restart: follow-ups wait for `resumeFollowUps`, their numbers come behind what is still to be replayed. */
   readonly isReplay: boolean;
   outstanding: number;
+  /** Characters that its commands write, see group-size.ts. */
+  chars: number;
   readonly contexts: ActorContext[];
   readonly outcomes: Outcome[];
   rows: HistoryRow[];
@@ -88,6 +91,8 @@ export interface ShardRole {
   readonly pendingOf: (shard: number, pendingId: string) => string | undefined | Promise<string | undefined>;
   /** The outcome of a command, once its state is committed and its follow-ups are handled. */
   readonly onOutcome: (gateway: string, seq: number, answer: unknown, error: PlatformError | undefined) => void;
+  /** The group up to `lastSeq` writes more than one commit takes, after `count` of its commands: nothing of it is written, and the system has stopped. */
+  readonly onTooLarge: (lastSeq: number, count: number) => void;
 }
 
 export interface ActorSystemOptions {
@@ -190,7 +195,9 @@ export class ActorSystem {
       this.#options.onDecided?.({ firstSeq, lastSeq, records, rows: [], isReplay });
       return lastSeq;
     }
-    const group: Group = { firstSeq, lastSeq, records, gateway, isReplay, outstanding: commands.length, contexts: [], outcomes: [], rows: [], counts };
+    const group: Group = {
+      firstSeq, lastSeq, records, gateway, isReplay, outstanding: commands.length, chars: 0, contexts: [], outcomes: [], rows: [], counts,
+    };
     this.#groups.push(group);
     this.#current = group;
     this.#state.prefetch(documentsOf(commands));
@@ -316,7 +323,9 @@ export class ActorSystem {
       if (thrown instanceof NotLoaded || thrown instanceof StoreFailed) throw thrown;
       error = thrown instanceof PlatformError ? thrown : this.#setAside(command, thrown as Error);
     }
+    if (error === undefined) error = this.#tooLarge(context, group);
     const effective = error ? new ActorContext(command, this.#state) : context;
+    if (this.#isStopped) return;
     if (command.pendingId !== undefined) effective.changes.push(this.#handledChange(command, command.pendingId));
     effective.followUps.forEach((followUp, index) => {
       effective.changes.push(this.#followUps.entry(command, followUp, index));
@@ -326,6 +335,18 @@ export class ActorSystem {
     group.rows.push(...effective.rows);
     group.outcomes.push({ seq: command.seq, answer, error, pendingId: command.pendingId, handledSeq: command.seq });
     this.#handled(command, group);
+  }
+
+  /** Of a shard, whose commits have a bound. @returns the refusal of a command that is too large by itself. */
+  #tooLarge(context: ActorContext, group: Group): PlatformError | undefined {
+    const { shard } = this.#options;
+    const size = shard === undefined ? 0 : charsOf(context);
+    if (size > COMMAND_CHARS_MAX) return new PlatformError('general/change-too-large', { size, limit: COMMAND_CHARS_MAX });
+    group.chars += size;
+    if (group.chars <= GROUP_CHARS_MAX || group.contexts.length === 0) return undefined;
+    this.stop();
+    shard?.onTooLarge(group.lastSeq, group.contexts.length);
+    return undefined;
   }
 
   /** Whoever handled it again, after a restart or a take-over, would come to the same end: it must not hold up what is behind it. */
@@ -394,6 +415,7 @@ export class ActorSystem {
       const group = this.#groups.shift() as Group;
       const changes: DocumentChange[] = [];
       for (const context of group.contexts) for (const change of context.changes) changes.push(change);
+      if (this.#options.shard) group.rows = newestRows(group.rows, group.contexts);
       if (group.rows.length > 0) {
         this.#uncommittedRows.set(group.lastSeq, group.rows);
         changes.push({ collection: 'meta', tenant: 0, id: outboxKey(group.lastSeq), value: JSON.stringify(group.rows) });

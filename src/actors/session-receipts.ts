@@ -18,7 +18,7 @@ const packetText = (id: number): string => String(id).padStart(ID_DIGITS, '0');
 
 export function putReceipt(context: ActorContext, { session, id, part, parts, holder = '' }: SessionReceipt): undefined {
   if (isFormerHolder(holder, context.get('meta', receiverOf(session)) ?? '')) return undefined;
-  context.put('meta', `${prefixOf(session)}${packetText(id)}/${String(part).padStart(PART_DIGITS, '0')}`, String(parts));
+  context.put('meta', `${prefixOf(session)}${packetText(id)}/${String(part).padStart(PART_DIGITS, '0')}`, `${parts} ${holder}`);
   return undefined;
 }
 
@@ -26,12 +26,17 @@ export function listReceipts(context: ActorContext, { session, holder = '' }: Se
   if (isFormerHolder(context.get('meta', receiverOf(session)) ?? '', holder)) context.put('meta', receiverOf(session), holder);
   return entriesOf(context, session, '').map(({ id, value }) => {
     const [packet, part] = id.slice(prefixOf(session).length).split('/');
-    return { id: Number(packet), part: Number(part), parts: Number(value) };
+    const [parts, of = ''] = value.split(' ');
+    return { id: Number(packet), part: Number(part), parts: Number(parts), holder: of };
   });
 }
 
-export function removeReceipts(context: ActorContext, { session, id }: SessionReceipts): undefined {
-  for (const entry of entriesOf(context, session, id === undefined ? '' : `${packetText(id)}/`)) context.remove('meta', entry.id);
+/** `holder` has ended them, or the session: what a later one has stored since stays. */
+export function removeReceipts(context: ActorContext, { session, id, holder }: SessionReceipts): undefined {
+  const isLater = (other: string): boolean => holder !== undefined && isFormerHolder(holder, other);
+  for (const entry of entriesOf(context, session, id === undefined ? '' : `${packetText(id)}/`)) {
+    if (!isLater(entry.value.split(' ')[1] ?? '')) context.remove('meta', entry.id);
+  }
   if (id === undefined) context.remove('meta', receiverOf(session));
   return undefined;
 }

@@ -17,6 +17,8 @@ export interface SessionState {
   readonly received: readonly number[];
   /** Whose memory the session is in, or was in last (mqtt/session-registry.ts). */
   readonly holder?: string;
+  /** The first holder: receipts of holders before it are of an earlier session under the key. */
+  readonly since?: string;
   /** Shards in which there may be receipts of QoS 2 messages (session-receipts.ts). */
   readonly receivesIn?: readonly number[];
   /** Marks of messages that the client has acknowledged, the oldest first (session-marks.ts). */
@@ -49,7 +51,7 @@ function stateFor(context: ActorContext, body: { session: string; holder?: strin
 export function saveSession(context: ActorContext, body: SessionSave): undefined {
   const { session, subscriptions, expirySeconds, disconnectedAt, holder } = body;
   const state = stateFor(context, body);
-  save(context, session, { ...state, subscriptions, expirySeconds, disconnectedAt, ...(holder === undefined ? {} : { holder }) });
+  save(context, session, { ...state, subscriptions, expirySeconds, disconnectedAt, ...(holder === undefined ? {} : { holder, since: state.since ?? holder }) });
   return undefined;
 }
 
@@ -57,7 +59,7 @@ export function removeSession(context: ActorContext, body: SessionRemove): undef
   const text = context.get('session', body.session);
   if (text === undefined) return undefined;
   const state = stateFor(context, body);
-  removeReceiptsOf(context, state, { session: body.session });
+  removeReceiptsOf(context, state, { session: body.session, holder: state.holder });
   context.remove('session', body.session);
   const length = messageKey(body.session, 0).length;
   for (const entry of context.list('sessionMessage', `${body.session}\n`)) {
@@ -108,7 +110,7 @@ export function receivePacket(context: ActorContext, body: SessionItem): undefin
 export function releasePacket(context: ActorContext, body: SessionRelease): undefined {
   const state = stateFor(context, body);
   if (state.received.includes(body.id)) save(context, body.session, { ...state, received: state.received.filter((id) => id !== body.id) });
-  removeReceiptsOf(context, { ...state, receivesIn: body.shards ?? state.receivesIn ?? [] }, { session: body.session, id: body.id });
+  removeReceiptsOf(context, { ...state, receivesIn: body.shards ?? state.receivesIn ?? [] }, { session: body.session, id: body.id, holder: body.holder });
   return undefined;
 }
 

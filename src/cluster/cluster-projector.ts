@@ -11,13 +11,14 @@ import { randomBytes } from 'node:crypto';
 import type { JournalCommand } from '../ingest/command-record.ts';
 import { GivenUp, HistoryInsert, groupByTable } from '../ingest/history-insert.ts';
 import type { InsertScope } from '../ingest/history-insert.ts';
-import type { HistoryRow, HistoryWriter } from '../ingest/history-writer.ts';
+import type { HistoryWriter } from '../ingest/history-writer.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { ProjectorProgress } from '../ingest/projector-progress.ts';
 import type { Quarantine } from '../ingest/quarantine.ts';
 import type { Log } from '../model/log.ts';
 import { Block } from './projector-block.ts';
+import type { OfferedGroup } from './projector-block.ts';
 import { inParts, insertMeasurementsOf } from './projector-repeat.ts';
 import { BlockSettling } from './projector-settling.ts';
 import { Track } from './projector-track.ts';
@@ -47,15 +48,6 @@ export interface ClusterProjectorOptions {
   readonly isHistoryAway?: () => boolean;
   /** See HistoryInsertOptions. */
   readonly uncertainTries?: number;
-}
-
-/** A group whose rows are decided. `afterSeq`: last sequence of the group before it, as it was followed. */
-export interface OfferedGroup {
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-  readonly afterSeq: number;
-  readonly records: Buffer;
-  readonly rows: readonly HistoryRow[];
 }
 
 interface Waiter {
@@ -125,23 +117,26 @@ export class ClusterProjector {
     } else {
       const before = track.consumedSeq;
       this.#consume(track, firstSeq, records);
-      for (const row of rows) if (row.seq > before && row.seq <= track.consumedSeq) this.#filling.rows.push(row);
+      this.#filling.addRows(rows, before, track.consumedSeq);
     }
     if (this.#filling.isFull || this.#isWanted || track.deletion) this.#kick();
+  }
+
+  /** Brings in what was offered of the shard, for `timeoutMs` at most; with the history away there is nothing to wait for. */
+  async bringIn(shard: number, timeoutMs: number): Promise<void> {
+    const track = this.#tracks.get(shard);
+    if (track && !this.#isAway) await this.visible(shard, track.offeredSeq, timeoutMs).catch((error: Error) => {
+      this.#options.log.info({ shard, error: error.message }, 'projector: what is left of the shard is brought in later, or by its next owner');
+    });
   }
 
   /** Ends the service of a shard in order: what was offered is brought in first, for `timeoutMs` at most. */
   async release(shard: number, timeoutMs: number): Promise<void> {
     const track = this.#tracks.get(shard);
-    if (!track) return;
-    // With the history away there is nothing to wait for.
-    const isAway = (): boolean => this.lastError !== undefined || this.#options.isHistoryAway?.() === true;
-    if (!isAway()) await this.visible(shard, track.offeredSeq, timeoutMs).catch((error: Error) => {
-      this.#options.log.info({ shard, error: error.message }, 'projector: the next owner of the shard brings in what is left');
-    });
+    await this.bringIn(shard, timeoutMs);
     // The positions of a block move together, as far as possible.
-    if (!isAway() && this.#underWay?.block.ranges.has(shard)) await Promise.race([this.#underWay.done, pause(timeoutMs)]);
-    if (this.#tracks.get(shard) === track) this.lose(shard);
+    if (!this.#isAway && this.#underWay?.block.ranges.has(shard)) await Promise.race([this.#underWay.done, pause(timeoutMs)]);
+    if (track && this.#tracks.get(shard) === track) this.lose(shard);
   }
 
   /** The shard has another owner: nothing of it is written any more, but for a block that is decided. */
@@ -167,6 +162,7 @@ export class ClusterProjector {
   get insertErrorsCount(): number { return this.#insert.insertErrorsCount; }
   /** What was set aside since the start. */
   get setAsideCount(): number { return this.#insert.setAsideCount; }
+  get #isAway(): boolean { return this.lastError !== undefined || this.#options.isHistoryAway?.() === true; }
   get isLagging(): boolean { return [...this.#tracks.values()].some((track) => track.isLagging); }
 
   /**
@@ -301,7 +297,7 @@ export class ClusterProjector {
     const rows = await track.progress.outbox(before, through);
     if (isGone() || this.#filling.isFull) return;
     this.#consume(track, group.firstSeq, group.records, through);
-    for (const row of rows) if (row.seq > before && row.seq <= track.consumedSeq) this.#filling.rows.push(row);
+    this.#filling.addRows(rows, before, track.consumedSeq);
   }
 
   /** Rows of a shard that is gone are among the others: the block is filled anew from the journal. */

@@ -1,7 +1,7 @@
 /**
  * Answers that no message of NATS takes, on their way from a shard's owner to the gateway that waits for them: in parts, as requests one after the
  * other for each gateway, so that a gateway has one unfinished answer of each node. One of which a part does not arrive is lost, as any
- * answer may be: its command is answered `commands/answer-timeout`.
+ * answer may be: its command is answered `commands/answer-lost`.
  */
 import type { Log } from '../model/log.ts';
 import type { NodeMessages } from './node-messages.ts';

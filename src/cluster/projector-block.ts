@@ -12,6 +12,8 @@ import type { BlockRange } from './shard-documents.ts';
 
 /** Rows of mutable tables in one block; more make the block full. */
 const MUTABLE_ROWS_MAX = 20_000;
+/** Characters of their texts. */
+const MUTABLE_CHARS_MAX = 32 * 2 ** 20;
 
 /** How far a group went into a block. */
 export interface Consumed {
@@ -21,9 +23,19 @@ export interface Consumed {
   readonly deletion: JournalCommand | undefined;
 }
 
+/** A group whose rows are decided. `afterSeq`: last sequence of the group before it, as it was followed. */
+export interface OfferedGroup {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly afterSeq: number;
+  readonly records: Buffer;
+  readonly rows: readonly HistoryRow[];
+}
+
 export class Block {
   readonly columns: MeasurementColumns;
   rows: HistoryRow[] = [];
+  #rowChars = 0;
   readonly damaged = new DamagedMeasurements();
   /** shard -> first and last sequence */
   readonly ranges = new Map<number, { firstSeq: number; lastSeq: number }>();
@@ -34,7 +46,7 @@ export class Block {
     this.columns = new MeasurementColumns(rowsMax);
   }
 
-  get isFull(): boolean { return this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX || this.damaged.isFull; }
+  get isFull(): boolean { return this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX || this.#rowChars >= MUTABLE_CHARS_MAX || this.damaged.isFull; }
   get isEmpty(): boolean { return this.ranges.size === 0; }
   get rangeList(): BlockRange[] { return [...this.ranges].map(([shard, range]) => ({ shard, ...range })); }
 
@@ -65,6 +77,15 @@ export class Block {
     return lastSeq === undefined && deletion === undefined ? undefined : { lastSeq: lastSeq ?? afterSeq, deletion };
   }
 
+  /** Those of `rows` with a sequence in (after, through]. */
+  addRows(rows: readonly HistoryRow[], after: number, through: number): void {
+    for (const row of rows) {
+      if (row.seq <= after || row.seq > through) continue;
+      this.rows.push(row);
+      this.#rowChars += row.text.length;
+    }
+  }
+
   /** Whether it has rows that the query reads and that are not inserted yet. */
   holds(query: HistoryQuery): boolean {
     return query.tables.some((table) => !this.done.has(table)
@@ -74,6 +95,7 @@ export class Block {
   clear(): void {
     this.columns.clear();
     this.rows = [];
+    this.#rowChars = 0;
     this.damaged.clear();
     this.ranges.clear();
     this.done.clear();

@@ -2,6 +2,7 @@
 import { textKeyIn } from '../ingest/command-record.ts';
 import { partName } from '../ingest/received-packet.ts';
 import { COMMAND } from '../model/command.ts';
+import { isFormerHolder } from '../model/session-holder.ts';
 import type { Command, CommandPort, StoredReceipt } from '../model/command.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { SessionReceiptStore } from '../mqtt/application.ts';
@@ -20,13 +21,14 @@ export class SessionReceipts implements SessionReceiptStore {
   }
 
   /** The question is a command: whatever a gateway that is gone has stored before is in the answer, also when nobody had handled it yet. */
-  async read(tenant: number, session: string, shards: readonly number[], holder?: string):
+  async read(tenant: number, session: string, shards: readonly number[], { holder, since = '' }: { holder?: string; since?: string } = {}):
     Promise<{ received: number[]; partly: Map<number, ReadonlySet<string>> }> {
     const found = new Map<number, { readonly names: Set<string>; parts: number }>();
     await Promise.all(shards.map(async (shard) => {
       const receipts = await this.#request<StoredReceipt[]>({
         kind: COMMAND.SESSION_RECEIPTS, tenant, key: textKeyIn(tenant, shard), body: { session, holder } });
-      for (const { id, part, parts } of receipts) {
+      for (const { id, part, parts, holder: of } of receipts) {
+        if (isFormerHolder(of, since)) continue;
         const packet = found.get(id) ?? { names: new Set<string>(), parts };
         packet.names.add(partName(shard, part));
         found.set(id, packet);

@@ -3,7 +3,7 @@
  * that had it to give it up (issue: a device may reconnect to any node and finds its subscriptions, queued messages and QoS 2 state).
  */
 import type { Log } from '../model/log.ts';
-import type { SessionsElsewhere } from '../mqtt/session-registry.ts';
+import type { SessionName, SessionsElsewhere } from '../mqtt/session-registry.ts';
 import type { ConnectionRegistry } from './connection-registry.ts';
 import { NodeUnreachable } from './node-messages.ts';
 import type { NodeMessages } from './node-messages.ts';
@@ -14,15 +14,13 @@ const GIVE_UP_TIMEOUT_MS = 8_000;
 /** Asked of a node that takes no part: it has just begun and is not known yet, has ended (which is told at once), or hangs. */
 const PRESENT_SUBJECT = 'session-node';
 const PRESENT_TIMEOUT_MS = 1_000;
-/** The registry is told by node, not by connection: a session may outlive its connection in a node's memory. */
-const HOLDER = 'session';
 /** Claims under way at once after the registry has forgotten. */
 const RECLAIMS_AT_ONCE = 200;
 
 /** The sessions of this node (mqtt/session-registry.ts). */
 export interface LocalSessions {
   giveUp(tenantNumber: number, key: string): Promise<void>;
-  inMemory(): Iterable<{ tenantNumber: number; key: string }>;
+  inMemory(): Iterable<SessionName>;
   isInMemory(tenantNumber: number, key: string): boolean;
 }
 
@@ -63,9 +61,10 @@ export class SessionTakeover implements SessionsElsewhere {
   }
 
   /** @throws PlatformError `general/documents-unavailable` when the registry is away: the client is told to come again. */
-  async taken(tenantNumber: number, key: string): Promise<void> {
+  async taken({ tenantNumber, key, name }: SessionName): Promise<void> {
     const { registry, messages, log } = this.#options;
-    const former = await registry.claim(tenantNumber, key, messages.nodeId, HOLDER);
+    // By session, not by connection: a session may outlive its connection in a node's memory.
+    const former = await registry.claim(tenantNumber, key, messages.nodeId, name);
     if (former === undefined || former.nodeId === messages.nodeId) return;
     try {
       if (!this.#options.isMember(former.nodeId)) await messages.request(former.nodeId, PRESENT_SUBJECT, new Uint8Array(), PRESENT_TIMEOUT_MS);
@@ -78,9 +77,9 @@ export class SessionTakeover implements SessionsElsewhere {
     }
   }
 
-  left(tenantNumber: number, key: string): void {
+  left({ tenantNumber, key, name }: SessionName): void {
     const { registry, messages, log } = this.#options;
-    registry.release(tenantNumber, key, messages.nodeId, HOLDER).catch((error: Error) => {
+    registry.release(tenantNumber, key, messages.nodeId, name).catch((error: Error) => {
       log.debug({ tenantNumber, session: key, error: error.message }, 'a session that left could not be released; the next claim finds it free');
     });
   }
@@ -93,16 +92,17 @@ export class SessionTakeover implements SessionsElsewhere {
   }
 
   /** What another node has claimed since is old here. */
-  async #claimIfFree(tenantNumber: number, key: string): Promise<void> {
+  async #claimIfFree({ tenantNumber, key, name }: SessionName): Promise<void> {
     const { registry, messages } = this.#options;
-    if (await registry.holder(tenantNumber, key) === undefined) await registry.claim(tenantNumber, key, messages.nodeId, HOLDER);
+    if (await registry.holder(tenantNumber, key) === undefined) await registry.claim(tenantNumber, key, messages.nodeId, name);
   }
 
   async #claimAgain(): Promise<void> {
     const { log } = this.#options;
     let claims: Promise<unknown>[] = [];
-    for (const { tenantNumber, key } of [...this.#local?.inMemory() ?? []]) {
-      claims.push(this.#claimIfFree(tenantNumber, key).catch((error: Error) => {
+    for (const session of [...this.#local?.inMemory() ?? []]) {
+      const { tenantNumber, key } = session;
+      claims.push(this.#claimIfFree(session).catch((error: Error) => {
         log.warn({ tenantNumber, session: key, error: error.message }, 'a session could not be claimed again');
       }));
       if (claims.length < RECLAIMS_AT_ONCE) continue;

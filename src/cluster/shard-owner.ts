@@ -23,6 +23,8 @@ const UNDER_WAY_MAX = 16;
 const UNDER_WAY_LOW = 8;
 /** A planned hand-over waits so long for follow-ups whose answers somebody waits for, and for the projector. */
 const RELEASE_MS = 2_000;
+/** What is left for the projector when nothing is followed any more; commands of the shard wait meanwhile. */
+const LAST_ROWS_MS = 250;
 /** After an error that is none of the known ones. */
 const RESTART_MS = 1_000;
 /** In `meta` of the shard while it has no owner: the last one has told everything that it had committed. */
@@ -74,6 +76,8 @@ export class ShardOwner {
   #toldSeq = 0;
   /** The store came back with an older state. */
   #hasLostState = false;
+  /** Groups up to here are handled in parts of so many records: one of them changes more at once than a commit takes. */
+  #parts: { readonly throughSeq: number; readonly records: number } | undefined;
   /** Of services that have ended. */
   #commandsBefore = 0;
   #setAsideBefore = 0;
@@ -178,6 +182,7 @@ export class ShardOwner {
         shard,
         isOwn: (collection, tenant, id) => isOfShard(shard, collection, tenant, id),
         pendingOf: (other, pendingId) => stores.reader.inShard(other).get('pending', 0, pendingId),
+        onTooLarge: (lastSeq, count) => this.#divide(service, lastSeq, count),
         onOutcome: (gateway, seq, answer, error) => outcomes.answer(gateway, shard, seq, answer, error),
       },
     });
@@ -191,9 +196,40 @@ export class ShardOwner {
 
   #take(service: Service, group: ShardGroup): void | Promise<void> {
     if (service.isEnded) return undefined;
+    if (group.firstSeq <= Math.max(service.givenSeq, this.#parts?.throughSeq ?? 0)) return this.#takeParts(service, group);
     service.actors.handleGroup(group.firstSeq, group.records, undefined, group.gateway);
-    service.givenSeq = group.lastSeq;
+    service.givenSeq = Math.max(service.givenSeq, group.lastSeq);
     return service.actors.underWayCount > UNDER_WAY_MAX ? service.actors.whenBelow(UNDER_WAY_LOW) : undefined;
+  }
+
+  /** What is left of a group of which a part was handled before, or that is too large for one commit. */
+  async #takeParts(service: Service, { firstSeq, records, gateway }: ShardGroup): Promise<void> {
+    let [from, fromSeq, seq] = [0, firstSeq, firstSeq - 1];
+    for (let at = 0; at < records.length && !service.isEnded;) {
+      at += records.readUInt32LE(at);
+      seq += 1;
+      if (seq > service.givenSeq) {
+        if (seq - fromSeq + 1 < (this.#parts?.records ?? 1) && at < records.length) continue;
+        service.actors.handleGroup(fromSeq, records.subarray(from, at), undefined, gateway);
+        service.givenSeq = seq;
+        // One commit at a time: each may be large.
+        await service.actors.whenBelow(0);
+      }
+      [from, fromSeq] = [at, seq + 1];
+    }
+  }
+
+  /** Nothing of the group was written: it is handled again, in parts. @param count of its commands that are not too many. */
+  #divide(service: Service, lastSeq: number, count: number): void {
+    if (service.isEnded) return;
+    const { shard, log } = this.#options;
+    const isAgain = this.#parts !== undefined && lastSeq <= this.#parts.throughSeq;
+    const records = Math.max(1, Math.floor(Math.min(count, isAgain ? this.#parts!.records : count) / 2));
+    this.#parts = { throughSeq: Math.max(lastSeq, this.#parts?.throughSeq ?? 0), records };
+    log.warn({ shard, lastSeq, records }, 'a group of the journal changes more at once than a commit takes; it is handled in parts');
+    // Its measurements were told.
+    this.#toldSeq = Math.max(this.#toldSeq, lastSeq);
+    this.#restart(service.epoch, 0);
   }
 
   /**
@@ -204,6 +240,8 @@ export class ShardOwner {
     const service = this.#service;
     if (!service) return;
     const leftMs = (): number => Math.max(0, Math.min(RELEASE_MS, by - performance.now()));
+    // While commands still go on: what waits for the history is little then.
+    await this.#options.projector.bringIn(this.shard, leftMs());
     await service.follower?.stop();
     await service.actors.whenBelow(0);
     await this.#waitForFollowUps(service, leftMs());
@@ -211,7 +249,7 @@ export class ShardOwner {
     // Whoever is behind `whenBelow` has told its outcomes, and a commit takes longer than a turn.
     const told = { collection: 'meta', tenant: 0, id: TOLD_KEY, value: String(service.epoch) } as const;
     if (!service.isEnded) await service.documents.commit([told], service.givenSeq).catch((error: Error) => this.#failed(service, error));
-    await this.#options.projector.release(this.shard, leftMs());
+    await this.#options.projector.release(this.shard, Math.min(LAST_ROWS_MS, leftMs()));
     this.lose();
   }
 

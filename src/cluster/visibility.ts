@@ -14,6 +14,8 @@ const VISIBLE = 'visible';
 const SILENT_MS = 1_000;
 /** An owner that is on its way is asked again after this time. */
 const RETRY_MS = 25;
+/** A node that is missed may go on for so long, and acknowledge: whatever it does is in the journal. */
+const MISSED_MS = 30_000;
 
 /** Shard and sequence. */
 type Wanted = readonly (readonly [number, number])[];
@@ -35,6 +37,7 @@ export class Visibility {
   readonly #floor = new Float64Array(SHARD_COUNT);
   #floorReady: Promise<void> = Promise.resolve();
   #members = new Set<string>();
+  #missedAt = Number.NEGATIVE_INFINITY;
   #round: Promise<Float64Array> | undefined;
   #nextRound: Promise<Float64Array> | undefined;
   #isStopped = false;
@@ -52,6 +55,7 @@ export class Visibility {
     const isMissing = [...this.#members].some((nodeId) => !members.has(nodeId));
     this.#members = members;
     if (!isFirst && !isMissing) return;
+    if (isMissing) this.#missedAt = performance.now();
     const before = this.#floorReady;
     this.#floorReady = before.then(() => this.#raiseFloor());
   }
@@ -138,7 +142,7 @@ export class Visibility {
     const { leases, messages } = this.#options;
     const found = this.#acknowledgedHere();
     const others = leases.members.filter(({ nodeId }) => nodeId !== messages.nodeId);
-    let isSilent = false;
+    let isSilent = performance.now() - this.#missedAt < MISSED_MS;
     await Promise.all(others.map(async ({ nodeId }) => {
       try {
         raise(found, numbersOf(await messages.request(nodeId, ACKNOWLEDGED, new Uint8Array(0), SILENT_MS)));

@@ -220,7 +220,7 @@ export interface SessionShard extends OfHolder { readonly shard: number }
 /** Of packet `id` the shard has part `part` (0, 1, …, most messages have one), which is one of `parts` over all shards. */
 export interface SessionReceipt extends SessionItem, OfHolder { readonly part: number; readonly parts: number }
 export interface SessionReceipts extends OfHolder { readonly id?: number }
-export type StoredReceipt = Pick<SessionReceipt, 'id' | 'part' | 'parts'>;
+export type StoredReceipt = Pick<SessionReceipt, 'id' | 'part' | 'parts'> & { readonly holder: string };
 /**
  * Key: `t`. `password` is the hash of model/password.ts, never the password. Roles and groups are set as a whole or by what is added and
  * removed. `mustExist` refuses a user who is gone meanwhile; `by` is who did it, for the audit log.

@@ -27,6 +27,8 @@ export const ERRORS = {
   'general/payload-too-large': entry(413, 'general/Payload Too Large', 'The body has more than {limit} bytes', 0x95),
   'general/record-too-large': entry(413, 'general/Payload Too Large',
     'What the body asks for takes more than {limit} bytes in the journal of a cluster, where quotes and backslashes count twice', 0x95),
+  'general/change-too-large': entry(413, 'general/Payload Too Large',
+    'The change writes {size} characters, with the whole object and its row in the history; a cluster takes {limit}', 0x95),
   'general/page-too-large': entry(422, 'general/Page Too Large', 'The page has more than {limit} bytes of documents; ask for a smaller pageSize'),
   'general/too-many-requests': entry(429, 'general/Too Many Requests', 'More than {limit} requests a second', 0x96),
   'general/internal': entry(500, 'general/Internal Error', 'The server failed to answer; the log has it under {reference}', 0x80),

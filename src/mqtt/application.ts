@@ -153,8 +153,8 @@ export interface SessionChange extends Pick<StoredSession, 'subscriptions' | 'ex
  * last are refused with `mqtt/session-elsewhere` (`isElsewhere`). Nothing is checked without it.
  */
 export interface SessionStore {
-  /** @param name of who goes on with the session, as `holderAfter` makes of it (model/session-holder.ts); nobody does when absent. */
-  load(tenant: number, key: string, name?: string): Promise<StoredSession | undefined>;
+  /** @param holderAfter names who goes on with the session, of the one that had it; nobody does when absent. */
+  load(tenant: number, key: string, holderAfter?: (former: string) => string): Promise<StoredSession | undefined>;
   /** Creates or replaces subscriptions and expiry; the rest stays. `holder` has it from now on if it is still of `after` ('': of nobody). */
   save(tenant: number, key: string, change: SessionChange): Promise<void>;
   remove(tenant: number, key: string, hold?: Pick<SessionChange, 'holder' | 'after'>): Promise<void>;
@@ -179,7 +179,8 @@ export interface SessionReceiptStore {
   announce(tenant: number, key: string, shard: number, holder?: string): Promise<void>;
   /**
    * Those in the shards, with everything that their journals have at the time of the call. What a former holder stores there afterwards is no receipt.
-   * @param holder who goes on with the session.
+   * @param of who goes on with the session, and who was the first to have it: receipts of anybody before are of an earlier session.
    */
-  read(tenant: number, key: string, shards: readonly number[], holder?: string): Promise<Required<Pick<StoredSession, 'received' | 'partly'>>>;
+  read(tenant: number, key: string, shards: readonly number[], of?: { holder?: string; since?: string }):
+    Promise<Required<Pick<StoredSession, 'received' | 'partly'>>>;
 }

@@ -3,7 +3,6 @@ import type { SessionState } from '../actors/session.ts';
 import { COMMAND } from '../model/command.ts';
 import type { CommandKind, CommandPort, DocumentReader, SessionMessage } from '../model/command.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
-import { holderAfter } from '../model/session-holder.ts';
 import type { MarkChange } from '../model/session-marks.ts';
 import type { SessionChange, SessionReceiptStore, SessionStore, StoredMessage, StoredSession } from './application.ts';
 
@@ -24,7 +23,7 @@ export class SessionDocuments implements SessionStore {
     this.#receipts = options.receipts;
   }
 
-  async load(tenant: number, key: string, name?: string): Promise<StoredSession | undefined> {
+  async load(tenant: number, key: string, holderAfter?: (former: string) => string): Promise<StoredSession | undefined> {
     const text = await this.#documents.get('session', tenant, key);
     if (text === undefined) return undefined;
     const entries = await this.#documents.list('sessionMessage', tenant, `${key}\n`, { limit: MESSAGES_MAX });
@@ -35,7 +34,8 @@ export class SessionDocuments implements SessionStore {
     });
     // Behind the messages: what is acknowledged while they are read is there or here.
     const state = JSON.parse(await this.#documents.get('session', tenant, key) ?? text) as SessionState;
-    const elsewhere = await this.#receipts?.read(tenant, key, state.receivesIn ?? [], name === undefined ? undefined : holderAfter(state.holder ?? '', name));
+    const holder = holderAfter?.(state.holder ?? '');
+    const elsewhere = await this.#receipts?.read(tenant, key, state.receivesIn ?? [], { holder, since: state.since });
     return {
       subscriptions: new Map(state.subscriptions), messages, received: [...state.received, ...elsewhere?.received ?? []],
       expirySeconds: state.expirySeconds, disconnectedAt: state.disconnectedAt, ...(elsewhere === undefined ? {} : { partly: elsewhere.partly }),

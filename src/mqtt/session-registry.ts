@@ -17,12 +17,15 @@ export interface OpenRequest {
   readonly expirySeconds: number;
 }
 
+/** A session in memory; `name` is of the object, another one may have been there before it. */
+export type SessionName = Pick<Session, 'tenantNumber' | 'key' | 'name'>;
+
 /** The other nodes of a cluster, where the session may be in memory. */
 export interface SessionsElsewhere {
   /** The session is here from now on. Resolves when the node that had it has closed its connection and stored what it knew. */
-  taken(tenantNumber: number, key: string): Promise<void>;
+  taken(session: SessionName): Promise<void>;
   /** It is in memory no longer. */
-  left(tenantNumber: number, key: string): void;
+  left(session: SessionName): void;
 }
 
 /** A session that another node wants waits so long for what is on its way to the store. */
@@ -77,10 +80,11 @@ export class SessionRegistry {
       session.loading = this.#load(session, request.isClean);
     } else if (request.isClean) {
       const wasRead = session.loading === undefined;
-      const removal = this.#end(session);
+      const former = session;
+      const removal = this.#end(former);
       session = this.#create(name, request);
       // Nothing of the old session may come back after CONNACK, not even after a crash.
-      session.loading = wasRead ? removal && this.#removed(session, removal) : this.#load(session, true);
+      session.loading = wasRead ? this.#removed(session, former, removal) : this.#load(session, true);
     } else {
       session.waitingWill?.sessionContinues();
     }
@@ -143,8 +147,8 @@ export class SessionRegistry {
   }
 
   /** Every session that is here, for a registry that has forgotten it. */
-  * inMemory(): IterableIterator<{ tenantNumber: number; key: string }> {
-    for (const { tenantNumber, key } of this.#sessions.values()) yield { tenantNumber, key };
+  inMemory(): IterableIterator<SessionName> {
+    return this.#sessions.values();
   }
 
   /**
@@ -212,22 +216,26 @@ export class SessionRegistry {
     const { store } = this.#context;
     // A read may overtake writes: what ended a moment ago must not come back.
     await this.#background.get(nameOf(session.tenantNumber, session.key));
-    await this.#elsewhere?.taken(session.tenantNumber, session.key);
-    const stored = await store.load(session.tenantNumber, session.key, session.name);
+    await this.#elsewhere?.taken(session);
+    const stored = await store.load(session.tenantNumber, session.key, (former) => session.follow(former));
     if (stored === undefined || session.hasEnded) return;
-    const { holder: after = '' } = stored;
-    if (isClean || isSessionOver(stored, this.#context.now())) await store.remove(session.tenantNumber, session.key, { holder: session.holder, after });
-    else session.restore(stored);
+    if (!isClean && !isSessionOver(stored, this.#context.now())) {
+      session.restore(stored);
+      return;
+    }
+    await store.remove(session.tenantNumber, session.key, { holder: session.holder, after: session.heldBy });
+    session.heldBy = '';
   }
 
-  /** A session that is discarded, as this node had it: if another has it now that one is. */
-  async #removed(session: Session, removal: Promise<void>): Promise<void> {
-    try {
-      await removal;
-    } catch (error) {
+  /** What this node had of the session is discarded: if another has it now, that is. */
+  #removed(session: Session, former: Session, removal: Promise<void> | undefined): Promise<void> | undefined {
+    session.follow(former.holder);
+    session.heldBy = '';
+    if (this.#elsewhere === undefined) return removal;
+    return (removal ?? Promise.resolve()).then(() => this.#elsewhere?.taken(session), (error: Error) => {
       if (!isElsewhere(error)) throw error;
-      await this.#load(session, true);
-    }
+      return this.#load(session, true);
+    });
   }
 
   /** What the store has of QoS 2 messages whose commit was not acknowledged. */
@@ -342,7 +350,7 @@ export class SessionRegistry {
     const name = nameOf(session.tenantNumber, session.key);
     if (this.#sessions.get(name) !== session) return;
     this.#sessions.delete(name);
-    this.#elsewhere?.left(session.tenantNumber, session.key);
+    this.#elsewhere?.left(session);
   }
 }
 

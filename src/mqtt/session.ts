@@ -131,14 +131,19 @@ export class Session implements ClientSession, Timed {
     this.tenantNumber = tenantNumber;
     this.key = key;
     this.name = name;
-    this.holder = holderAfter('', name);
+    this.holder = holderAfter('', name, context.now());
+  }
+
+  /** @returns who has the session after `former`, which this object is from now on. */
+  follow(former: string): string {
+    this.heldBy = former;
+    this.holder = holderAfter(former, this.name, this.#context.now());
+    return this.holder;
   }
 
   restore(stored: StoredSession): void {
     this.isEstablished = true;
     this.isDurable = true;
-    this.heldBy = stored.holder ?? '';
-    this.holder = holderAfter(this.heldBy, this.name);
     this.expirySeconds = stored.expirySeconds;
     this.disconnectedAt = stored.disconnectedAt;
     if (stored.subscriptions.size > 0) this.subscriptions = new Map(stored.subscriptions);

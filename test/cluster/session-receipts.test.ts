@@ -42,6 +42,7 @@ class Fleet {
   readonly #servers = new Map<TestNode, MqttServer>();
   readonly #registry = registryOf();
   #lastId = 5_000;
+  #now = NOW;
 
   constructor(t: Test, cluster: TestCluster) {
     this.#t = t;
@@ -65,7 +66,7 @@ class Fleet {
         authenticator: { authenticate: () => principal }, commands, group: intake, documents: documents.reader, ids, receipts, refusals: { count: () => undefined }, log: silentLog,
         bus: { hasSubscribers: () => false, publish: () => undefined, subscribe: () => () => undefined }, now: () => NOW,
       }),
-      store: new SessionDocuments({ commands, documents: documents.reader, receipts, now: () => NOW }), log: silentLog, elsewhere: takeover, now: () => NOW,
+      store: new SessionDocuments({ commands, documents: documents.reader, receipts, now: () => NOW }), log: silentLog, elsewhere: takeover, now: () => this.#now += 1,
       metrics: { count: () => undefined, connections: () => undefined, acknowledged: () => undefined, messages: () => undefined },
     });
     takeover.start(server.sessions);
@@ -179,6 +180,18 @@ t.test('a gateway that was cut off and stores a message after its session has go
   t.equal(receiptsOf(cluster).length, 1, 'that of who has the session');
   third.send({ cmd: 'pubrel', messageId: 8 });
   await received(third, 'pubcomp', 8);
+  // The session is discarded, and one of its holders stores a message only then.
+  const discarded = holder();
+  const fourth = await fleet.connect(second, { clean: true, protocolVersion: 4 }) as TestClient;
+  t.notOk(fourth.isEnded);
+  const fifth = await fleet.connect(second) as TestClient;
+  fifth.send(publish('s/us', '200,f,s,9', 2, 9));
+  await received(fifth, 'pubrec', 9);
+  await late(discarded);
+  const sixth = await fleet.connect(first) as TestClient;
+  sixth.send(publish('s/us', '200,f,s,10', 2, 8));
+  await received(sixth, 'pubrec', 8);
+  t.same(await fleet.values(), [1, 8, 9, 10], 'a new message under its packet id is stored');
   await fleet.connect(first, { clean: true });
   t.same(cluster.store.shards.flatMap(({ values }) => [...values.keys()]).filter((key) => key.includes('/receiver/')), [], 'and nothing of it stays');
 });

@@ -134,6 +134,16 @@ t.test('a node that was taken for dead: what it has of the session is old, whoev
   t.notOk(store.entries.has('1/device'), 'nothing is left that a later connection would find');
 });
 
+t.test('a clean start on the node that has the session is one for all nodes', async (t) => {
+  const { nodes: [a, b], registry } = setUp(['a', 'b']);
+  await a.connect('device');
+  const clean = await a.connect('device', true);
+  t.equal(registry.held.get('1/device')?.nodeId, a.nodeId);
+  t.ok(await b.takeover.isInMemory(1, 'device'), 'its time does not run');
+  await b.connect('device');
+  t.ok(clean.owner.isClosed);
+});
+
 t.test('a connection that has gone while it opened an old session takes it from nobody', async (t) => {
   const { nodes: [a, b], cluster, store } = setUp(['a', 'b']);
   await a.connect('device');

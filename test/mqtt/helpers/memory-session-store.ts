@@ -23,11 +23,12 @@ export class MemorySessionStore implements SessionStore {
   gate: Promise<void> | undefined = undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  load(tenant: number, key: string): Promise<StoredSession | undefined> {
+  load(tenant: number, key: string, holderAfter?: (former: string) => string): Promise<StoredSession | undefined> {
     return this.#change(`load ${tenant}/${key}`, () => {
       const entry = this.entries.get(`${tenant}/${key}`);
       if (entry === undefined) return undefined;
       const { subscriptions, messages, received } = entry;
+      holderAfter?.(entry.holder ?? '');
       return { ...entry, subscriptions: new Map(subscriptions), messages: [...messages.values()], received: [...received] };
     });
   }
