@@ -35,6 +35,12 @@ t.test('the dashboard is JSON with panels', async (t) => {
   for (const { targets } of dashboard.panels) t.ok(targets.every(({ expr }) => expr.includes('millrace_')));
 });
 
+t.test('HAProxy asks nodes in HTTP/1.1, as they speak no other', async (t) => {
+  const backends = readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8').split(/^(?=backend |frontend )/m).filter((part) => part.startsWith('backend '));
+  t.equal(backends.length, 3);
+  for (const backend of backends) t.match(backend, /^ {2}option httpchk\n {2}http-check send meth GET uri \/health\/ready ver HTTP\/1\.1 hdr Host \S+\n/m);
+});
+
 t.test('nats-server takes its file', { skip: missing('nats-server') }, async (t) => {
   t.doesNotThrow(() => execFileSync('nats-server', ['-t', '-c', join(FOLDER, 'compose/nats.conf')], { stdio: 'pipe' }));
 });

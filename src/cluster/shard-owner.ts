@@ -240,8 +240,8 @@ export class ShardOwner {
     const service = this.#service;
     if (!service) return;
     const leftMs = (): number => Math.max(0, Math.min(RELEASE_MS, by - performance.now()));
-    // While commands still go on: what waits for the history is little then.
-    await this.#options.projector.bringIn(this.shard, leftMs());
+    // While commands still go on: what waits for the history is little then. Follow-ups have the other half.
+    await this.#options.projector.bringIn(this.shard, leftMs() / 2);
     await service.follower?.stop();
     await service.actors.whenBelow(0);
     await this.#waitForFollowUps(service, leftMs());
