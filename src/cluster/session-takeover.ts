@@ -66,14 +66,17 @@ export class SessionTakeover implements SessionsElsewhere {
     // By session, not by connection: a session may outlive its connection in a node's memory.
     const former = await registry.claim(tenantNumber, key, messages.nodeId, name);
     if (former === undefined || former.nodeId === messages.nodeId) return;
+    const isMember = this.#options.isMember(former.nodeId);
     try {
-      if (!this.#options.isMember(former.nodeId)) await messages.request(former.nodeId, PRESENT_SUBJECT, new Uint8Array(), PRESENT_TIMEOUT_MS);
+      if (!isMember) await messages.request(former.nodeId, PRESENT_SUBJECT, new Uint8Array(), PRESENT_TIMEOUT_MS);
       const wanted: Wanted = { tenant: tenantNumber, key };
       await messages.request(former.nodeId, SUBJECT, Buffer.from(JSON.stringify(wanted)), GIVE_UP_TIMEOUT_MS);
     } catch (error) {
       if (!(error instanceof NodeUnreachable)) throw error;
       // It has ended, or it hangs: what it acknowledged is in the journal, and what it says of the session later is refused.
-      log.info({ tenantNumber, session: key, node: former.nodeId, error: error.message }, 'the node that had the session does not answer');
+      // A node that died had thousands of them.
+      const level = isMember ? 'warn' : 'debug';
+      log[level]({ tenantNumber, session: key, node: former.nodeId, error: error.message }, 'the node that had the session does not answer');
     }
   }
 
@@ -94,7 +97,8 @@ export class SessionTakeover implements SessionsElsewhere {
   /** What another node has claimed since is old here. */
   async #claimIfFree({ tenantNumber, key, name }: SessionName): Promise<void> {
     const { registry, messages } = this.#options;
-    if (await registry.holder(tenantNumber, key) === undefined) await registry.claim(tenantNumber, key, messages.nodeId, name);
+    const holder = await registry.holder(tenantNumber, key);
+    if (holder === undefined || holder.nodeId === messages.nodeId) await registry.claim(tenantNumber, key, messages.nodeId, name);
   }
 
   async #claimAgain(): Promise<void> {

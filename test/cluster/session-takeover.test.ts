@@ -190,4 +190,9 @@ t.test('a registry that has forgotten is told again', async (t) => {
   registry.forget();
   await new Promise((resolve) => { setTimeout(resolve, 20); });
   t.same([...registry.held.keys()].sort(), ['1/one', '1/two']);
+  // An older claim of the same node has come back: the session could not release it.
+  registry.held.set('1/one', { nodeId: a.nodeId, connectionId: 'older' });
+  registry.connected();
+  await new Promise((resolve) => { setTimeout(resolve, 20); });
+  t.not(registry.held.get('1/one')!.connectionId, 'older');
 });

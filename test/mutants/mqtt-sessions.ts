@@ -179,7 +179,7 @@ export const MQTT_SESSIONS: readonly MutantTable[] = [
     { rule: 'a connection that has gone takes its session from nobody', file: 'src/mqtt/session-registry.ts', tests: ['cluster/session-takeover'],
       changes: [['if (session.owner !== owner || owner.isOver) return undefined;', 'if (session.owner !== owner) return undefined;']] },
     { rule: 'a registry that comes back keeps what others have claimed', file: 'src/cluster/session-takeover.ts', tests: ['cluster/session-takeover'],
-      changes: [['if (await registry.holder(tenantNumber, key) === undefined) await', 'await']] },
+      changes: [['if (holder === undefined || holder.nodeId === messages.nodeId) await', 'await']] },
     { rule: 'nothing of a holder that has lost the session is stored', file: 'src/mqtt/session-documents.ts', tests: ['mqtt/session-documents'],
       changes: [['{ id: packetId, shards, holder });', '{ id: packetId, shards });']] },
   ] },
