@@ -262,6 +262,11 @@ const ENTITIES: Readonly<Record<string, unknown>> = {
       },
     ],
   },
+  subscription: {
+    id: '1142', self: `${BASE}/notification2/subscriptions/1142`,
+    source: { id: '1000', self: `${BASE}/inventory/managedObjects/1000`, name: 'Pump 1', type: 'c8y_Pump' },
+    context: 'mo', subscription: 'alerts', nonPersistent: false, subscriptionFilter: { apis: ['alarms', 'measurements'] },
+  },
   managedObjectUser: { self: `${BASE}/inventory/managedObjects/1000/user`, userName: 'device_4711', enabled: true },
   trustedCertificate: {
     self: `${BASE}/tenant/tenants/t1/trusted-certificates/f20b1e9c8f1b9c9b7a1d1d1c5e6f7a8b9c0d1e2f`,
@@ -307,6 +312,7 @@ const COLLECTIONS: readonly (readonly [string, string, string, string, boolean])
   ['tenantStatisticsFileCollection', '/tenant/statistics/files', 'statisticsFiles', 'tenantStatisticsFile', true],
   ['deviceStatisticsCollection', '/tenant/statistics/device/t1/daily/2024-05-02', 'statistics', 'deviceStatistics', false],
   ['retentionRuleCollection', '/retention/retentions', 'retentionRules', 'retentionRule', true],
+  ['subscriptionCollection', '/notification2/subscriptions', 'subscriptions', 'subscription', true],
   ['retentionRunCollection', '/retention/runs', 'retentionRuns', 'retentionRun', true],
   ['trustedCertificateCollection', '/tenant/tenants/t1/trusted-certificates', 'certificates', 'trustedCertificate', true],
 ];

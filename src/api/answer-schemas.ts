@@ -5,6 +5,7 @@ import { ALARM_SEVERITIES, ALARM_STATUSES } from '../model/alarm.ts';
 import { DEVICE_REQUEST_STATUSES } from '../model/device-request.ts';
 import { OPERATION_STATUSES } from '../model/operation.ts';
 import { APPLICATION_ANSWER_SCHEMAS } from './application-schemas.ts';
+import { NOTIFICATION_ANSWER_SCHEMAS } from './notification-subscriptions.ts';
 import { RETENTION_ANSWER_SCHEMAS } from './retention-schemas.ts';
 import { Count, Fragments, Link, Text, Timestamp, collectionOf, entity, listOf, nullable, open, optional, ref } from './schema-parts.ts';
 import * as bodies from './schemas.ts';
@@ -13,7 +14,7 @@ import { USER_ANSWER_SCHEMAS } from './user-schemas.ts';
 
 /** Collections as `{self, <name>: []}`, templates as texts with `{name}` places. */
 const Root = open({ self: Link });
-const ROOTS = ['measurement', 'inventory', 'event', 'alarm', 'identity', 'devicecontrol', 'user', 'tenant', 'application', 'audit'];
+const ROOTS = ['measurement', 'inventory', 'event', 'alarm', 'identity', 'devicecontrol', 'user', 'tenant', 'application', 'audit', 'notification2'];
 const PLATFORM_ROOTS = ['alarm', 'audit', 'deviceControl', 'event', 'identity', 'inventory', 'measurement', 'tenant', 'user'];
 
 /** What a source, a child or a parent is shown as. */
@@ -98,4 +99,5 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   ...USER_ANSWER_SCHEMAS,
   ...TENANT_ANSWER_SCHEMAS,
   ...RETENTION_ANSWER_SCHEMAS,
+  ...NOTIFICATION_ANSWER_SCHEMAS,
 };

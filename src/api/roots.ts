@@ -10,8 +10,8 @@ interface Root {
   readonly mediaType: string;
   readonly access: Access;
   readonly roles?: readonly string[];
-  /** name -> [path, name of the array or '' for `{self}` alone] */
-  readonly collections: Readonly<Record<string, readonly [path: string, array: string]>>;
+  /** name -> [path, name of the array or '' for `{self}` alone, its value] */
+  readonly collections: Readonly<Record<string, readonly [path: string, array: string, value?: null]>>;
   /** name -> path and query with `{name}` places */
   readonly templates: Readonly<Record<string, string>>;
 }
@@ -217,6 +217,18 @@ export const ROOTS: readonly Root[] = [
       'UserAndApplication',
     ]),
   },
+  {
+    path: '/notification2',
+    area: 'reliable-notification',
+    mediaType: 'notification2Api',
+    access: 'user',
+    collections: { notificationSubscriptions: ['/notification2/subscriptions', 'subscriptions', null] },
+    templates: combined('notificationSubscriptionsBy', '/notification2/subscriptions', { Source: ['source'], Context: ['context'] }, [
+      'Source',
+      'SourceAndContext',
+      'Context',
+    ]),
+  },
 ];
 
 /** Of the examples in /openapi.json. */
@@ -236,9 +248,9 @@ const PLATFORM_NAMES: Readonly<Record<string, string>> = {
 };
 
 function rootValue(root: Root, baseUrl: string): object {
-  const collections = Object.entries(root.collections).map(([name, [path, array]]) => [
+  const collections = Object.entries(root.collections).map(([name, [path, array, value = []]]) => [
     name,
-    array === '' ? { self: `${baseUrl}${path}` } : { self: `${baseUrl}${path}`, [array]: [] },
+    array === '' ? { self: `${baseUrl}${path}` } : { self: `${baseUrl}${path}`, [array]: value },
   ]);
   const templates = Object.entries(root.templates).map(([name, path]) => [name, `${baseUrl}${path}`]);
   return { self: `${baseUrl}${root.path}`, ...Object.fromEntries(collections), ...Object.fromEntries(templates) };

@@ -22,6 +22,7 @@ import { measurementRoutes } from './measurements.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { openApiDocument } from './openapi.ts';
 import { openApiPage } from './openapi-page.ts';
+import { notificationSubscriptionRoutes } from './notification-subscriptions.ts';
 import { operationRoutes } from './operations.ts';
 import { optionRoutes } from './options.ts';
 import { withExport } from './page-export.ts';
@@ -106,6 +107,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...tenantStatisticsRoutes(),
     ...statisticsFileRoutes(),
     ...retentionRoutes(),
+    ...notificationSubscriptionRoutes(),
     ...systemRoutes(),
     ...further,
   ].map(withExport);

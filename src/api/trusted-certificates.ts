@@ -63,7 +63,7 @@ function newCertificate(request: ApiRequest, sent: Sent): StoredCertificate {
 }
 
 const auditOf = (request: ApiRequest, activity: string, fingerprints: readonly string[]): AuditEntry =>
-  ({ type: 'Certificate', activity, text: `${activity}: ${fingerprints.join(', ')}`, user: request.principal.userName });
+  ({ type: 'TrustedCertificates', activity, text: `${activity}: ${fingerprints.join(', ')}`, user: request.principal.userName });
 
 /** All or none. @throws PlatformError 409 for one that is there. */
 async function store(request: ApiRequest, tenant: Tenant, certificates: readonly StoredCertificate[]): Promise<void> {

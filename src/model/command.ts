@@ -149,7 +149,8 @@ export type DeviceEnsureChecked = DeviceEnsure & { readonly mayUpdate?: string }
 /** Collections of records that the tenant's actor keeps: rarely changed, small, read by id or listed whole. */
 export type RecordCollection = 'option' | 'application' | 'subscription' | 'group' | 'inventoryRole' | 'inventoryAssignment' | 'retentionRule' | 'certificate'
   | 'deviceRequest' | 'bulkRegistration' | 'bulkOperation' | 'passwordToken' | 'loginOption' | 'tenant' | 'user' | 'tokenRevocation' | 'job'
-  | 'groupMember' | 'userAlias' | 'signingKey' | 'totp' | 'revocation' | 'statisticsFile';
+  | 'groupMember' | 'userAlias' | 'signingKey' | 'totp' | 'revocation' | 'statisticsFile'
+  | 'notificationSubscription';
 /**
  * One record. `expected`: the text that the caller has read (undefined: none was there); another one refuses the whole change with
  * `general/changed-meanwhile`, and the caller reads and tries again. `value` undefined deletes.

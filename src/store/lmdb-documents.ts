@@ -9,7 +9,7 @@ const CODES: Readonly<Record<Collection, string>> = {
   openAlarm: 'a', openOperation: 'o', user: 'U', session: 'S', sessionMessage: 'Q', tenant: 'T', pending: 'F', meta: 'm',
   option: 'p', application: 'q', subscription: 's', group: 'g', inventoryRole: 'i', inventoryAssignment: 'j', retentionRule: 'r', certificate: 'c',
   deviceRequest: 'd', bulkRegistration: 'b', bulkOperation: 'B', passwordToken: 'w', loginOption: 'l', tokenRevocation: 'v', job: 'J',
-  groupMember: 'G', userAlias: 'L', signingKey: 'k', eventBinary: 'e', totp: 't', revocation: 'R', statisticsFile: 'f',
+  groupMember: 'G', userAlias: 'L', signingKey: 'k', eventBinary: 'e', totp: 't', revocation: 'R', statisticsFile: 'f', notificationSubscription: 'n',
 };
 
 /** Collections of tenants. */

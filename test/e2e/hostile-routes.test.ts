@@ -57,13 +57,15 @@ async function victim(): Promise<{ rest: Rest; ids: string[] }> {
   await rest.post('/tenant/options', { category: 'two', key: 'two-key', value: MARK });
   const rule = await rest.create('/retention/retentions', { dataType: 'EVENT', type: MARK, maximumAge: 900 });
   const request = await rest.create('/devicecontrol/newDeviceRequests', { id: 'two-request' });
+  const subscription = await rest.create('/notification2/subscriptions', { context: 'mo', source: { id: device }, subscription: 'two' });
   const ids = [device, child, event.id, alarm.id, measurement.id, operation.id, audit.id, String(group.id), String(role.id), rule.id, request.id,
-    tenant.id, 'boss', `${tenant.id}/boss`, 'two-user', 'two-group', 'two-role', 'two_Serial', 'two-serial', 'two', 'two-key', 'two_Type', 'my_Secret', 'two.example.com'];
+    tenant.id, 'boss', `${tenant.id}/boss`, 'two-user', 'two-group', 'two-role', 'two_Serial', 'two-serial', 'two', 'two-key', 'two_Type', 'my_Secret', 'two.example.com', subscription.id];
   return { rest, ids: ids.map(String) };
 }
 
 const COLLECTIONS = ['/inventory/managedObjects', '/event/events', '/alarm/alarms', '/measurement/measurements', '/devicecontrol/operations', '/tenant/options',
-  '/retention/retentions', '/user/inventoryroles', '/devicecontrol/newDeviceRequests', '/devicecontrol/bulkoperations', '/audit/auditRecords'];
+  '/retention/retentions', '/user/inventoryroles', '/devicecontrol/newDeviceRequests', '/devicecontrol/bulkoperations', '/audit/auditRecords',
+  '/notification2/subscriptions'];
 
 /** All that the other tenant has. */
 async function snapshot(rest: Rest, ids: readonly string[]): Promise<Record<string, unknown>> {
