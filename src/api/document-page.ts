@@ -6,9 +6,10 @@ import { PlatformError } from '../model/errors.ts';
 import type { Collection } from '../model/command.ts';
 import { BOUNDED_RESULT, PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../model/page-limits.ts';
 import type { ApiRequest } from './api-request.ts';
-import { countDocuments } from './history-filter.ts';
+import { countSql } from './history-filter.ts';
 import type { DocumentRow, HistoryFilter, MutableTable } from './history-filter.ts';
 import type { Page } from './paging.ts';
+import { cachedTotal } from './total-cache.ts';
 
 /** By the time of the entities, equal ones by id. */
 export interface TimeOrder { readonly isDescending: boolean }
@@ -62,7 +63,7 @@ export async function documentPage(
 /** A page that is not full tells how many there are. */
 function totalOf(request: ApiRequest, table: MutableTable, filter: HistoryFilter, page: Page, found: number): Promise<number> {
   const isLast = found < page.size && (found > 0 || page.offset === 0);
-  return isLast ? Promise.resolve(page.offset + found) : countDocuments(request, table, filter);
+  return isLast ? Promise.resolve(page.offset + found) : cachedTotal(request, countSql(table, filter), filter.params);
 }
 
 async function keysOf(

@@ -5,6 +5,7 @@
 import { isEntityId } from './entity-id.ts';
 import type { ApiRequest } from './api-request.ts';
 import { accessibleCondition } from './owner.ts';
+import { countOf } from './total-cache.ts';
 
 /** Tables whose rows are replaced: read with FINAL. */
 export type MutableTable = 'managed_objects' | 'events' | 'alarms' | 'operations' | 'audits';
@@ -141,9 +142,11 @@ export class HistoryFilter {
   }
 }
 
+/** A SELECT of how many rows match, as `total`. */
+export const countSql = (table: MutableTable, filter: HistoryFilter): string =>
+  `SELECT count() AS total FROM ${table} FINAL ${filter.clauses(table)} ${IN_PARTITIONS}`;
+
 /** @returns how many rows match. */
-export async function countDocuments(request: ApiRequest, table: MutableTable, filter: HistoryFilter): Promise<number> {
-  const sql = `SELECT count() AS total FROM ${table} FINAL ${filter.clauses(table)} ${IN_PARTITIONS}`;
-  const [row] = await request.history.query<{ total: number | string }>(sql, filter.params);
-  return Number(row?.total ?? 0);
+export function countDocuments(request: ApiRequest, table: MutableTable, filter: HistoryFilter): Promise<number> {
+  return countOf(request, countSql(table, filter), filter.params);
 }

@@ -14,6 +14,7 @@ import { REVERT } from './query-parameters.ts';
 import { found } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
+import { cachedTotal } from './total-cache.ts';
 
 const STREAM_TYPE = 'application/json-stream;charset=UTF-8';
 /** Values of a measurement that the first page is read for at once. */
@@ -116,12 +117,11 @@ class OuterConditions {
   }
 }
 
-async function totalOf(request: ApiRequest, selection: Selection, page: Page): Promise<number | undefined> {
+function totalOf(request: ApiRequest, selection: Selection, page: Page): Promise<number> | undefined {
   if (!page.wantsTotal) return undefined;
   const what = selection.isOnHeads ? 'count()' : 'uniqExact(id)';
   const sql = `SELECT ${what} AS total FROM measurements WHERE ${selection.filter.where}`;
-  const [row] = await request.history.query<{ total: number | string }>(sql, selection.filter.params);
-  return Number(row?.total ?? 0);
+  return cachedTotal(request, sql, selection.filter.params);
 }
 
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {

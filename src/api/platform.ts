@@ -9,6 +9,7 @@ import type { Authenticator, Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { RetentionPort } from '../model/retention.ts';
+import type { TotalCache } from './total-cache.ts';
 import type { BasicRestrictions } from '../accounts/login-options.ts';
 import type { Mailer } from '../accounts/mailer.ts';
 import type { TextCipher } from '../accounts/option-cipher.ts';
@@ -112,6 +113,7 @@ export interface Platform {
   readonly bus: LiveBus;
   /** Large binary content. Whoever keeps keys tells the sweep of them (`core.blobReferences` in src/server.ts). */
   readonly blobs: Blobs;
+  readonly totals: TotalCache;
   readonly availability: AvailabilityPort;
   readonly retention: RetentionPort;
   readonly statisticsFiles: Pick<StatisticsFiles, 'list' | 'get' | 'ofMonth' | 'read' | 'createTest'>;

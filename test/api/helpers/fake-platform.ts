@@ -18,6 +18,7 @@ import { changeRecords } from '../../../src/actors/records.ts';
 import type { StateView } from '../../../src/actors/state-view.ts';
 import { deleteUser, putUser } from '../../../src/actors/user.ts';
 import type { JournalCommand } from '../../../src/ingest/command-record.ts';
+import { TotalCache } from '../../../src/api/total-cache.ts';
 import type { LoginPlace, Principal } from '../../../src/model/principal.ts';
 import { ROLES } from '../../../src/model/roles.ts';
 import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/platform.ts';
@@ -145,6 +146,7 @@ export class FakePlatform {
         read: () => Promise.reject(new PlatformError('statistics/file-not-found', { id: '1' })),
         createTest: () => Promise.reject(new PlatformError('statistics/file-not-found', { id: '1' })),
       },
+      totals: new TotalCache(Date.now),
       retention: { defaultDays: 60, begin: () => Promise.reject(new PlatformError('retention/running', { id: '1' })) },
       authenticator: {
         get generation() {
