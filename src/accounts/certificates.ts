@@ -168,24 +168,38 @@ export class TrustedCertificates {
   }
 
   /**
+   * Certificates of authorities are public: anybody can upload them. So who has proven possession wins over who has not, wherever in the chain,
+   * and without a proof nobody gets a device that another tenant has a certificate for too, enabled or not.
    * @param chain the device's own certificate first, as it was sent; that the device has its key was checked by TLS.
    * @param wantedTenant the only one that counts, when the client names it.
    * @throws UntrustedCertificate with the reason.
    */
   anchorOf(chain: readonly X509Certificate[], now: number, wantedTenant?: number): TrustAnchor {
-    let current = chain[0];
-    let isDisabled = false;
-    for (let depth = 0; depth < CHAIN_MAX; depth += 1) {
-      requireValid(current, now);
-      const found = this.#anchorsFor(current).filter(({ tenant }) => wantedTenant === undefined || tenant === wantedTenant);
-      const enabled = found.filter(({ stored }) => stored.status === 'ENABLED');
-      if (enabled.length > 0) return this.#notRevoked(chosen(enabled, now), chain);
-      isDisabled ||= found.length > 0;
-      const issuer = chain.find((candidate) => candidate !== current && isIssuer(current, candidate));
-      if (issuer === undefined) break;
-      current = issuer;
+    const levels = this.#levelsOf(chain, now).map((anchors) => anchors.filter(({ tenant }) => wantedTenant === undefined || tenant === wantedTenant));
+    const proven = levels.map((anchors) => anchors.filter(({ stored }) => stored.proofOfPossessionValid)).filter((anchors) => anchors.length > 0);
+    const rivals = proven.length > 0 ? proven[0] : levels.flat();
+    if (rivals.length === 0) throw new UntrustedCertificate('no trusted certificate has issued it');
+    if (rivals.some(({ tenant }) => tenant !== rivals[0].tenant)) {
+      throw new UntrustedCertificate('several tenants trust its issuer: the user name has to be the tenant, or one of them proves possession');
     }
-    throw new UntrustedCertificate(isDisabled ? 'the trusted certificate is disabled' : 'no trusted certificate has issued it');
+    const anchor = levels.flat().find(({ tenant, stored }) => tenant === rivals[0].tenant && stored.status === 'ENABLED');
+    if (anchor === undefined) throw new UntrustedCertificate('the trusted certificate is disabled');
+    requireValid(anchor.certificate, now);
+    return this.#notRevoked(anchor, chain);
+  }
+
+  /** What the tenants have for each certificate of the chain, from the device's own upwards. */
+  #levelsOf(chain: readonly X509Certificate[], now: number): TrustAnchor[][] {
+    const levels: TrustAnchor[][] = [];
+    for (let current: X509Certificate | undefined = chain[0]; current !== undefined && levels.length < CHAIN_MAX;) {
+      const certificate: X509Certificate = current;
+      // What is above one that is not valid counts no more.
+      if (levels.length > 0 && !isValid(certificate, now)) break;
+      requireValid(certificate, now);
+      levels.push(this.#anchorsFor(certificate));
+      current = chain.find((candidate) => candidate !== certificate && isIssuer(certificate, candidate));
+    }
+    return levels;
   }
 
   /** Neither one of the chain nor the trusted one may be revoked by the tenant. */
@@ -201,13 +215,12 @@ export class TrustedCertificates {
     this.#revoked.set(tenant, serials.add(serial));
   }
 
-  /** The certificate itself, or those that issued it. */
+  /** The certificate itself, and those that issued it. */
   #anchorsFor(certificate: X509Certificate): TrustAnchor[] {
-    const own = this.#byFingerprint.get(createHash('sha1').update(certificate.raw).digest('hex'));
-    const isSame = own !== undefined && [...own.values()][0].certificate.raw.equals(certificate.raw);
-    if (own !== undefined && isSame) return [...own.values()];
+    const same = [...this.#byFingerprint.get(createHash('sha1').update(certificate.raw).digest('hex'))?.values() ?? []];
+    const own = same.filter((anchor) => anchor.certificate.raw.equals(certificate.raw));
     const issuers = [...this.#bySubject.get(certificate.issuer) ?? []].flatMap((fingerprint) => [...this.#byFingerprint.get(fingerprint)?.values() ?? []]);
-    return issuers.filter((anchor) => isIssuer(certificate, anchor.certificate));
+    return [...own, ...issuers.filter((anchor) => !own.includes(anchor) && isIssuer(certificate, anchor.certificate))];
   }
 
   #set(tenant: number, fingerprint: string, text: string | undefined): void {
@@ -239,18 +252,11 @@ function requireValid(certificate: X509Certificate, now: number): void {
   if (now > Date.parse(certificate.validTo)) throw new UntrustedCertificate(`it expired on ${certificate.validTo}`);
 }
 
+function isValid({ validFrom, validTo }: X509Certificate, now: number): boolean {
+  return now >= Date.parse(validFrom) && now <= Date.parse(validTo);
+}
+
 function isIssuer(certificate: X509Certificate, issuer: X509Certificate): boolean {
   return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/** Who has shown that the key is his wins over who has only uploaded the certificate. */
-function chosen(anchors: readonly TrustAnchor[], now: number): TrustAnchor {
-  const proven = anchors.filter(({ stored }) => stored.proofOfPossessionValid);
-  const candidates = proven.length > 0 ? proven : anchors;
-  const [first] = candidates;
-  if (candidates.some(({ tenant }) => tenant !== first.tenant)) {
-    throw new UntrustedCertificate('several tenants trust its issuer: the user name has to be the tenant, or one of them proves possession');
-  }
-  requireValid(first.certificate, now);
-  return first;
-}

@@ -187,6 +187,32 @@ t.test('of two tenants that trust one issuer the one counts that is named, or th
   await t.rejects(connect('shared-2', factory.issue('shared-2b', shared, { commonName: 'shared-2' })), /Not authorized/i, 'of a suspended tenant');
 });
 
+t.test('a public certificate of an authority gives nobody the devices of another tenant', async (t) => {
+  const owned = factory.authority('Owned Root');
+  const middle = factory.issue('Owned Middle', owned, { isAuthority: true });
+  const chained = (name: string): Issued => {
+    const issued = factory.issue(name, middle);
+    return { ...issued, certificate: issued.certificate + middle.certificate };
+  };
+  await management.create('/tenant/tenants', { company: 'c', domain: 'thief', id: 'thief', adminName: 'a', adminEmail: 'a@b.c', adminPass: 'Analytical-1' });
+  const thief = new Rest(server.url, 'thief/a', 'Analytical-1');
+  const { fingerprint } = await add(owned, { autoRegistrationEnabled: true });
+  await (await connect('owned-1', chained('owned-1'))).publish('s/us', '211,1');
+  t.ok(await eventually('alone it needs no proof', () => rest.idOf('owned-1')));
+  const stolen = await add(middle, { autoRegistrationEnabled: true }, thief, '/tenant/trusted-certificates');
+  await t.rejects(connect('owned-2', chained('owned-2')), /Not authorized/i, 'neither, though the other one is nearer to the device');
+  await rest.put(`${BASE}/${fingerprint}`, { status: 'DISABLED' });
+  await t.rejects(connect('owned-2', chained('owned-2')), /Not authorized/i, 'a disabled one is no invitation');
+  await rest.put(`${BASE}/${fingerprint}`, { status: 'ENABLED' });
+  await management.request('POST', `/tenant/tenants/${TENANT}/trusted-certificates-pop/${fingerprint}/confirmed`);
+  await (await connect('owned-2', chained('owned-2'))).publish('s/us', '211,1');
+  t.ok(await eventually('proven, farther up', () => rest.idOf('owned-2')));
+  await rest.put(`${BASE}/${fingerprint}`, { status: 'DISABLED' });
+  await t.rejects(connect('owned-3', chained('owned-3')), /Not authorized/i, 'proven and disabled');
+  t.equal(await thief.idOf('owned-1').catch(() => undefined), undefined);
+  await thief.delete(`/tenant/trusted-certificates/${stolen.fingerprint}`);
+});
+
 t.test('expired certificates', async (t) => {
   const plant = factory.authority('Plant 4');
   await add(plant, { autoRegistrationEnabled: true });
