@@ -11,7 +11,7 @@ import { optionKey } from './options.ts';
 import { TFA_CATEGORY, changesNeed, secondFactorError } from './second-factor.ts';
 import type { SecondFactor } from './second-factor.ts';
 import type { LoginGuard } from './login-guard.ts';
-import { isActive } from './tenants.ts';
+import { isActive, isAdmitted } from './tenants.ts';
 import type { Tenant, Tenants } from './tenants.ts';
 
 /** Credentials remembered at once. */
@@ -179,7 +179,7 @@ export class CachingAuthenticator implements Authenticator {
       this.#waiting.shift()?.();
     }
     // Looked at after the slow check: it may have been suspended or deleted meanwhile.
-    if (!isRight || !user?.enabled || !isActive(this.#tenants.byNumber(number))) {
+    if (!isRight || user === undefined || !isAdmitted(this.#tenants, user) || !isActive(this.#tenants.byNumber(number))) {
       if (!isRight) this.#guard?.failed(account);
       this.#onChecked?.(number, login.name, false);
       return undefined;

@@ -65,5 +65,9 @@ async function assignedGrants(documents: DocumentReader, tenant: number, userNam
 export async function principalOf(documents: DocumentReader, tenant: { readonly id: string; readonly number: number }, user: StoredUser,
   refusals: Refusals): Promise<Principal> {
   const { roles, grants } = await effectiveRights(documents, tenant.number, user, refusals);
-  return { tenant: tenant.id, tenantNumber: tenant.number, userName: user.userName, roles, ...(grants.length > 0 ? { grants } : {}) };
+  const { userName, service } = user;
+  return {
+    tenant: tenant.id, tenantNumber: tenant.number, userName, roles, ...(grants.length > 0 ? { grants } : {}),
+    ...(service === undefined ? {} : { serviceOwner: service.owner }),
+  };
 }

@@ -122,3 +122,8 @@ export class Tenants {
 
 /** A suspended tenant's requests are all answered with 401 (document 4 section 6.3). */
 export const isActive = (tenant: Tenant | undefined): tenant is Tenant => tenant !== undefined && tenant.status !== 'SUSPENDED';
+
+/** Whether the user may log in: neither disabled nor of a microservice whose owner is suspended or gone. */
+export function isAdmitted(tenants: Pick<Tenants, 'byNumber'>, user: { readonly enabled: boolean; readonly service?: { readonly owner: number } }): boolean {
+  return user.enabled && (user.service === undefined || isActive(tenants.byNumber(user.service.owner)));
+}

@@ -11,6 +11,8 @@ import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { principalOf } from './effective-rights.ts';
+import { isActive, isAdmitted } from './tenants.ts';
+import type { Tenants } from './tenants.ts';
 import type { SigningKey } from './signing-key.ts';
 
 /** 2 weeks: cookies and access tokens. Options may shorten it down to the minimum. */
@@ -31,7 +33,7 @@ interface Claims { sub: string; ten: string; jti: string; exp: number; xsrfToken
 export interface TokensOptions {
   readonly documents: DocumentReader;
   readonly commands: CommandPort;
-  readonly tenants: { byId(id: string): { readonly id: string; readonly number: number; readonly status?: string } | undefined };
+  readonly tenants: Pick<Tenants, 'byId' | 'byNumber'>;
   readonly key: SigningKey;
   readonly refusals: Refusals;
   readonly now: () => number;
@@ -51,7 +53,7 @@ export class Tokens {
   async issue(tenant: { readonly id: string; readonly number: number }, userName: string, lifetimeSeconds: number,
     audience: string, withCode = false): Promise<IssuedToken | undefined> {
     const user = await this.#user(tenant.number, userName);
-    if (user === undefined || !user.enabled) return undefined;
+    if (user === undefined || !isAdmitted(this.#options.tenants, user)) return undefined;
     const issuedAt = Math.floor(this.#options.now() / 1_000);
     const expiresAt = issuedAt + lifetimeSeconds;
     const xsrfToken = random();
@@ -67,9 +69,9 @@ export class Tokens {
     if (token.length > TOKEN_LENGTH_MAX || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return undefined;
     const claims = await this.#verified(token);
     const tenant = claims === undefined ? undefined : this.#options.tenants.byId(claims.ten);
-    if (claims === undefined || tenant === undefined || tenant.status === 'SUSPENDED') return undefined;
+    if (claims === undefined || !isActive(tenant)) return undefined;
     const user = await this.#user(tenant.number, claims.sub);
-    if (user === undefined || !user.enabled || (user.tokenGeneration ?? 0) !== claims.gen) return undefined;
+    if (user === undefined || !isAdmitted(this.#options.tenants, user) || (user.tokenGeneration ?? 0) !== claims.gen) return undefined;
     if (await this.#tenantGeneration(tenant.number) !== claims.tgen) return undefined;
     const { documents, refusals } = this.#options;
     if (await documents.get('tokenRevocation', tenant.number, revocationKey(claims.sub, claims.jti)) !== undefined) return undefined;

@@ -22,7 +22,12 @@ export interface StoredUser {
   readonly shouldResetPassword?: boolean;
   /** Tokens carry it: another number is one of before. Of the command that changed it, so that a user made again has another. */
   readonly tokenGeneration?: number;
+  /** Of a user of a microservice: its password is the server's. */
+  readonly service?: ServiceOf;
 }
+/** `owner` is the number of the tenant whose application it is: when that tenant ends, so does the access of the user. */
+export interface ServiceOf { readonly application: string; readonly owner: number }
+
 
 /** Of a user's further members, together: they are read with each login. */
 export const USER_DOC_BYTES_MAX = 100_000;
@@ -39,6 +44,7 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
   const isNew = text === undefined;
   if (!isNew && body.mustBeNew) throw new PlatformError('users/duplicate', { id: userName });
   if (isNew && body.mustExist) throw new PlatformError('users/not-found', { id: userName });
+  if (text !== undefined) requireNoService(JSON.parse(text) as StoredUser, body);
   // A name to log in with means one user.
   if (isNew && context.get(ALIASES, userName) !== undefined) throw new PlatformError('users/alias-duplicate', { id: userName });
   const old = text === undefined ? undefined : JSON.parse(text) as StoredUser;
@@ -57,6 +63,12 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
   context.put('user', userName, JSON.stringify(user));
   if (body.by !== undefined) context.audit(auditOf(userName, isNew ? 'User created' : 'User updated', body.by, rightChanges(old, user)));
   return { doc: user.doc };
+}
+
+/** With a password of his own an administrator would read, in the name of the microservice, what its owner keeps secret. @throws PlatformError 403. */
+function requireNoService({ userName, service }: StoredUser, { password, shouldResetPassword }: UserPut): void {
+  const isOwn = password === undefined && shouldResetPassword !== true;
+  if (service !== undefined && !isOwn) throw new PlatformError('users/of-service', { id: userName, application: service.application });
 }
 
 function changedList<Value>(list: readonly Value[], added: readonly Value[] = [], removed: readonly Value[] = []): Value[] {

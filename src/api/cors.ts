@@ -65,25 +65,19 @@ export class TenantCors {
   }
 }
 
-/** Decides by the option `access.control/allow.origin`: comma separated, `*` stands for any text. */
+/** An entry of the option. One without scheme is a domain: any scheme and port of it. */
+function patternOf(entry: string): RegExp {
+  const text = entry.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[^\\s]*');
+  if (entry === '*' || entry.includes('://')) return new RegExp(`^${text}$`, 'i');
+  return new RegExp(`^[a-z][a-z0-9+.-]*://${text}${/:\d+$/.test(entry) ? '' : '(:\\d+)?'}$`, 'i');
+}
+
+/** Decides by the option `access.control/allow.origin`: domains or origins, comma separated (document 1 Option); `*` stands for any text. */
 export class Cors {
   private readonly patterns: readonly RegExp[];
 
   constructor(allowOrigin: string) {
-    this.patterns = allowOrigin
-      .split(',')
-      .map((text) => text.trim())
-      .filter((text) => text !== '')
-      .map(
-        (text) =>
-          new RegExp(
-            `^${text
-              .split('*')
-              .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-              .join('[^\\s]*')}$`,
-            'i',
-          ),
-      );
+    this.patterns = allowOrigin.split(',').map((text) => text.trim()).filter((text) => text !== '').map(patternOf);
   }
 
   /** @returns names and values in turn for an answer to this origin; empty when it is not allowed. */

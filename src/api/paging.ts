@@ -62,8 +62,9 @@ export function collectionText(request: ApiRequest, page: Page, collection: Coll
   const next = isLast ? '' : `"next":${link(page.current + 1)},`;
   const prev = page.current > 1 ? `"prev":${link(page.current - 1)},` : '';
   const items = collection.items.join(',');
-  const head = `{"self":${link(page.current)},${next}${prev}"statistics":${JSON.stringify(statistics)}`;
-  return `${head},${JSON.stringify(collection.name)}:[${items}]}`;
+  // Where the items themselves have that name, there is no place for them.
+  const shown = collection.name === 'statistics' ? '' : `"statistics":${JSON.stringify(statistics)},`;
+  return `{"self":${link(page.current)},${next}${prev}${shown}${JSON.stringify(collection.name)}:[${items}]}`;
 }
 
 /** Absolute URL with all parameters as they were sent, but for the page. */

@@ -7,7 +7,7 @@
  * names the application. A service user is made together with a look at the subscription in one command, so that none outlives it.
  */
 import { randomBytes } from 'node:crypto';
-import type { StoredUser } from '../actors/user.ts';
+import type { ServiceOf, StoredUser } from '../actors/user.ts';
 import { isActive } from '../accounts/tenants.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { StoredApplication } from '../model/application.ts';
@@ -66,15 +66,21 @@ async function freeName(request: ApiRequest, tenant: number, kind: ServiceUserKi
   }
 }
 
-function userOf(request: ApiRequest, old: StoredUser | undefined, fields: { userName: string; hash: string; roles: readonly string[] }): StoredUser {
+interface ServiceFields { readonly userName: string; readonly hash: string; readonly roles: readonly string[]; readonly service: ServiceOf }
+
+function userOf(request: ApiRequest, old: StoredUser | undefined, fields: ServiceFields): StoredUser {
   const now = request.platform.now();
-  const { userName, hash, roles } = fields;
+  const { userName, hash, roles, service } = fields;
   if (old === undefined) {
-    return { userName, password: hash, roles, enabled: true, doc: '{}', groups: [], passwordStrength: 'GREEN', lastPasswordChange: now, tokenGeneration: now };
+    return {
+      userName, password: hash, roles, enabled: true, doc: '{}', groups: [], passwordStrength: 'GREEN', lastPasswordChange: now, tokenGeneration: now, service,
+    };
   }
-  return { ...old, roles, ...(old.password === hash ? {} : { password: hash, lastPasswordChange: now, tokenGeneration: now }) };
+  return { ...old, roles, service, ...(old.password === hash ? {} : { password: hash, lastPasswordChange: now, tokenGeneration: now }) };
 }
 
+const isUpToDate = (user: StoredUser, { hash, roles, service }: Omit<ServiceFields, 'userName'>): boolean =>
+  user.password === hash && isSame(user.roles, roles) && user.service?.application === service.application && user.service.owner === service.owner;
 const isSame = (left: readonly string[], right: readonly string[]): boolean => JSON.stringify([...left].sort()) === JSON.stringify([...right].sort());
 
 /**
@@ -88,6 +94,7 @@ async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind
   const key = credentialsKey(kind, application.id);
   const place = placeOf(number, kind, application.id);
   const roles = kind === 'bootstrap' ? [SERVICE_BOOTSTRAP_ROLE] : [...new Set(application.requiredRoles ?? [])];
+  const service: ServiceOf = { application: application.id, owner: application.ownerNumber };
   const text = await readRecord(request, number, COLLECTION, key);
   const stored = text === undefined ? undefined : JSON.parse(text) as StoredCredentials;
   if (stored?.ended !== undefined && stored.ended === guard?.expected) return undefined;
@@ -98,10 +105,10 @@ async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind
     const userText = await readRecord(request, number, 'user', userName);
     const user = userText === undefined ? undefined : JSON.parse(userText) as StoredUser;
     credentials = { tenant: tenant.id, name: userName, password: cipher.decrypt(stored.secret, place) };
-    if (user !== undefined && user.password === hash && isSame(user.roles, roles)) return credentials;
+    if (user !== undefined && isUpToDate(user, { hash, roles, service })) return credentials;
     changes.push(
       { collection: COLLECTION, id: key, expected: text, value: text },
-      { collection: 'user', id: userName, expected: userText, value: JSON.stringify(userOf(request, user, { userName, hash, roles })) },
+      { collection: 'user', id: userName, expected: userText, value: JSON.stringify(userOf(request, user, { userName, hash, roles, service })) },
     );
   } else {
     const userName = await freeName(request, number, kind, application);
@@ -113,7 +120,7 @@ async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind
     changes.push(
       { collection: COLLECTION, id: key, expected: text, value: JSON.stringify(value) },
       { collection: COLLECTION, id: userKey(userName), expected: undefined, value: JSON.stringify(named) },
-      { collection: 'user', id: userName, expected: undefined, value: JSON.stringify(userOf(request, undefined, { userName, hash, roles })) },
+      { collection: 'user', id: userName, expected: undefined, value: JSON.stringify(userOf(request, undefined, { userName, hash, roles, service })) },
     );
   }
   const activity = text === undefined || stored?.ended !== undefined ? 'User created' : 'User updated';
@@ -272,8 +279,9 @@ export const SERVICE_USERS: SubscriptionHooks = {
   },
 };
 
-/** Which application the user of the request belongs to; undefined for people and devices. */
+/** Which application the user of the request belongs to; undefined for people and devices, also for one who was given the name of a service user. */
 export async function applicationOfUser(request: ApiRequest): Promise<StoredServiceUser | undefined> {
+  if (request.principal.serviceOwner === undefined) return undefined;
   const text = await readRecord(request, request.tenant, COLLECTION, userKey(request.principal.userName));
   return text === undefined ? undefined : JSON.parse(text) as StoredServiceUser;
 }

@@ -3,7 +3,6 @@
  * tenant, by the id of the application; applications are records of the whole server.
  */
 import Type from 'typebox';
-import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { AuditEntry } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -65,10 +64,9 @@ export async function ownedApplicationsText(request: ApiRequest, tenant: Tenant)
   return `{"self":${quote(self)},"references":[${owned.map((application) => referenceText(request, tenant, application)).join(',')}]}`;
 }
 
-/** Tenants share what is offered to all, and what belongs to one of both or to the management tenant. */
+/** What the caller knows of by an offer, and what his own tenant or the subscribed one owns. What is PRIVATE its owner gives, or the management tenant. */
 function isOfferedTo(request: ApiRequest, tenant: Tenant, application: StoredApplication): boolean {
-  const management = request.platform.tenants.byId(MANAGEMENT_TENANT)?.number;
-  return isOffered(request, application) || [request.tenant, tenant.number, management].includes(application.ownerNumber);
+  return isOffered(request, application) || [request.tenant, tenant.number].includes(application.ownerNumber);
 }
 
 function sentId(request: ApiRequest): string {

@@ -14,6 +14,8 @@ export interface Principal {
   readonly roles: ReadonlySet<string>;
   /** Rights over parts of the inventory; absent for most users. */
   readonly grants?: readonly InventoryGrant[];
+  /** Of a user of a microservice: number of the tenant whose application it is. */
+  readonly serviceOwner?: number;
   /** Of a request with a token. */
   readonly session?: TokenSession;
   /** Still to be shown: until then nothing but what leads to it is allowed. Only for who asked with `handlesSecondFactor`. */
@@ -23,6 +25,9 @@ export interface Principal {
   /** Serial numbers of that device's chain, see accounts/certificates.ts. */
   readonly certificateSerials?: readonly string[];
 }
+
+/** Whether the principal's access ends with that of the tenant. */
+export const dependsOn = ({ tenantNumber, serviceOwner }: Principal, tenant: number): boolean => tenantNumber === tenant || serviceOwner === tenant;
 
 export interface TokenSession {
   readonly id: string;

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import type { TlsOptions } from 'node:tls';
 import type { MqttApplication, SessionStore } from './application.ts';
 import type { Log } from '../model/log.ts';
-import { addUser } from '../model/principal.ts';
+import { addUser, dependsOn } from '../model/principal.ts';
 import type { ConnectedUsers } from '../model/principal.ts';
 import { BLOCK, Connection } from './connection.ts';
 import type { ConnectionContext } from './connection.ts';
@@ -198,7 +198,7 @@ export class MqttServer {
   disconnectTenant(tenantNumber: number): void {
     for (const connection of this.#connections) {
       const principal = connection.principal as Connection['principal'] | undefined;
-      if (principal?.tenantNumber === tenantNumber) connection.disconnect(REASON.NOT_AUTHORIZED, 'the tenant was suspended or deleted');
+      if (principal !== undefined && dependsOn(principal, tenantNumber)) connection.disconnect(REASON.NOT_AUTHORIZED, 'the tenant was suspended or deleted');
     }
   }
 

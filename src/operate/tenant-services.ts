@@ -140,12 +140,12 @@ export class TenantServices {
 /** What is connected for a tenant that is suspended or deleted. */
 export interface TenantConnections {
   readonly mqtt: { disconnectTenant(tenantNumber: number): void };
-  readonly bayeux: { endTenant(tenant: string): void };
+  readonly bayeux: { endTenant(tenant: number): void };
 }
 
 export function endConnections({ mqtt, bayeux }: TenantConnections, ended: readonly Tenant[]): void {
-  for (const { id, number } of ended) {
+  for (const { number } of ended) {
     mqtt.disconnectTenant(number);
-    bayeux.endTenant(id);
+    bayeux.endTenant(number);
   }
 }

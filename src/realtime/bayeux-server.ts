@@ -143,7 +143,7 @@ export class BayeuxServer {
   }
 
   /** Ends the sessions of a tenant that was suspended or deleted. */
-  endTenant(tenant: string): void {
+  endTenant(tenant: number): void {
     this.#sessions.endTenant(tenant, UNKNOWN_CLIENT);
   }
 

@@ -1,4 +1,5 @@
 /** The sessions of the Bayeux server, with the bounds on their number (document 4, section 10.3 'Sessions'). */
+import { dependsOn } from '../model/principal.ts';
 import type { Principal } from '../model/principal.ts';
 import type { AgentPresence } from './agent-presence.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
@@ -117,8 +118,9 @@ export class BayeuxSessions {
     for (const session of this.#sessions.values()) yield session.principal;
   }
 
-  endTenant(tenant: string, answer: Answer): void {
-    for (const session of [...this.#sessions.values()]) if (session.principal.tenant === tenant) this.end(session, answer);
+  /** With those of its microservices in other tenants. */
+  endTenant(tenant: number, answer: Answer): void {
+    for (const session of [...this.#sessions.values()]) if (dependsOn(session.principal, tenant)) this.end(session, answer);
   }
 
   endUser(tenant: string, userName: string, answer: Answer): void {

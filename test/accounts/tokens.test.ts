@@ -41,7 +41,7 @@ function world() {
   const clock = { now: Date.UTC(2026, 0, 1) };
   const now = (): number => clock.now;
   const refusals = { count: (limit: string) => void counted.push(limit) };
-  const tenants = { byId: (id: string) => (id === 't1' ? TENANT : undefined) };
+  const tenants = { byId: (id: string) => (id === 't1' ? TENANT : undefined), byNumber: (number: number) => (number === TENANT.number ? TENANT : undefined) };
   const newTokens = (secretKey?: string): Tokens => new Tokens({ documents, commands, tenants, refusals, now, key: new SigningKey({ documents, commands, now, secretKey }) });
   const put = (user: object): void => void stored.set(key('user', 2, 'ada'), JSON.stringify({ userName: 'ada', password: 'x', roles: ['R'], enabled: true, doc: '{}', ...user }));
   put({});

@@ -131,4 +131,10 @@ t.test('origins', async (t) => {
   t.notOk(allowed('https://a.example.evil'));
   t.notOk(allowed('https://x.b.example\r\nx: y'));
   t.ok(new Cors('*').headers('null').includes('null'));
+  const domains = new Cors('example.com, *.acme.org, localhost:4200');
+  for (const [origin, isAllowed] of [
+    ['https://example.com', true], ['http://example.com', true], ['https://example.com:8443', true], ['https://x.acme.org:8443', true], ['https://X.Acme.org', true],
+    ['http://localhost:4200', true], ['http://localhost', false], ['http://localhost:42001', false], ['https://acme.org', false], ['https://evilexample.com', false],
+    ['https://example.com.evil', false], ['null', false],
+  ] as const) t.equal(domains.headers(origin).includes('Access-Control-Allow-Origin'), isAllowed, origin);
 });

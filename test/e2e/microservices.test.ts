@@ -2,6 +2,7 @@
 import t from 'tap';
 import { Rest, TENANT, startServer } from '../helpers/running-server.ts';
 import type { RunningServer } from '../helpers/running-server.ts';
+import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import { MANIFEST, archiveForm, microserviceZip } from '../helpers/zip.ts';
 
 const root = t;
@@ -288,6 +289,49 @@ t.test('everything is there after kill -9', async (t) => {
   t.same(await usersOf(as(bootstrapCredentials)), before);
   for (const user of before) t.equal((await as(user).get('/user/currentUser')).status, 200);
   t.same(await as(bootstrapCredentials).read(`${CURRENT}/settings`), settings);
+});
+
+t.test('nobody logs in as a microservice with a password of his own', async (t) => {
+  const bootstrap = as(bootstrapCredentials);
+  const acme = new Rest(server.url, 'acme/ada', 'Analytical-1');
+  const user = (await usersOf(bootstrap)).find(({ tenant }) => tenant === 'acme')!;
+  const own = '/user/acme/users/service_hello';
+  const { status, json } = await acme.put(own, { password: 'Hijacked-1pw' });
+  t.match([status, json.error, json.message], [403, 'users/Forbidden', /its password is the server's/]);
+  t.equal((await acme.put(own, { shouldResetPassword: true })).status, 403);
+  t.equal((await acme.put(own, { firstName: 'Hello' })).status, 200, 'what is no password may be changed');
+  t.equal((await rest.put(`/user/${TENANT}/users/servicebootstrap_hello`, { password: 'Hijacked-1pw' })).status, 403);
+  t.equal((await as(user).get(`${CURRENT}/settings`)).status, 200);
+  await acme.delete('/user/acme/users/service_hello');
+  await acme.create('/user/acme/users', { userName: 'service_hello', password: 'Hijacked-1pw', email: 'x@y' });
+  const impostor = new Rest(server.url, 'acme/service_hello', 'Hijacked-1pw');
+  t.equal((await impostor.get('/user/currentUser')).status, 200);
+  t.equal((await impostor.get(`${CURRENT}/settings`)).status, 403, 'the name alone is not the microservice');
+  t.same((await usersOf(bootstrap)).find(({ tenant }) => tenant === 'acme'), user);
+  t.equal((await impostor.get('/user/currentUser')).status, 401, 'the microservice has it back');
+  t.equal((await as(user).get(`${CURRENT}/settings`)).status, 200);
+});
+
+t.test('when the owner of a microservice is suspended, its users in other tenants go too', async (t) => {
+  await management.create('/tenant/tenants', { id: 'maker', company: 'm', domain: 'maker-d', adminName: 'eva', adminEmail: 'e@b', adminPass: 'Analytical-1' });
+  const maker = new Rest(server.url, 'maker/eva', 'Analytical-1');
+  const { id } = await maker.create(APPS, { key: 'made', name: 'made', type: 'MICROSERVICE', requiredRoles: ['ROLE_INVENTORY_READ', 'ROLE_DEVICE'], availability: 'MARKET' });
+  await subscribe('acme', id);
+  const [user] = await usersOf(as(await maker.read(`${APPS}/${id}/bootstrapUser`)));
+  const service = as(user);
+  t.equal((await service.get('/inventory/managedObjects')).status, 200);
+  const form = new URLSearchParams({ grant_type: 'PASSWORD', username: 'acme/service_made', password: user.password });
+  const token = await (await fetch(`${server.url}/tenant/oauth/token`, { method: 'POST', body: form })).json() as { access_token: string };
+  const byToken = (): Promise<number> => fetch(`${server.url}/inventory/managedObjects`, { headers: { authorization: `Bearer ${token.access_token}` } }).then(({ status }) => status);
+  t.equal(await byToken(), 200);
+  const device = await connectDevice(t, server, 'by-service', { username: 'acme/service_made', password: user.password });
+  const closed = new Promise<void>((resolve) => { device.client.once('close', resolve); });
+  await management.put('/tenant/tenants/maker', { status: 'SUSPENDED' });
+  t.equal((await service.get('/inventory/managedObjects')).status, 401);
+  t.equal(await byToken(), 401);
+  await closed;
+  await management.put('/tenant/tenants/maker', { status: 'ACTIVE' });
+  t.equal((await service.get('/inventory/managedObjects')).status, 200);
 });
 
 t.test('deletion ends all users', async (t) => {

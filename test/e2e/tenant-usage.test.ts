@@ -79,6 +79,7 @@ t.test('what a tenant does is counted', async (t) => {
   t.match(ofDevice(child), { count: 2, deviceParents: [parent] });
   t.same(byDevice.map(({ deviceId }: any) => Number(deviceId)), byDevice.map(({ deviceId }: any) => Number(deviceId)).sort((a: number, b: number) => a - b), 'by id');
   t.same((await admin.read(`/tenant/statistics/device/counted/monthly/${today}`)).statistics, byDevice);
+  t.equal((await admin.get(`/tenant/statistics/device/counted/daily/${today}`)).text.split('"statistics"').length, 2, 'a name once');
   t.same((await admin.read('/tenant/statistics/device/counted/daily/2001-01-01')).statistics, []);
   t.equal((await admin.get('/tenant/statistics/device/counted/daily/yesterday')).status, 422);
   t.equal((await admin.get(`/tenant/statistics/device/${TENANT}/daily/${today}`)).status, 404);

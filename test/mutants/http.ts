@@ -6,9 +6,9 @@ import type { MutantTable } from './mutant.ts';
 const COMMON: readonly MutantTable[] = [
   { heading: 'Issue 2, 3.1: authentication', mutants: [
     { rule: 'a wrong password is refused', file: 'src/accounts/authenticator.ts', tests: ['accounts/authenticator'],
-      changes: [['if (!isRight || !user?.enabled ||', 'if (!user?.enabled ||']] },
+      changes: [['if (!isRight || user === undefined ||', 'if (user === undefined ||']] },
     { rule: 'a disabled user is refused', file: 'src/accounts/authenticator.ts', tests: ['accounts/authenticator'],
-      changes: [['if (!isRight || !user?.enabled ||', 'if (!isRight || !user ||']] },
+      changes: [['user === undefined || !isAdmitted(this.#tenants, user) ||', 'user === undefined ||']] },
     { rule: 'Basic with <tenant>/<user> means the tenant that is named', file: 'src/accounts/authenticator.ts', tests: ['accounts/authenticator'],
       changes: [['slash >= 0 ? this.#tenants.byId(userName.slice(0, slash))', 'slash >= 0 ? this.#tenants.default']] },
     { rule: 'Basic with the user alone means the default tenant', file: 'src/accounts/authenticator.ts', tests: ['accounts/authenticator'],

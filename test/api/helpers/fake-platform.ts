@@ -197,7 +197,9 @@ export class FakePlatform {
 
   /** Real tokens over the documents of the fake. */
   private tokens(): Tokens {
-    return new Tokens({ ...this.loginParts(), tenants: { byId: (id) => (id === 't1' ? { id, number: 2 } : undefined) } });
+    return new Tokens({ ...this.loginParts(), tenants: {
+      byId: (id) => (id === 't1' ? { id, number: 2 } : undefined), byNumber: (number) => (number === 2 ? { id: 't1', number } : undefined),
+    } });
   }
 
   private secondFactor(): SecondFactor {
