@@ -1,8 +1,12 @@
 /** What a managed object's actor keeps about its availability (document 4 section 2.10). */
-import { fitAvailability, requiredInterval } from '../model/availability.ts';
+import { UNAVAILABILITY_ALARM, fitAvailability, requiredInterval } from '../model/availability.ts';
 import type { AvailabilityState } from '../model/availability.ts';
+import { COMMAND } from '../model/command.ts';
 import type { Members } from '../model/json-document.ts';
 import type { ActorContext } from './context.ts';
+
+/** Who raises and clears alarms about silence. */
+export const SERVER_USER = 'system';
 
 export function availabilityOf(context: ActorContext, id: string): AvailabilityState | undefined {
   const text = context.get('availability', id);
@@ -24,6 +28,15 @@ export function followRequiredInterval(context: ActorContext, id: string, member
   const state: AvailabilityState = { ...(interval === undefined ? {} : { interval }), ...others, isSilent: isMonitored && others.isSilent };
   putAvailability(context, id, state);
   fitAvailability(members, state);
+  if (others.isSilent && !state.isSilent) endSilence(context, id);
+}
+
+/** Nobody waits for the device any more. By a command of its own: the object, which has the counters of alarms, is being written. */
+function endSilence(context: ActorContext, id: string): void {
+  if (context.get('openAlarm', `${id}\n${UNAVAILABILITY_ALARM}`) === undefined) return;
+  context.send({
+    kind: COMMAND.ALARM_OF_TYPE_UPDATE, key: Number(id), body: { type: UNAVAILABILITY_ALARM, doc: '{"status":"CLEARED"}', user: SERVER_USER },
+  });
 }
 
 /** The alarms of the object have changed. Of a device without a state nothing is known but that a message has come. */

@@ -6,13 +6,10 @@ import { formatTime } from '../model/iso-time.ts';
 import { joinMembers, splitMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { createAlarm, updateAlarmOfType } from './alarm.ts';
-import { availabilityOf, putAvailability } from './availability-state.ts';
+import { SERVER_USER, availabilityOf, putAvailability } from './availability-state.ts';
 import type { ActorContext } from './context.ts';
 import { parentsOf } from './managed-object.ts';
 import { managedObjectRow } from './rows.ts';
-
-/** Who raises and clears alarms about silence. */
-const SERVER_USER = 'system';
 
 export function setAvailability(context: ActorContext, body: AvailabilitySet): undefined {
   const id = String(context.command.key);

@@ -54,7 +54,10 @@ function wordAt(query: string, at: number, end: number): Token {
   return { kind: 'word', pieces: source.split('*'), source, at };
 }
 
-/** A text in single quotes: `''` and `\'` are a quote, `\*` a star, `\\` a backslash. */
+/** What a backslash before it makes a sign like others; QueriesUtil of `@c8y/client` writes one before brackets. */
+const ESCAPED = /['*\\()[\]{}]/;
+
+/** A text in single quotes: `''` and `\'` are a quote, `\*` a star, `\\` a backslash, `\(` a bracket. */
 function textAt(query: string, at: number, end: number): Token {
   const pieces: string[] = [];
   let piece = '';
@@ -64,7 +67,7 @@ function textAt(query: string, at: number, end: number): Token {
     if (character === "'" && following !== "'") {
       return { kind: 'text', pieces: [...pieces, piece], source: query.slice(at, next + 1), at };
     }
-    if (character === "'" || (character === '\\' && /['*\\]/.test(following))) {
+    if (character === "'" || (character === '\\' && ESCAPED.test(following))) {
       piece += following;
       next += 1;
     } else if (character === '*') {

@@ -87,6 +87,28 @@ t.test('a device falls silent and speaks again', async (t) => {
   t.same([...new Set(statuses)].sort(), ['AVAILABLE', 'UNAVAILABLE']);
 });
 
+t.test('the alarm about silence ends with the monitoring', async (t) => {
+  const platform = openPlatform(t);
+  const clock = { now: NOW };
+  const { monitor, pass } = monitorOf(platform, clock);
+  for (const [id, end] of [['1', { responseInterval: 0 }], ['2', null]] as const) {
+    await platform.create(id, required(5));
+    clock.now += 6 * MINUTE_MS;
+    await pass();
+    t.match(alarmsOf(platform, id), [{ status: 'ACTIVE' }]);
+    await update(platform, id, { c8y_RequiredAvailability: end }, clock.now);
+    t.match(alarmsOf(platform, id), [{ status: 'CLEARED' }]);
+    t.equal(object(platform, id).c8y_ActiveAlarmsStatus.major, 0);
+    await update(platform, id, { c8y_RequiredAvailability: { responseInterval: 5 } }, clock.now);
+    monitor.heard(TENANT, Number(id), clock.now);
+    await pass();
+    t.equal(object(platform, id).c8y_Availability.status, 'AVAILABLE');
+    clock.now += 6 * MINUTE_MS;
+    await pass();
+    t.same(alarmsOf(platform, id).map(({ status }) => status).sort(), ['ACTIVE', 'CLEARED'], 'silent again: another one');
+  }
+});
+
 t.test('times of messages are written sparsely', async (t) => {
   const platform = openPlatform(t);
   const clock = { now: NOW };

@@ -47,6 +47,7 @@ t.test('filters', async (t) => {
   check("a eq '*x*y'", 'a eq ["","x","y"]');
   check("a eq '\\*x\\\\'", 'a eq "*x\\\\"');
   check("a eq ''", 'a eq ""');
+  check("a eq 'Pump \\(1\\) \\[x\\] \\{y\\}'", 'a eq "Pump (1) [x] {y}"');
   check("a eq 'a)(,\"$orderby=x'", 'a eq "a)(,\\"$orderby=x"');
   check('type eq c8y_Firmware', 'type eq "c8y_Firmware"');
   check('name eq gateway*', 'name eq ["gateway",""]');
