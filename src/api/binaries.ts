@@ -5,6 +5,7 @@ import type { BinaryRecord, ManagedObjectUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { attachmentHeader, byteRangeOf, isMediaType } from './byte-range.ts';
 import { entityText, quote, segment } from './entity-text.ts';
@@ -69,6 +70,8 @@ function contentTypeOf(type: string | undefined, mediaType: string): string {
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
+  // Processing modes are for messages: a file is stored, or not sent.
+  request.mode = PROCESSING_MODE.PERSISTENT;
   const contentType = request.headers['content-type'];
   if (!/^multipart\/form-data/i.test(contentType)) throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
   const body = request.bodyStream;
@@ -116,6 +119,7 @@ async function get(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
+  request.mode = PROCESSING_MODE.PERSISTENT;
   const { id, binary } = await loadBinary(request);
   await requireOwner(request, id);
   const body = request.bodyStream;

@@ -186,7 +186,8 @@ function storedTexts(request: ApiRequest, table: MutableTable, filter: HistoryFi
   return request.history.query<DocumentRow>(`${sql}${BOUNDED_RESULT}`, filter.params);
 }
 
-async function refusalsCounted<Result>(request: ApiRequest, result: Promise<Result>): Promise<Result> {
+/** Counts a page that is refused for its size. */
+export async function refusalsCounted<Result>(request: ApiRequest, result: Promise<Result>): Promise<Result> {
   try {
     return await result;
   } catch (error) {

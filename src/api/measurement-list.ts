@@ -1,5 +1,7 @@
 /** Lists of measurements: JSON pages, JSON lines and CSV (document 4 section 1.3). */
+import { BOUNDED_RESULT } from '../model/page-limits.ts';
 import type { ApiRequest } from './api-request.ts';
+import { refusalsCounted } from './document-page.ts';
 import { isEntityId } from './entity-id.ts';
 import { EXPORT_PARAMETERS, EXPORT_TYPES, exportBatch, exportFormat, exportRows } from './export.ts';
 import { HistoryFilter } from './history-filter.ts';
@@ -68,7 +70,7 @@ async function firstRows(request: ApiRequest, selection: Selection, page: Page):
   // One more than needed tells that the last one is whole.
   const rowsMax = page.size * PARTS_EXPECTED_MAX + 1;
   const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE ${selection.allParts} `
-    + `ORDER BY time ${direction}, id ${direction}, part ${direction} LIMIT ${filter.bind('UInt32', rowsMax)}`;
+    + `ORDER BY time ${direction}, id ${direction}, part ${direction} LIMIT ${filter.bind('UInt32', rowsMax)}${BOUNDED_RESULT}`;
   const rows = await request.history.query<MeasurementRow>(sql, filter.params);
   const measurements: MeasurementRow[][] = [];
   for (const row of rows) {
@@ -93,7 +95,7 @@ async function pageRows(request: ApiRequest, selection: Selection, page: Page): 
   const heads = `SELECT source, time, id FROM measurements WHERE ${filter.where} ORDER BY ${order} ${distinct}${limits}`;
   // The outer conditions let the engine skip what the set of the inner select cannot name.
   const outer = new OuterConditions(request, filter).text;
-  const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE ${outer} AND (source, time, id) IN (${heads}) ORDER BY ${order}, part`;
+  const sql = `SELECT ${MEASUREMENT_COLUMNS} FROM measurements WHERE ${outer} AND (source, time, id) IN (${heads}) ORDER BY ${order}, part${BOUNDED_RESULT}`;
   return request.history.query<MeasurementRow>(sql, filter.params);
 }
 
@@ -134,7 +136,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const isPage = query.has('pageSize') || (format === 'csv' && !query.has('format'));
   if (format !== undefined && !isPage) return exportRows(request, format, measurementPlan(request, selection));
   const total = await totalOf(request, selection, page);
-  const rows = await pageRows(request, selection, page);
+  const rows = await refusalsCounted(request, pageRows(request, selection, page));
   if (format !== undefined) return exportBatch(request, format, measurementPlan(request, selection), rows.map(exportRowOf));
   if (request.kind === 'json-stream') return stream(request, STREAM_TYPE, jsonPieces(request, rows));
   const items = measurementTexts(request, rows, unitsOf(request));

@@ -5,10 +5,12 @@ import { formatTime } from '../model/iso-time.ts';
 import type { ApiRequest } from './api-request.ts';
 import { HistoryFilter } from './history-filter.ts';
 import { MEASUREMENT_READ, UNIT_HEADERS, unitsOf } from './measurements.ts';
-import { isOwner } from './owner.ts';
+import { isOwner, typesHeld } from './owner.ts';
 import { RANGE, REVERT, list } from './query-parameters.ts';
 import { found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
+import { SeriesReader } from './series-reader.ts';
+import type { SeriesRow } from './series-reader.ts';
 import { convertUnit } from '../model/units.ts';
 
 /** Values of one answer: times by the series that exist. More set `truncated`. */
@@ -16,27 +18,15 @@ const VALUES_MAX = 5000;
 /** Series of one request that are named. */
 const SERIES_MAX = 100;
 
-const MILLISECONDS = 'toUnixTimestamp64Milli(time)';
-/** Whole minutes, hours and days of UTC. Not by toStartOf…: their results are of 32 bits and begin anew before 1970 and after 2106. */
-const startOfEach = (durationMs: number): string => `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, ${durationMs})`;
-/** Start of the bucket as milliseconds. */
-const BUCKETS: Readonly<Record<string, string>> = {
-  MINUTELY: startOfEach(60_000), HOURLY: startOfEach(3_600_000), DAILY: startOfEach(86_400_000), '': MILLISECONDS,
-};
+/** Of a bucket; 0 for values at their own time. */
+const DURATIONS: Readonly<Record<string, number>> = { MINUTELY: 60_000, HOURLY: 3_600_000, DAILY: 86_400_000, '': 0 };
 
-interface SeriesRow {
-  readonly bucket: string | number;
-  readonly fragment: string;
-  readonly series: string;
-  readonly unitName: string;
-  readonly low: number;
-  readonly high: number;
-}
-
-async function read(request: ApiRequest): Promise<SeriesRow[]> {
+function read(request: ApiRequest, isOwn: boolean): Promise<SeriesRow[]> {
   const { query } = request;
   const filter = new HistoryFilter(request.tenant);
-  filter.id('source', query.text('source')).time('time', query.time('dateFrom'), query.time('dateTo')).add("fragment != ''");
+  filter.id('source', query.text('source')).add("fragment != ''");
+  // Only what permissions for some types let through.
+  if (!isOwn) filter.ownedSources(request, 'source');
   const names = query.list('series');
   if (names.length > SERIES_MAX) {
     throw new PlatformError('general/invalid-parameter', {
@@ -46,21 +36,20 @@ async function read(request: ApiRequest): Promise<SeriesRow[]> {
     });
   }
   if (names.length > 0) filter.add(`concat(fragment, '.', series) IN ${filter.bind('Array(String)', names)}`);
-  const bucket = BUCKETS[query.text('aggregationType') ?? ''];
-  const direction = query.isTrue('revert') ? 'DESC' : 'ASC';
+  const range = {
+    from: query.time('dateFrom') as number, to: query.time('dateTo') as number, durationMs: DURATIONS[query.text('aggregationType') ?? ''],
+    isDescending: query.isTrue('revert'),
+  };
   // One more than allowed shows that there are more.
-  const sql =
-    `SELECT toString(${bucket}) AS bucket, fragment, series, any(unit) AS unitName, min(value) AS low, max(value) AS high ` +
-    'FROM measurements ' +
-    `WHERE ${filter.where} GROUP BY ${bucket}, fragment, series ORDER BY ${bucket} ${direction}, fragment, series LIMIT ${VALUES_MAX + 1}`;
-  return request.history.query<SeriesRow>(sql, filter.params);
+  return new SeriesReader(request, filter, range, VALUES_MAX + 1).read();
 }
 
 async function series(request: ApiRequest): Promise<Answer> {
   const { query } = request;
   const source = query.text('source') as string;
-  if (!request.isPrivileged && (await isOwner(request, source)) !== true) throw new PlatformError('security/forbidden');
-  const rows = await read(request);
+  const isOwn = request.isPrivileged || (await isOwner(request, source)) === true;
+  if (!isOwn && (await isOwner(request, source, typesHeld(request))) !== true) throw new PlatformError('security/forbidden');
+  const rows = await read(request, isOwn);
   const isTruncated = rows.length > VALUES_MAX;
   return found('measurementSeries', seriesText(request, isTruncated ? rows.slice(0, VALUES_MAX) : rows, isTruncated));
 }

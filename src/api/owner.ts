@@ -56,9 +56,18 @@ export async function mayReach(request: ApiRequest, id: string, doc: string): Pr
   return request.isPrivileged || mayAccess(request.platform.documents, request.principal, { id, doc }, wantedBy(request));
 }
 
-/** How a permission for one type is written for a table; by default a type or a fragment. */
-const TYPED: Readonly<Record<string, (place: string) => string>> = {
-  MEASUREMENT: (place) => `(type = ${place} OR fragment = ${place})`,
+/** An entity that fits all permissions that hold for one type only: whether somebody may see some of an object's data. */
+export function typesHeld(request: ApiRequest): Members {
+  return new Map(grantsFor(request.principal, wantedBy(request)).map(({ type }) => [type, '{}']));
+}
+
+/**
+ * How a permission for one type is written for a table; by default a type or a fragment. A measurement is several rows, one of which has the fragment.
+ * @param place of the type. @param below condition on the managed object.
+ */
+const TYPED: Readonly<Record<string, (place: string, below: string) => string>> = {
+  MEASUREMENT: (place, below) => `(type = ${place} OR (source, time, id) IN `
+    + `(SELECT source, time, id FROM measurements WHERE tenant = {tenant:UInt32} AND fragment = ${place} AND ${below}))`,
   OPERATION: (place) => `has(fragments, ${place})`,
 };
 
@@ -96,7 +105,7 @@ export function conditionOfAccess(access: Access, filter: HistoryFilter, column:
     const below = `${column} IN (${belowSql(filter.bind('Array(UInt64)', [...new Set(roots)]))})`;
     const place = type === '*' ? '' : filter.bind('String', type);
     const typed = TYPED[access.scope] ?? ((name: string) => `(type = ${name} OR has(fragments, ${name}))`);
-    conditions.push(type === '*' ? below : `(${below} AND ${typed(place)})`);
+    conditions.push(type === '*' ? below : `(${below} AND ${typed(place, below)})`);
   }
   return `(${conditions.join(' OR ')})`;
 }

@@ -177,6 +177,7 @@ t.test('series', async (t) => {
     unitName: series === 'x' ? 'C' : '',
     low,
     high,
+    seen: 1,
   });
   const query = 'source=1&dateFrom=2024-05-02&dateTo=2024-05-03';
   api.fake.rows = [[point(0, 'x', 1), point(0, 'y', 2), point(1, 'y', 3, 4)]];
@@ -195,7 +196,8 @@ t.test('series', async (t) => {
       '2024-05-02T10:01:00.000Z': [null, { min: 3, max: 4 }],
     },
   });
-  t.match(api.fake.asked.at(-1)?.sql, 'positiveModulo(toUnixTimestamp64Milli(time), 60000)');
+  t.match(api.fake.asked.at(-1)?.sql, 'positiveModulo(toUnixTimestamp64Milli(time), {duration:Int64})');
+  t.equal(api.fake.asked.at(-1)?.params['duration'], 60_000);
   t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).some((value) => Array.isArray(value) && value.join() === 'a.x,a.y'));
   api.fake.rows = [Array.from({ length: 5001 }, (_, index) => point(index, 'x', 1))];
   const cut = (await api.call('GET', `${path}?${query}`)).json;

@@ -60,3 +60,53 @@ t.test('without aggregation: each value at its own time; the series that are nam
   t.same((await rest.read(`${path}&series=f.a,f.b`)).series, [a, b]);
   t.same(Object.keys((await rest.read(path.replace(`dateFrom=${first}`, `dateFrom=${second}`))).values), [second]);
 });
+
+t.test('long ranges: the first 5,000 values, or the last ones, whatever there is beside them', async (t) => {
+  const id = await rest.createDevice('Dense and sparse');
+  const begin = Date.UTC(2021, 0, 1);
+  // A value in each of two years, then two series each second, some values twice, then one again after nine years.
+  const dense = Array.from({ length: 7_000 }, (_, index) => begin + 1_000 * index + (index % 7));
+  const sparse = [Date.UTC(1990, 5, 1, 1, 2, 3, 4), Date.UTC(2001, 5, 1, 1, 2, 3, 4)];
+  const late = Date.UTC(2030, 0, 1);
+  const all = [...sparse, ...dense, late].map((time, index) => ({ time, a: index % 100, b: index % 3 === 0 ? -index : undefined }));
+  const bodyOf = ({ time, a, b }: typeof all[number]): object => ({ source: { id }, type: 't', time: new Date(time).toISOString(), f: { a: { value: a }, ...(b === undefined ? {} : { b: { value: b } }) } });
+  for (let at = 0; at < all.length; at += 1_000) t.equal((await rest.post('/measurement/measurements', { measurements: all.slice(at, at + 1_000).map(bodyOf) })).status, 201);
+  await rest.post('/measurement/measurements', { measurements: all.slice(0, 500).map(bodyOf) });
+  const expected = (durationMs: number, isDescending: boolean): [entries: [string, (object | null)[]][], truncated: boolean] => {
+    const groups = new Map<string, { at: number; series: string; min: number; max: number }>();
+    for (const { time, a, b } of all) {
+      const at = durationMs === 0 ? time : Math.floor(time / durationMs) * durationMs;
+      for (const [series, value] of [['a', a], ['b', b]] as const) {
+        if (value === undefined) continue;
+        const group = groups.get(`${at} ${series}`) ?? { at, series, min: value, max: value };
+        groups.set(`${at} ${series}`, { ...group, min: Math.min(group.min, value), max: Math.max(group.max, value) });
+      }
+    }
+    const sorted = [...groups.values()].sort((left, right) => (isDescending ? right.at - left.at : left.at - right.at) || (left.series < right.series ? -1 : 1));
+    const shown = new Map<string, (object | null)[]>();
+    for (const { at, series, min, max } of sorted.slice(0, 5_000)) {
+      const time = new Date(at).toISOString();
+      const values = shown.get(time) ?? [null, null];
+      shown.set(time, values);
+      values[series === 'a' ? 0 : 1] = { min, max };
+    }
+    return [[...shown], sorted.length > 5_000];
+  };
+  for (const [aggregationType, durationMs] of [['', 0], ['MINUTELY', 60_000], ['HOURLY', 3_600_000], ['DAILY', 86_400_000]] as const) {
+    for (const isDescending of [false, true]) {
+      const path = `/measurement/measurements/series?source=${id}&dateFrom=1980-01-01&dateTo=2040-01-01&revert=${isDescending}${durationMs === 0 ? '' : `&aggregationType=${aggregationType}`}`;
+      const { series, values, truncated } = await rest.read(path);
+      const order = series.map(({ name }: any) => name);
+      const inOrder = Object.entries<any>(values).map(([time, entries]) => [time, ['a', 'b'].map((name) => entries[order.indexOf(name)] ?? null)]);
+      t.same([inOrder, truncated], expected(durationMs, isDescending), path);
+    }
+  }
+});
+
+t.test('more values at one time than an answer takes', async (t) => {
+  const id = await rest.createDevice('Wide');
+  const fragment = (part: number): object => Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`s${String(3_000 * part + index).padStart(5, '0')}`, { value: index }]));
+  for (const part of [0, 1, 2, 3, 4]) t.equal((await rest.post('/measurement/measurements', { source: { id }, type: 't', time: '2024-05-02T10:00:00.000Z', f: fragment(part) })).status, 201);
+  const { series, values, truncated } = await rest.read(`/measurement/measurements/series?source=${id}&dateFrom=2024-05-01&dateTo=2024-05-03`);
+  t.same([series.length, Object.keys(values), truncated], [5_000, ['2024-05-02T10:00:00.000Z'], true]);
+});

@@ -99,7 +99,7 @@ const COMMON: readonly MutantTable[] = [
     { rule: 'a measurement is deleted with the role or by the owner of its source', file: 'src/api/measurements.ts', tests: ['e2e/tenants-and-roles'],
       changes: [['  await requireOwner(request, first.sourceId, typesOf(rows));\n', '']] },
     { rule: 'series are read with the role or by the owner of the source', file: 'src/api/measurement-series.ts', tests: ['api/measurements'],
-      changes: [['if (!request.isPrivileged && (await isOwner(request, source)) !== true) throw', 'if (false) throw']] },
+      changes: [['if (!isOwn && (await isOwner(request, source, typesHeld(request))) !== true) throw', 'if (false) throw']] },
     { rule: 'without the role a list of data shows what one may read', file: 'src/api/history-filter.ts', tests: ['api/request-rules'],
       changes: [['return request.isPrivileged ? this : this.add(accessibleCondition(request, this, column));', 'return this;']] },
     { rule: 'without the role a list of managed objects shows what one may read', file: 'src/api/history-filter.ts', tests: ['api/inventory'],
