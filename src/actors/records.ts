@@ -1,5 +1,5 @@
 /** Records of a tenant: options, applications, groups and the like. Compare and set, so that a caller may read, decide and write. */
-import type { DocumentsRemove, RecordsChange } from '../model/command.ts';
+import type { DocumentsRemove, RecordsChange, RecordsSum, RecordsTotal } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ActorContext } from './context.ts';
 
@@ -8,12 +8,26 @@ export function changeRecords(context: ActorContext, body: RecordsChange): undef
     // `undefined` is left out of JSON: an absent member expects that there is no such record.
     if (context.get(collection, id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection, id });
   }
+  for (const total of body.totals ?? []) addUp(context, total);
   for (const { collection, id, value } of body.changes) {
     if (value === undefined) context.remove(collection, id);
     else context.put(collection, id, value);
   }
   for (const audit of body.audits ?? []) context.audit(audit);
   return undefined;
+}
+
+/** @throws PlatformError as the bound says; what makes a sum smaller is taken also above it. */
+function addUp(context: ActorContext, { collection, id, added, before = { count: 0, bytes: 0 }, bounds }: RecordsTotal): void {
+  const text = context.get(collection, id);
+  const old = text === undefined ? before : JSON.parse(text) as RecordsSum;
+  const sum: RecordsSum = { count: old.count + added.count, bytes: old.bytes + added.bytes };
+  for (const name of ['count', 'bytes'] as const) {
+    const { maximum, limit, error } = bounds[name];
+    if (added[name] > 0 && sum[name] > maximum) throw new PlatformError(error, { limit, maximum });
+  }
+  if (sum.count > 0) context.put(collection, id, JSON.stringify(sum));
+  else if (text !== undefined) context.remove(collection, id);
 }
 
 /** Of a tenant that is being deleted: without rows and notifications, nobody is left who would see them. */

@@ -18,7 +18,7 @@ import { isEntityId } from './entity-id.ts';
 import { entityText, idText, quote, segment } from './entity-text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { RANGE, flag, list as listParameter } from './query-parameters.ts';
-import { changeRecords, listRecords, readRecord } from './records.ts';
+import { changeRecords, listRecords, readRecord, retried } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
@@ -32,8 +32,6 @@ const ADMIN = ['ROLE_BULK_OPERATION_ADMIN'];
 const OWN_MEMBERS = ['id', 'self', 'groupId', 'failedParentId', 'startDate', 'creationRamp', 'operationPrototype', 'status', 'generalStatus', 'progress'];
 /** Of a prototype: what each operation gets for itself. */
 const NOT_OF_PROTOTYPE = ['id', 'self', 'creationTime', 'deviceId', 'deviceName', 'deviceExternalIDs', 'bulkOperationId', 'status', 'failureReason'];
-/** How often a change is tried when the scheduler was faster. */
-const TRIES_MAX = 20;
 
 const bulkUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${PATH}/${segment(id)}`;
 
@@ -182,17 +180,6 @@ async function get(request: ApiRequest): Promise<Answer> {
   return found('bulkOperation', await textOf(request, (await load(request)).stored));
 }
 
-/** Tries again while the scheduler changes the record at the same time. */
-async function changing<Result>(change: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await change();
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
-    }
-  }
-}
-
 /** One that has not started is changed; one that has is cancelled, and a new one is scheduled (document 1, Bulk operation status). */
 async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   const { text, stored } = await load(request);
@@ -226,14 +213,14 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
-  const stored = await changing(() => update(request));
+  const stored = await retried(request, () => update(request));
   const location = bulkUrl(request, stored.id);
   return { ...found('bulkOperation', await textOf(request, stored)), ...(stored.id === request.params['id'] ? {} : { location }) };
 }
 
 /** What is not yet created is never created; operations that are there stay. */
 async function remove(request: ApiRequest): Promise<Answer> {
-  await changing(async () => {
+  await retried(request, async () => {
     const { text, stored } = await load(request);
     if (stored.status === 'DELETED') return;
     const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };

@@ -4,12 +4,9 @@ import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ErrorCode } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
-import { changeRecords, listRecords, readRecord } from './records.ts';
+import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from './records.ts';
 
 export interface NamedRecord { readonly id: number; readonly name: string }
-
-/** How often a change is tried when somebody else was faster each time. */
-const TRIES_MAX = 8;
 
 export class NamedRecords<Stored extends NamedRecord> {
   readonly #collection: RecordCollection;
@@ -46,27 +43,25 @@ export class NamedRecords<Stored extends NamedRecord> {
   }
 
   /** @param decide makes the next one of the stored one. @throws PlatformError 404, 409. @returns what is stored now. */
-  async update(request: ApiRequest, id: string, decide: (old: Stored) => Stored | Promise<Stored>): Promise<Stored> {
-    for (let tries = 1; ; tries += 1) {
+  update(request: ApiRequest, id: string, decide: (old: Stored) => Stored | Promise<Stored>): Promise<Stored> {
+    return retried(request, async () => {
       const old = await this.load(request, id);
       const next = await decide(old);
-      try {
-        await this.#store(request, old, next);
-        return next;
-      } catch (error) {
-        if (!isRace(error) || tries >= TRIES_MAX) throw error;
-      }
-    }
+      await this.#store(request, old, next);
+      return next;
+    });
   }
 
   /** @throws PlatformError 404. */
   async remove(request: ApiRequest, id: string): Promise<void> {
-    const old = await this.load(request, id);
-    const expected = JSON.stringify(old);
-    await changeRecords(request, request.tenant, [
-      { collection: this.#collection, id: String(old.id), expected, value: undefined },
-      { collection: this.#collection, id: nameKey(old.name), expected: String(old.id), value: undefined },
-    ], [this.#audit(request, 'deleted', old)]);
+    await retried(request, async () => {
+      const old = await this.load(request, id);
+      const expected = JSON.stringify(old);
+      await changeRecords(request, request.tenant, [
+        { collection: this.#collection, id: String(old.id), expected, value: undefined },
+        { collection: this.#collection, id: nameKey(old.name), expected: String(old.id), value: undefined },
+      ], [this.#audit(request, 'deleted', old)]);
+    });
   }
 
   async #idOf(request: ApiRequest, name: string): Promise<string | undefined> {
@@ -88,7 +83,7 @@ export class NamedRecords<Stored extends NamedRecord> {
       await changeRecords(request, request.tenant, changes, [this.#audit(request, old === undefined ? 'created' : 'updated', next)]);
     } catch (error) {
       // Somebody else took the name meanwhile.
-      if (isRace(error) && old === undefined) throw new PlatformError(this.#errors.duplicate, { id: next.name });
+      if (isChangedMeanwhile(error) && old === undefined) throw new PlatformError(this.#errors.duplicate, { id: next.name });
       throw error;
     }
   }
@@ -100,4 +95,3 @@ export class NamedRecords<Stored extends NamedRecord> {
 }
 
 const nameKey = (name: string): string => `n\n${name}`;
-const isRace = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';

@@ -26,6 +26,12 @@ interface ListShape {
 export const RECORDS_PAGE_SIZE = 10_000;
 /** Few of those that may be large each: whole managed objects. */
 export const OBJECTS_PAGE_SIZE = 100;
+/** Fewer of applications, which have their manifests, and of tenants, which have theirs. */
+const APPLICATIONS_PAGE_SIZE = 20;
+const pageSizeOf = (schemaName: string): number => {
+  if (/^(application(Reference)?|tenant)Collection$/.test(schemaName)) return APPLICATIONS_PAGE_SIZE;
+  return schemaName.startsWith('managedObject') ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
+};
 
 interface JsonSchema {
   readonly type?: string;
@@ -119,8 +125,7 @@ function listShape(schemaName: string): ListShape | undefined {
   const found = Object.entries(collection?.properties ?? {}).find(([, { type, items }]) => type === 'array' && items?.$ref !== undefined);
   if (found === undefined) return undefined;
   const [name, { items }] = found;
-  const pageSize = schemaName.startsWith('managedObject') ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
-  return { name, columns: columnsOf(schemaOf(items?.$ref?.split('/').at(-1) ?? '')), pageSize };
+  return { name, columns: columnsOf(schemaOf(items?.$ref?.split('/').at(-1) ?? '')), pageSize: pageSizeOf(schemaName) };
 }
 
 /** The members that the schema of an item names, and one for all others. */

@@ -1,5 +1,7 @@
 /** Pages of collections (document 1 Conventions 7, document 4 section 0.4). */
 import Type from 'typebox';
+import { PlatformError } from '../model/errors.ts';
+import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../model/page-limits.ts';
 import type { ApiRequest } from './api-request.ts';
 import type { QueryParameters } from './query-values.ts';
 
@@ -48,8 +50,17 @@ export interface Collection {
   readonly isFull?: boolean;
 }
 
-/** @returns JSON text of the collection with its links and statistics. */
+/** @param bytes length of the texts of a page, or of those that are there already. @throws PlatformError `general/page-too-large`. */
+export function requirePageBytes(request: ApiRequest, bytes: number): void {
+  if (bytes <= PAGE_BYTES_MAX) return;
+  request.platform.refusals.count(PAGE_BYTES_LIMIT);
+  throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
+}
+
+/** @returns JSON text of the collection with its links and statistics. @throws PlatformError `general/page-too-large`. */
 export function collectionText(request: ApiRequest, page: Page, collection: Collection): string {
+  // Pages of an export are cut by its own sizes (page-export.ts).
+  if (request.page === undefined) requirePageBytes(request, collection.items.reduce((sum, { length }) => sum + length, 0));
   const { query } = request;
   const link = (current: number): string => JSON.stringify(pageLink(request, page.size, current));
   const isFull = collection.isFull ?? collection.items.length >= page.size;

@@ -20,14 +20,12 @@ import { SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
 import { applicationsOfOwner, findApplication, removeApplication } from './application-records.ts';
 import { TENANT_KEY } from './data-delete.ts';
-import { changeRecords, readRecord } from './records.ts';
+import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
 import type { Acting } from './records.ts';
 import type { SubscriptionHooks } from './subscriptions.ts';
 
 const COLLECTION = 'application';
-/** How often a change is tried when somebody else was faster each time. */
-const TRIES_MAX = 8;
-/** The same for the applications of a tenant: each of these is a step that somebody else has done. */
+/** How often the removal of a tenant's applications goes on: each time somebody else has done a step of it. */
 const REMOVAL_TRIES_MAX = 1_000;
 /** 32 signs, the longest password that is taken. */
 const PASSWORD_BYTES = 24;
@@ -52,7 +50,6 @@ interface StoredServiceUser { readonly application: string; readonly kind: Servi
 const credentialsKey = (kind: ServiceUserKind, application: string): string => `${kind}\n${application}`;
 const userKey = (userName: string): string => `user\n${userName}`;
 const placeOf = (tenant: number, kind: ServiceUserKind, application: string): string => `${tenant}\n${credentialsKey(kind, application)}`;
-const isRace = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
 
 /** A name that nobody has: `service_<app>`, with the id of the application when somebody has that one. */
 async function freeName(request: ApiRequest, tenant: number, kind: ServiceUserKind, { id, name }: StoredApplication): Promise<string> {
@@ -86,9 +83,10 @@ const isSame = (left: readonly string[], right: readonly string[]): boolean => J
 /**
  * Makes the user or brings it up to date.
  * @param guard a record of the tenant that has to stay as it is meanwhile. @returns undefined when the user has ended.
+ * @throws PlatformError `general/changed-meanwhile`.
  */
 async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind, application: StoredApplication, guard: RecordChange | undefined):
-  Promise<ServiceCredentials | undefined | 'again'> {
+  Promise<ServiceCredentials | undefined> {
   const { cipher } = request.platform;
   const { number } = tenant;
   const key = credentialsKey(kind, application.id);
@@ -125,65 +123,51 @@ async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind
   }
   const activity = text === undefined || stored?.ended !== undefined ? 'User created' : 'User updated';
   const audit = { type: 'User', activity, text: `${activity}: ${credentials.name}`, user: request.principal.userName, source: credentials.name };
-  try {
-    await changeRecords(request, number, changes, [audit]);
-  } catch (error) {
-    if (isRace(error)) return 'again';
-    throw error;
-  }
+  await changeRecords(request, number, changes, [audit]);
   return credentials;
 }
 
 /** Of a tenant that is subscribed. @returns undefined for one that is not, or no longer. */
-export async function serviceUser(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<ServiceCredentials | undefined> {
-  for (let tries = 1; ; tries += 1) {
+export function serviceUser(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<ServiceCredentials | undefined> {
+  return retried(request, async () => {
     const { id } = application;
     const expected = await readRecord(request, tenant.number, 'subscription', id);
     if (expected === undefined) return undefined;
-    const found = await ensure(request, tenant, 'service', application, { collection: 'subscription', id, expected, value: expected });
-    if (found !== 'again') return found;
-    if (tries >= TRIES_MAX) throw new PlatformError('general/changed-meanwhile', { collection: 'subscription', id });
-  }
+    return ensure(request, tenant, 'service', application, { collection: 'subscription', id, expected, value: expected });
+  });
 }
 
 /** Of the owner's tenant. @throws PlatformError 404 when the tenant or the application has ended. */
 export async function bootstrapUser(request: ApiRequest, application: StoredApplication): Promise<ServiceCredentials> {
   const { id } = application;
-  for (let tries = 1; ; tries += 1) {
+  const found = await retried(request, async () => {
     const tenant = request.platform.tenants.byNumber(application.ownerNumber);
-    const found = tenant === undefined ? undefined : await ensure(request, tenant, 'bootstrap', application, undefined);
-    if (found === undefined) throw new PlatformError('applications/not-found', { id });
-    if (found === 'again' && tries < TRIES_MAX) continue;
-    if (found === 'again') throw new PlatformError('general/changed-meanwhile', { collection: COLLECTION, id });
-    // Deleted meanwhile: nothing of it stays.
-    if (await findApplication(request, id) !== undefined) return found;
-    await removeUser(request, application.ownerNumber, 'bootstrap', id);
-    throw new PlatformError('applications/not-found', { id });
-  }
+    return tenant === undefined ? undefined : ensure(request, tenant, 'bootstrap', application, undefined);
+  });
+  if (found === undefined) throw new PlatformError('applications/not-found', { id });
+  if (await findApplication(request, id) !== undefined) return found;
+  // Deleted meanwhile: nothing of it stays.
+  await removeUser(request, application.ownerNumber, 'bootstrap', id);
+  throw new PlatformError('applications/not-found', { id });
 }
 
 /**
  * Ends a user. First it is written down that it ends, so that nobody makes it again meanwhile, and at last its name is given free: what a crash
  * leaves is finished when it is called again.
  */
-export async function removeUser(request: Acting, tenant: number, kind: ServiceUserKind, application: string): Promise<void> {
+export function removeUser(request: Acting, tenant: number, kind: ServiceUserKind, application: string): Promise<void> {
   const key = credentialsKey(kind, application);
-  for (let tries = 1; ; tries += 1) {
-    try {
-      const text = await readRecord(request, tenant, COLLECTION, key);
-      const subscription = kind === 'service' ? await readRecord(request, tenant, 'subscription', application) : undefined;
-      if (text === undefined && subscription === undefined) return;
-      const { userName } = text === undefined ? { userName: '' } : JSON.parse(text) as StoredCredentials;
-      const ended: StoredCredentials = { userName, ended: subscription ?? '' };
-      const value = JSON.stringify(ended);
-      await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: text, value }]);
-      await releaseName(request, tenant, userName, application);
-      if (subscription === undefined) await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: value, value: undefined }]);
-      return;
-    } catch (error) {
-      if (!isRace(error) || tries >= TRIES_MAX) throw error;
-    }
-  }
+  return retried(request, async () => {
+    const text = await readRecord(request, tenant, COLLECTION, key);
+    const subscription = kind === 'service' ? await readRecord(request, tenant, 'subscription', application) : undefined;
+    if (text === undefined && subscription === undefined) return;
+    const { userName } = text === undefined ? { userName: '' } : JSON.parse(text) as StoredCredentials;
+    const ended: StoredCredentials = { userName, ended: subscription ?? '' };
+    const value = JSON.stringify(ended);
+    await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: text, value }]);
+    await releaseName(request, tenant, userName, application);
+    if (subscription === undefined) await changeRecords(request, tenant, [{ collection: COLLECTION, id: key, expected: value, value: undefined }]);
+  });
 }
 
 /** A user of the same name who was made by hand is left alone. */
@@ -260,7 +244,7 @@ export async function removeApplicationsOf(request: Acting, ownerNumber: number)
       return applications.length > 0 || tries > 1;
     } catch (error) {
       const isDone = error instanceof PlatformError && error.code === 'applications/not-found';
-      if (!(isRace(error) || isDone) || tries >= REMOVAL_TRIES_MAX) throw error;
+      if (!(isChangedMeanwhile(error) || isDone) || tries >= REMOVAL_TRIES_MAX) throw error;
     }
   }
 }

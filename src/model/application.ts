@@ -61,6 +61,8 @@ export function uniqueKeys({ ownerNumber, key, name, contextPath }: StoredApplic
   const all = [['key', key], ['name', name], ['contextPath', contextPath ?? '']] as const;
   return all.filter(([, value]) => value !== '').map(([field, value]) => ({ field, value, id: uniqueKey(field, ownerNumber, value) }));
 }
+/** Of the records by name: each application has one. */
+export const NAMES_PREFIX = 'name\n';
 export const uniqueKey = (field: 'key' | 'name' | 'contextPath', ownerNumber: number, value: string): string => `${field}\n${ownerNumber}\n${value}`;
 
 /** Keys of content in the blobs that a record of the collection names: for the sweep. */

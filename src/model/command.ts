@@ -2,6 +2,7 @@
  * Commands: every write is one (design, "log first, one writer per device"). A gateway validates its input and makes a
  * command; the journal stores it; the actor named by its key decides what it does.
  */
+import type { ErrorCode } from './errors.ts';
 import type { ProcessingMode } from './processing-mode.ts';
 import type { MarkChange } from './session-marks.ts';
 
@@ -157,8 +158,18 @@ export type RecordCollection = 'option' | 'application' | 'subscription' | 'grou
  */
 export interface RecordChange { readonly collection: RecordCollection; readonly id: string; readonly expected: string | undefined;
   readonly value: string | undefined }
+/** How many records there are, and the UTF-8 bytes of their texts. */
+export interface RecordsSum { readonly count: number; readonly bytes: number }
+/** A bound on a sum: `error` has the places `limit` and `maximum`. */
+export interface SumBound { readonly maximum: number; readonly limit: string; readonly error: ErrorCode }
+/**
+ * A sum over records, kept in one more record, since adding them up for each change would read them all. A change that makes a sum greater than its
+ * bound is refused. `before`: what the caller has added up when there was no such record; it begins with that.
+ */
+export interface RecordsTotal { readonly collection: RecordCollection; readonly id: string; readonly added: RecordsSum; readonly before?: RecordsSum;
+  readonly bounds: Readonly<Record<keyof RecordsSum, SumBound>> }
 /** All changes or none. */
-export interface RecordsChange { readonly changes: readonly RecordChange[]; readonly audits?: readonly AuditEntry[] }
+export interface RecordsChange { readonly changes: readonly RecordChange[]; readonly audits?: readonly AuditEntry[]; readonly totals?: readonly RecordsTotal[] }
 
 /** Documents of one actor, of a tenant that exists no more. Repeatable. */
 export interface DocumentsRemove { readonly collection: Exclude<Collection, 'pending' | 'meta'>; readonly ids: readonly string[] }

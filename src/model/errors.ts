@@ -119,12 +119,14 @@ export const ERRORS = {
     'Invalid credentials! : The tenant takes no Basic authentication from this user agent (authenticationRestrictions)', 0x86),
   'tenants/not-found': entry(404, 'security/Not Found', 'There is no tenant with id = {id}'),
   'tenants/duplicate': entry(409, 'tenants/Duplicate', 'There is a tenant with the {name} {value} already'),
+  'tenants/too-many': entry(422, 'tenants/Unprocessable Entity', 'The server has at most {maximum} tenants ({limit})'),
   'tenants/has-subtenants': entry(409, 'tenants/Conflict', 'The tenant {id} has tenants below it, {child} for instance: delete them first'),
   'tenants/indispensable': entry(422, 'tenants/Unprocessable Entity', 'The server cannot do without the tenant {id}'),
   'options/not-found': entry(404, 'options/Not Found', 'There is no option {category}/{key}'),
   'options/not-editable': entry(403, 'options/Forbidden', 'The option {category}/{key} is not editable'),
   'options/unknown-key': entry(422, 'options/Invalid Data', 'The category {category} has no key {key}; it takes {keys}'),
   'options/too-many': entry(422, 'options/Unprocessable Entity', 'A tenant has at most {maximum} options ({limit})'),
+  'options/too-large': entry(422, 'options/Unprocessable Entity', 'The options of a tenant have at most {maximum} bytes together ({limit})'),
   'applications/not-found': entry(404, 'applications/Not Found', 'Could not find application by ID {id}'),
   'applications/duplicate': entry(409, 'applications/Duplicate', 'There is an application with the {name} {value} already'),
   'applications/version-duplicate': entry(409, 'applications/Duplicate', 'The application {id} has the {what} {value} already'),
@@ -140,6 +142,10 @@ export const ERRORS = {
   'applications/manifest': entry(422, 'applications/Invalid Data', 'The manifest cannot be used: {reason}'),
   'applications/manifest-fields': entry(422, 'applications/Invalid Data', 'The manifest has wrong fields: {fields}. The first: {first}'),
   'applications/too-many': entry(422, 'applications/Unprocessable Entity', 'There are at most {maximum} {what} ({limit})'),
+  'applications/too-many-of-tenant': entry(422, 'applications/Unprocessable Entity', 'A tenant has at most {maximum} applications ({limit})'),
+  'applications/too-large': entry(422, 'applications/Unprocessable Entity', 'An application, without its manifest and versions, has at most {maximum} bytes ({limit})'),
+  'applications/too-large-of-tenant': entry(422, 'applications/Unprocessable Entity',
+    'The applications of a tenant, with the manifests of their archives, have at most {maximum} bytes together ({limit})'),
   'applications/no-file': entry(404, 'applications/Not Found', 'There is no file {file} in the application {contextPath}'),
   'applications/no-context-path': entry(404, 'applications/Not Found', 'No application of this tenant has the context path {contextPath}'),
   'microservice/unavailable': entry(503, 'microservice/Unavailable', 'The microservice {contextPath} is not running here: this server keeps images but runs none'),
@@ -192,7 +198,8 @@ export class PlatformError extends Error {
 }
 
 /** Limits of `general/busy` that are no quota (0x97): nothing is used up, and it passes by itself. */
-const PASSING: ReadonlySet<string> = new Set(['journal/unavailable', 'journal/unreachable', 'authentication/checks-waiting', 'commands/under-way']);
+const PASSING: ReadonlySet<string> = new Set(['journal/unavailable', 'journal/unreachable', 'authentication/checks-waiting', 'commands/under-way',
+  'records/changes-at-once']);
 
 /** The longest value that a message repeats; the rest of a hostile value is cut. */
 const VALUE_LENGTH_MAX = 200;

@@ -80,7 +80,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const tenantServices = await TenantServices.open({
     tenants: core.tenants, documents, commands, secrets: core.secrets, secretKey: config.secretKey, collections: COLLECTIONS, rows: core.tenantRows,
     removeApplications: (tenant, by) => removeApplicationsOf(
-      { platform: { documents, commands, tenants: core.tenants, blobs: core.blobs, now: Date.now }, principal: { userName: by } }, tenant),
+      { platform: { documents, commands, tenants: core.tenants, blobs: core.blobs, now: Date.now, refusals: metrics }, principal: { userName: by } }, tenant),
     tenantRate: config.httpTenantRateMax, userRate: config.httpUserRateMax, history: core.historyReader,
     insertUsage: (table, texts) => core.insertUsage(table, texts), refusals: metrics, isMine: isServersMine, log, now: Date.now,
   });

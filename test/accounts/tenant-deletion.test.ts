@@ -61,7 +61,7 @@ class Rig {
     return new TenantDeletion({
       documents, commands,
       removeApplications: (tenant, userName) =>
-        removeApplicationsOf({ platform: { documents, commands, tenants, blobs, now: () => this.nowMs }, principal: { userName } }, tenant),
+        removeApplicationsOf({ platform: { documents, commands, tenants, blobs, now: () => this.nowMs, refusals: { count: () => undefined } }, principal: { userName } }, tenant),
       collections: [...COLLECTIONS],
       rows: { has: async (tenant) => (this.rows.get(tenant) ?? 0) > 0, remove: async (tenant) => void this.rows.delete(tenant) },
       isMine: () => this.isMine, log, now: () => this.nowMs, quietMs: 60_000,
@@ -185,7 +185,8 @@ t.test('applications that come late, of a request that was under way, go too', a
   rig.begin();
   await rig.run();
   rig.nowMs += 30_000;
-  rig.put('application', 0, '41', JSON.stringify({ id: '41', key: '', name: '', type: 'MICROSERVICE', ownerNumber: 7 }));
+  rig.put('application', 0, 'name\n7\nlate', '41');
+  rig.put('application', 0, '41', JSON.stringify({ id: '41', key: '', name: 'late', type: 'MICROSERVICE', ownerNumber: 7 }));
   await rig.run();
   t.notOk(rig.documents.has('application|0|41'));
   t.equal(rig.job.emptySince, rig.nowMs, 'and the time begins again');

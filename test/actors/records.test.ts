@@ -26,3 +26,27 @@ t.test('a refused change leaves no audit record', async (t) => {
   await t.rejects(change(platform, { changes: [{ collection: 'tenant', id: 'acme', expected: 'x', value: '{}' }], audits: [audit] }), { code: 'general/changed-meanwhile' });
   t.same(audits(platform), []);
 });
+
+t.test('a sum is kept with the records, and bounded', async (t) => {
+  const platform = openPlatform(t);
+  const bound = (maximum: number, limit: string) => ({ maximum, limit, error: 'options/too-large' as const });
+  const bounds = { count: bound(3, 'a/count'), bytes: bound(100, 'a/bytes') };
+  const add = (count: number, bytes: number, id: string, before?: { count: number; bytes: number }): Promise<unknown> => change(platform, {
+    changes: [{ collection: 'option', id, expected: undefined, value: 'x' }],
+    totals: [{ collection: 'option', id: '\ntotal', added: { count, bytes }, bounds, ...(before === undefined ? {} : { before }) }],
+  });
+  const kept = (): unknown => JSON.parse(platform.stored.get('option', 0, '\ntotal') ?? 'null');
+  await add(1, 10, 'a', { count: 1, bytes: 50 });
+  t.same(kept(), { count: 2, bytes: 60 }, 'it begins with what was there');
+  await add(1, 5, 'b', { count: 1, bytes: 50 });
+  t.same(kept(), { count: 3, bytes: 65 }, 'once');
+  await t.rejects(add(1, 1, 'c'), { code: 'options/too-large', details: { limit: 'a/count', maximum: 3 } });
+  await t.rejects(add(0, 36, 'c'), { code: 'options/too-large', details: { limit: 'a/bytes', maximum: 100 } });
+  t.equal(platform.stored.get('option', 0, 'c'), undefined, 'nothing of a refused change');
+  t.same(kept(), { count: 3, bytes: 65 });
+  await add(-3, -65, 'd');
+  t.equal(kept(), null, 'nothing is left of a sum of nothing');
+  await add(-1, 7, 'e', { count: 9, bytes: 500 }).then(() => t.fail('more bytes, above the bound'), () => undefined);
+  await add(-1, -7, 'e', { count: 9, bytes: 500 });
+  t.same(kept(), { count: 8, bytes: 493 }, 'what is above the bound already may become less');
+});
