@@ -9,12 +9,13 @@ import type { ApplicationVersion, StoredApplication, StoredAttachment } from '..
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import type { ApiRequest } from './api-request.ts';
+import { APPLICATION_ADMIN, APPLICATION_ANY } from './application-lists.ts';
 import {
-  attachmentChange, attachmentRemoval, attachmentsOfApplication, loadAttachment, loadOwn, loadVisible, requireRoomForAttachment, updateApplication,
+  attachmentChange, attachmentRemoval, attachmentsOfApplication, loadAttachment, loadOwn, loadVisible, requireRoomForAttachment,
 } from './application-records.ts';
 import { ArchiveForm, FilesForm, VersionForm } from './application-schemas.ts';
 import { applicationUrl, attachmentText, binaryUrl, versionText } from './application-text.ts';
-import { APPLICATION_ADMIN, APPLICATION_ANY, activated, changed } from './applications.ts';
+import { activated, storeApplication } from './applications.ts';
 import { archiveLimit } from './archive-limits.ts';
 import { compileBodyCheck } from './body-check.ts';
 import { attachmentHeader } from './byte-range.ts';
@@ -93,15 +94,13 @@ async function upload(request: ApiRequest, application: StoredApplication): Prom
  */
 async function attach(request: ApiRequest, id: string, attachment: StoredAttachment, version?: ApplicationVersion): Promise<StoredApplication> {
   try {
-    const { old, next } = await updateApplication(request, id, (stored) => {
+    return await storeApplication(request, id, (stored) => {
       const { versions = [] } = stored;
       if (version !== undefined) requireNewVersion(stored, version);
       const isUsed = stored.type === 'MICROSERVICE' || stored.activeVersionId === undefined || version?.tags.includes(LATEST) === true;
       const listed = version === undefined ? stored : { ...stored, versions: [...versions, version] };
       return isUsed ? activated(request, listed, attachment) : listed;
-    }, async () => [attachmentChange(attachment)]);
-    await changed(request, old, next);
-    return next;
+    }, [attachmentChange(attachment)]);
   } catch (error) {
     // Not of a failure behind the change.
     if (error instanceof PlatformError) await removeUnnamed(request, attachment);
@@ -149,15 +148,14 @@ async function download(request: ApiRequest): Promise<typeof ANSWERED> {
 /** With the version that it is. The active one can be deleted too: then none is active. */
 async function removeAttachment(request: ApiRequest, attachment: StoredAttachment): Promise<void> {
   const { application, id } = attachment;
-  const { old, next } = await updateApplication(request, application, (stored) => {
+  await storeApplication(request, application, (stored) => {
     const version = stored.versions?.find(({ binaryId }) => binaryId === id);
     if (version?.tags.includes(LATEST)) throw new PlatformError('applications/latest', { version: version.version });
     const { activeVersionId, versions, ...others } = stored;
     const left = versions?.filter(({ binaryId }) => binaryId !== id) ?? [];
     return { ...others, ...(activeVersionId === id ? {} : { activeVersionId }), ...(left.length === 0 ? {} : { versions: left }) };
-  }, async () => [attachmentRemoval(attachment)]);
+  }, [attachmentRemoval(attachment)]);
   await request.platform.blobs.remove(attachment.blob);
-  await changed(request, old, next);
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
@@ -192,12 +190,11 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
       ...kept, id: String(await platform.ids.nextInOrder()), blob: key, bytes, created: formatTime(platform.now()),
       ...(manifest === undefined ? {} : { manifest }),
     };
-    const { old: before, next } = await updateApplication(request, id, (stored) => {
+    const next = await storeApplication(request, id, (stored) => {
       const versions = stored.versions?.map((one) => (one.binaryId === old.id ? { ...one, binaryId: attachment.id } : one));
       return activated(request, { ...stored, ...(versions === undefined ? {} : { versions }) }, attachment);
-    }, async () => [attachmentRemoval(old), attachmentChange(attachment)]);
+    }, [attachmentRemoval(old), attachmentChange(attachment)]);
     await blobs.remove(old.blob);
-    await changed(request, before, next);
     return created('applicationBinary', attachmentText(request, next, attachment), binaryUrl(request, id, attachment.id));
   } catch (error) {
     if (error instanceof PlatformError && !(await attachmentsOfApplication(request, id)).some(({ blob }) => blob === key)) await blobs.remove(key);
@@ -263,22 +260,27 @@ async function listVersions(request: ApiRequest): Promise<Answer> {
   return found('applicationVersionCollection', `{"self":${quote(self)},"applicationVersions":[${(application.versions ?? []).map(versionText).join(',')}]}`);
 }
 
-/** The tags of a version; another version that has one of them loses it. The latest version is taken into use. */
+/**
+ * The tags of a version; another version that has one of them loses it. The latest version is taken into use. The tag goes to another version, it does not
+ * just end: the archive that it keeps from being deleted is the one in use. @throws PlatformError 422, 404, 409.
+ */
 async function putVersion(request: ApiRequest): Promise<Answer> {
   const { id, version: name } = request.params;
   const { application } = await loadOwn(request, id);
-  const tags = tagsOf(JSON.parse(request.bodyText()) as SentTags);
+  const sent = JSON.parse(request.bodyText()) as SentTags;
+  if (sent.tag === undefined && sent.tags === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'tag' });
+  const tags = tagsOf(sent);
   const attachments = await attachmentsOfApplication(request, application.id);
-  const { old, next, isChanged } = await updateApplication(request, application.id, (stored) => {
+  const next = await storeApplication(request, application.id, (stored) => {
     const { versions = [] } = stored;
     const wanted = versions.find(({ version }) => version === name);
     const attachment = attachments.find((one) => one.id === wanted?.binaryId);
     if (wanted === undefined || attachment === undefined) throw new PlatformError('applications/version-not-found');
+    if (wanted.tags.includes(LATEST) && !tags.includes(LATEST)) throw new PlatformError('applications/latest', { version: name });
     const tagged = versions.map((one) => (one === wanted ? { ...one, tags } : { ...one, tags: one.tags.filter((tag) => !tags.includes(tag)) }));
     const listed = { ...stored, versions: tagged };
     return tags.includes(LATEST) && stored.activeVersionId !== attachment.id ? activated(request, listed, attachment) : listed;
   });
-  if (isChanged) await changed(request, old, next);
   const stored = next.versions?.find(({ version }) => version === name);
   return created('applicationVersion', stored === undefined ? '{}' : versionText(stored), `${applicationUrl(request, id)}/versions/${segment(name)}`);
 }

@@ -1,25 +1,28 @@
 /** Applications as the resources read and change them: records of the whole server, with one more for each value that no two of a tenant have. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
-import { attachmentKey, attachmentsOf, uniqueKey, uniqueKeys } from '../model/application.ts';
+import { ATTACHMENTS_PREFIX, NAMES_PREFIX, attachmentKey, attachmentsOf, uniqueKey, uniqueKeys } from '../model/application.ts';
 import type { StoredApplication, StoredAttachment } from '../model/application.ts';
 import { PlatformError } from '../model/errors.ts';
 import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { ApiRequest } from './api-request.ts';
-import { SERVER_WIDE, changeRecords, listRecords, readRecord } from './records.ts';
-import type { Acting } from './records.ts';
+import { NO_SUM, sumOfRecord, totalsOf } from './record-totals.ts';
+import type { KeptTotal } from './record-totals.ts';
+import { LIST_MAX, SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from './records.ts';
+import type { Acting, StoredRecord } from './records.ts';
 
 const COLLECTION = 'application';
-/** How often a change is tried when somebody else was faster each time. */
-const TRIES_MAX = 8;
 /** Applications of one tenant. */
-export const APPLICATIONS_MAX = 1_000;
-const APPLICATIONS_LIMIT = 'applications/of-tenant';
+const APPLICATIONS_MAX = 1_000;
+/** Their records and those of their archives, which have the manifests. */
+const APPLICATIONS_BYTES_MAX = 32 * 1024 * 1024;
 /** Archives of one application. */
-export const ATTACHMENTS_MAX = 200;
+const ATTACHMENTS_MAX = 200;
 const ATTACHMENTS_LIMIT = 'applications/binaries';
-/** First signs of ids: other records of the collection begin with letters. */
-const DIGITS = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+/** Applications that are read at once, and subscriptions and names that are looked up: the former may be large. */
+const READ_AT_ONCE = 20;
+const LOOKED_UP_AT_ONCE = 1_000;
 
 export interface Loaded { readonly text: string; readonly application: StoredApplication }
 
@@ -40,19 +43,86 @@ async function findRecord(request: Acting, id: string): Promise<Loaded | undefin
   return text === undefined ? undefined : { text, application: JSON.parse(text) as StoredApplication };
 }
 
-/** All of the server, by id. */
-export async function allApplications(request: ApiRequest): Promise<StoredApplication[]> {
-  return (await allRecords(request)).filter((application) => hasOwner(request, application));
+/** Ids of the applications of a tenant, also of one that is gone. */
+export async function ownIds(request: Acting, ownerNumber: number): Promise<string[]> {
+  return (await listRecords(request, SERVER_WIDE, COLLECTION, uniqueKey('name', ownerNumber, ''))).map(({ value }) => value);
 }
 
-async function allRecords(request: Acting): Promise<StoredApplication[]> {
-  const lists = await Promise.all(DIGITS.map((digit) => listRecords(request, SERVER_WIDE, COLLECTION, digit)));
-  return lists.flat().map(({ value }) => JSON.parse(value) as StoredApplication).sort((left, right) => Number(left.id) - Number(right.id));
+/** Ids of own and subscribed ones of a tenant. */
+export async function availableIds(request: ApiRequest, tenantNumber: number): Promise<Set<string>> {
+  const subscribed = await subscribedIds(request, tenantNumber);
+  return new Set([...await ownIds(request, tenantNumber), ...subscribed]);
+}
+
+/** Ids of all applications of the server: each has one record by its name. */
+export async function allIds(request: ApiRequest): Promise<string[]> {
+  const found: string[] = [];
+  for (let after: string | undefined; ;) {
+    const some = await request.platform.documents.list(COLLECTION, SERVER_WIDE, NAMES_PREFIX, { limit: LIST_MAX, ...(after === undefined ? {} : { after }) });
+    found.push(...some.map(({ value }) => value));
+    if (some.length < LIST_MAX) return found;
+    after = some[some.length - 1].id;
+  }
+}
+
+/** Ids of the applications with that name, of whichever tenant. */
+export async function idsOfName(request: ApiRequest, name: string): Promise<string[]> {
+  const keys = Array.from(request.platform.tenants.all, ({ number }) => uniqueKey('name', number, name));
+  const found: string[] = [];
+  for (let start = 0; start < keys.length; start += LOOKED_UP_AT_ONCE) {
+    const some = await request.platform.documents.getMany(COLLECTION, SERVER_WIDE, keys.slice(start, start + LOOKED_UP_AT_ONCE));
+    found.push(...some.filter((id) => id !== undefined));
+  }
+  return found;
+}
+
+/** Applications by id, few of them in memory at once. Those that are not there, or whose tenant is not, are left out. */
+export async function* applicationsOfIds(request: ApiRequest, ids: Iterable<string>): AsyncGenerator<StoredApplication> {
+  const sorted = [...ids].filter(isId).sort((left, right) => Number(left) - Number(right));
+  for (let start = 0; start < sorted.length; start += READ_AT_ONCE) {
+    // Others get their turn in between.
+    if (start > 0) await nextTurn();
+    const texts = await request.platform.documents.getMany(COLLECTION, SERVER_WIDE, sorted.slice(start, start + READ_AT_ONCE));
+    for (const text of texts) {
+      const application = text === undefined ? undefined : JSON.parse(text) as StoredApplication;
+      if (application !== undefined && hasOwner(request, application)) yield application;
+    }
+  }
 }
 
 /** Also of a tenant that is gone. */
 export async function applicationsOfOwner(request: Acting, ownerNumber: number): Promise<StoredApplication[]> {
-  return (await allRecords(request)).filter((application) => application.ownerNumber === ownerNumber);
+  const found = await Promise.all((await ownIds(request, ownerNumber)).map((id) => findRecord(request, id)));
+  return found.filter((one) => one !== undefined).map(({ application }) => application);
+}
+
+/** The applications of a tenant together. An archive adds its bytes only. */
+const totalOf = (ownerNumber: number): KeptTotal => ({
+  tenant: SERVER_WIDE, collection: COLLECTION, id: `total\n${ownerNumber}`,
+  bounds: {
+    count: { maximum: APPLICATIONS_MAX, limit: 'applications/of-tenant', error: 'applications/too-many-of-tenant' },
+    bytes: { maximum: APPLICATIONS_BYTES_MAX, limit: 'applications/bytes', error: 'applications/too-large-of-tenant' },
+  },
+  sumOf(record) {
+    if (isId(record.id)) return sumOfRecord(record);
+    return record.id.startsWith(ATTACHMENTS_PREFIX) ? { ...sumOfRecord(record), count: 0 } : NO_SUM;
+  },
+  records: (request) => recordsOfOwner(request, ownerNumber),
+});
+
+async function recordsOfOwner(request: Acting, ownerNumber: number): Promise<StoredRecord[]> {
+  const found: StoredRecord[] = [];
+  for (const id of await ownIds(request, ownerNumber)) {
+    const value = await readRecord(request, SERVER_WIDE, COLLECTION, id);
+    if (value !== undefined) found.push({ id, value });
+    found.push(...await listRecords(request, SERVER_WIDE, COLLECTION, attachmentsOf(id)));
+  }
+  return found;
+}
+
+/** Changes of one application, and of its archives, with its audit record. @throws PlatformError 422 for too many or too large ones. */
+async function store(request: Acting, { ownerNumber }: StoredApplication, changes: readonly RecordChange[], audits: readonly AuditEntry[]): Promise<void> {
+  await changeRecords(request, SERVER_WIDE, changes, audits, await totalsOf(request, totalOf(ownerNumber), changes));
 }
 
 export async function findByUnique(request: ApiRequest, field: 'key' | 'name' | 'contextPath', ownerNumber: number, value: string):
@@ -100,8 +170,6 @@ export async function loadOwn(request: ApiRequest, id: string): Promise<Loaded> 
   return found;
 }
 
-const isRace = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
-
 /** @throws PlatformError 409 for a key, name or context path that another one of the owner has. */
 async function changesOf(request: ApiRequest, old: Loaded | undefined, next: StoredApplication): Promise<RecordChange[]> {
   const changes: RecordChange[] = [{ collection: COLLECTION, id: next.id, expected: old?.text, value: JSON.stringify(next) }];
@@ -115,53 +183,36 @@ async function changesOf(request: ApiRequest, old: Loaded | undefined, next: Sto
   return changes;
 }
 
-/** @throws PlatformError 409, 422 for too many. */
-export async function createApplication(request: ApiRequest, application: StoredApplication): Promise<void> {
-  const { length } = await listRecords(request, SERVER_WIDE, COLLECTION, uniqueKey('name', application.ownerNumber, ''));
-  if (length >= APPLICATIONS_MAX) tooMany(request, APPLICATIONS_LIMIT, APPLICATIONS_MAX, 'applications of a tenant');
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await changeRecords(request, SERVER_WIDE, await changesOf(request, undefined, application));
-      return;
-    } catch (error) {
-      if (!isRace(error) || tries >= TRIES_MAX) throw error;
-    }
-  }
-}
-
-function tooMany(request: ApiRequest, limit: string, maximum: number, what: string): never {
-  request.platform.refusals.count(limit);
-  throw new PlatformError('applications/too-many', { limit, maximum, what });
+/** @param attachment its first archive. @throws PlatformError 409, 422 for too many. */
+export function createApplication(request: ApiRequest, application: StoredApplication, attachment?: StoredAttachment): Promise<void> {
+  return retried(request, async () => {
+    const changes = [...await changesOf(request, undefined, application), ...(attachment === undefined ? [] : [attachmentChange(attachment)])];
+    await store(request, application, changes, [auditOf(request, 'Application created', application)]);
+  });
 }
 
 /**
- * @param decide makes the next one of the stored one, and further changes that go with it.
- * @throws PlatformError 404, 409. @returns what was and what is stored.
+ * @param decide makes the next one of the stored one. @param further other changes that go with it.
+ * @throws PlatformError 404, 409, 422. @returns what was and what is stored.
  */
-export async function updateApplication(request: ApiRequest, id: string,
-  decide: (old: StoredApplication) => Promise<StoredApplication> | StoredApplication,
-  further: (old: StoredApplication) => Promise<RecordChange[]> = async () => []):
-  Promise<{ old: StoredApplication; next: StoredApplication; isChanged: boolean }> {
-  for (let tries = 1; ; tries += 1) {
+export function updateApplication(request: ApiRequest, id: string,
+  decide: (old: StoredApplication) => Promise<StoredApplication> | StoredApplication, further: readonly RecordChange[] = []):
+  Promise<{ old: StoredApplication; next: StoredApplication }> {
+  return retried(request, async () => {
     const loaded = await findApplication(request, id);
     if (loaded === undefined) throw notFound(id);
     const { application: old } = loaded;
     const next = await decide(old);
-    const others = await further(old);
-    const isChanged = JSON.stringify(next) !== loaded.text;
-    if (!isChanged && others.length === 0) return { old, next, isChanged };
-    try {
-      await changeRecords(request, SERVER_WIDE, [...await changesOf(request, loaded, next), ...others]);
-      return { old, next, isChanged };
-    } catch (error) {
-      if (!isRace(error) || tries >= TRIES_MAX) throw error;
+    if (JSON.stringify(next) !== loaded.text || further.length > 0) {
+      await store(request, next, [...await changesOf(request, loaded, next), ...further], [auditOf(request, 'Application updated', next)]);
     }
-  }
+    return { old, next };
+  });
 }
 
 /** With its archives, whose content goes too. */
-export async function removeApplication(request: Acting, { id }: StoredApplication): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
+export async function removeApplication(request: Acting, { id }: StoredApplication, audits: readonly AuditEntry[] = []): Promise<void> {
+  const removed = await retried(request, async () => {
     const loaded = await findRecord(request, id);
     if (loaded === undefined) throw notFound(id);
     const attachments = await listRecords(request, SERVER_WIDE, COLLECTION, attachmentsOf(id));
@@ -170,15 +221,10 @@ export async function removeApplication(request: Acting, { id }: StoredApplicati
       ...uniqueKeys(loaded.application).map((key) => ({ collection: COLLECTION, id: key.id, expected: id, value: undefined } as const)),
       ...attachments.map((record) => ({ collection: COLLECTION, id: record.id, expected: record.value, value: undefined } as const)),
     ];
-    try {
-      await changeRecords(request, SERVER_WIDE, changes);
-    } catch (error) {
-      if (!isRace(error) || tries >= TRIES_MAX) throw error;
-      continue;
-    }
-    for (const { value } of attachments) await request.platform.blobs.remove((JSON.parse(value) as StoredAttachment).blob);
-    return;
-  }
+    await store(request, loaded.application, changes, audits);
+    return attachments;
+  });
+  for (const { value } of removed) await request.platform.blobs.remove((JSON.parse(value) as StoredAttachment).blob);
 }
 
 /** By id. */
@@ -197,7 +243,9 @@ export async function loadAttachment(request: ApiRequest, application: string, i
 /** @throws PlatformError 422. */
 export async function requireRoomForAttachment(request: ApiRequest, id: string): Promise<void> {
   const { length } = await listRecords(request, SERVER_WIDE, COLLECTION, attachmentsOf(id));
-  if (length >= ATTACHMENTS_MAX) tooMany(request, ATTACHMENTS_LIMIT, ATTACHMENTS_MAX, 'binaries of an application');
+  if (length < ATTACHMENTS_MAX) return;
+  request.platform.refusals.count(ATTACHMENTS_LIMIT);
+  throw new PlatformError('applications/too-many', { limit: ATTACHMENTS_LIMIT, maximum: ATTACHMENTS_MAX, what: 'binaries of an application' });
 }
 
 export const attachmentChange = (attachment: StoredAttachment): RecordChange =>
@@ -206,7 +254,5 @@ export const attachmentRemoval = (attachment: StoredAttachment): RecordChange =>
   ({ collection: COLLECTION, id: attachmentKey(attachment.application, attachment.id), expected: JSON.stringify(attachment), value: undefined });
 
 /** Into the log of the tenant that did it. */
-export async function auditApplication(request: ApiRequest, activity: string, { id, name }: StoredApplication): Promise<void> {
-  const entry: AuditEntry = { type: 'Application', activity, text: `${activity}: ${name}`, user: request.principal.userName, source: id };
-  await changeRecords(request, request.tenant, [], [entry]);
-}
+export const auditOf = (request: ApiRequest, activity: string, { id, name }: StoredApplication): AuditEntry =>
+  ({ type: 'Application', activity, text: `${activity}: ${name}`, user: request.principal.userName, source: id, tenant: request.tenant });

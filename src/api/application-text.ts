@@ -16,6 +16,9 @@ import { requireRoles } from './user-text.ts';
 /** Longer descriptions and links are refused. */
 const TEXT_LENGTH_MAX = 4_096;
 const ROLES_MAX = 1_000;
+/** Of what an application says of itself: further members and roles. The manifest and the versions have bounds of their own. */
+const DOCUMENT_BYTES_MAX = 65_536;
+const DOCUMENT_LIMIT = 'applications/document-bytes';
 const OPEN = { additionalProperties: true } as const;
 const optional = (schema: TSchema): TSchema => Type.Optional(Type.Union([schema, Type.Null()]));
 const Text = Type.String({ maxLength: TEXT_LENGTH_MAX });
@@ -93,9 +96,20 @@ function requireOwnCategory(old: StoredApplication | undefined, next: StoredAppl
   throw invalid('settingsCategory', category, 'a category of its own: this one belongs to the platform. Without it the context path or the name is taken');
 }
 
+const documentBytes = ({ doc, roles = [], requiredRoles = [] }: StoredApplication): number => Buffer.byteLength(doc + JSON.stringify([roles, requiredRoles]));
+
+/** One that is larger, of an older server, may become smaller. @throws PlatformError 422. */
+function requireDocumentBytes({ platform }: ApiRequest, old: StoredApplication | undefined, next: StoredApplication): void {
+  const bytes = documentBytes(next);
+  if (bytes <= DOCUMENT_BYTES_MAX || (old !== undefined && bytes <= documentBytes(old))) return;
+  platform.refusals.count(DOCUMENT_LIMIT);
+  throw new PlatformError('applications/too-large', { maximum: DOCUMENT_BYTES_MAX, limit: DOCUMENT_LIMIT });
+}
+
 /** @throws PlatformError 422, 403. */
 export function requireConsistent(request: ApiRequest, old: StoredApplication | undefined, next: StoredApplication): void {
   if (next.type === 'HOSTED' && next.contextPath === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'contextPath' });
+  requireDocumentBytes(request, old, next);
   const { roles = [], requiredRoles = [] } = next;
   for (const [name, list] of [['roles', roles], ['requiredRoles', requiredRoles]] as const) {
     const internal = list.find((role) => INTERNAL_ROLES.includes(role));

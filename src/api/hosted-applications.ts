@@ -9,12 +9,11 @@ import type { StoredApplication } from '../model/application.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
-import { findByUnique, loadAttachment, subscribedIds } from './application-records.ts';
+import { applicationsOfIds, findByUnique, loadAttachment, subscribedIds } from './application-records.ts';
 import { ArchiveCache } from './archive-cache.ts';
 import { archiveLimit } from './archive-limits.ts';
 import { contentTypeOf } from './content-types.ts';
 import { tenantOfHost } from './login-host.ts';
-import { SERVER_WIDE } from './records.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Method, Route, RouteBody } from './route.ts';
 import { Binary } from './schema-parts.ts';
@@ -43,13 +42,10 @@ async function applicationAt(request: ApiRequest, tenant: Tenant | undefined, co
   if (!isActive(tenant)) throw missing;
   const own = await findByUnique(request, 'contextPath', tenant.number, contextPath);
   if (own?.application.type === type) return own.application;
-  const ids = [...await subscribedIds(request, tenant.number)];
-  const texts = await request.platform.documents.getMany('application', SERVER_WIDE, ids);
-  const found = texts.flatMap((text) => (text === undefined ? [] : [JSON.parse(text) as StoredApplication]))
-    .filter((one) => one.type === type && one.contextPath === contextPath && request.platform.tenants.byNumber(one.ownerNumber) !== undefined)
-    .sort((left, right) => Number(left.id) - Number(right.id));
-  if (found.length === 0) throw missing;
-  return found[0];
+  for await (const application of applicationsOfIds(request, await subscribedIds(request, tenant.number))) {
+    if (application.type === type && application.contextPath === contextPath) return application;
+  }
+  throw missing;
 }
 
 /** @param asked version or tag; undefined for the active one. @throws PlatformError 404. */

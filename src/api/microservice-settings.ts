@@ -7,53 +7,79 @@ import { PLATFORM_CATEGORIES, hasValue, optionKey, plainValue, storedOption } fr
 import type { StoredOption } from '../accounts/options.ts';
 import type { StoredApplication } from '../model/application.ts';
 import type { RecordChange } from '../model/command.ts';
-import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { findByUnique } from './application-records.ts';
 import { settingsCategory } from './application-text.ts';
 import { manifestSettings } from './microservice-manifest.ts';
 import type { ManifestSetting } from './microservice-manifest.ts';
-import { isEditable, optionAudit, requireRoom, serviceOptions } from './options.ts';
-import { changeRecords, listRecords, readRecord } from './records.ts';
+import { changeOptions, isEditable, madeOption, optionAudit, optionRecords, optionsTotal, serviceOptions } from './options.ts';
+import { requireRoom } from './record-totals.ts';
+import { listRecords, retried } from './records.ts';
+import type { StoredRecord } from './records.ts';
 import type { StoredSubscription } from './subscriptions.ts';
 
-/** How often a change is tried when somebody else was faster each time. */
-const TRIES_MAX = 8;
-
 /**
- * A new manifest: its defaults become options of the owner where none is stored; those that may not be edited are marked.
- * @throws PlatformError 422 when the owner has no room for more options.
+ * Brings the options of the owner in line with the manifest: its defaults become options where none is stored; those that may not be edited are marked;
+ * what the application made for an earlier manifest goes. @throws PlatformError 422 when the owner has no room for more options.
  */
-export async function applySettings(request: ApiRequest, application: StoredApplication): Promise<void> {
-  const { ownerNumber } = application;
-  const settings = manifestSettings(application.manifest).filter(({ defaultValue }) => defaultValue !== undefined);
-  const category = settingsCategory(application);
-  for (let tries = 1; ; tries += 1) {
-    const changes = new Map<string, RecordChange>();
-    for (const setting of settings) {
-      const change = await changeOf(request, application, category, setting);
-      if (change !== undefined) changes.set(setting.key, change);
-    }
-    if (changes.size === 0) return;
-    await requireRoom(request, ownerNumber, [...changes.values()].filter(({ expected }) => expected === undefined).length);
-    const names = Array.from(changes.keys(), (key) => ({ category, key }));
-    try {
-      await changeRecords(request, ownerNumber, [...changes.values()], [optionAudit(request, 'Option changed', names)]);
-      return;
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
-    }
-  }
+export const applySettings = (request: ApiRequest, application: StoredApplication): Promise<void> => retried(request, async () => {
+  const changes = await changesOf(request, application);
+  if (changes.length === 0) return;
+  const names = changes.map(({ id }) => {
+    const [category, key] = id.split('\n');
+    return { category, key };
+  });
+  await changeOptions(request, application.ownerNumber, changes, optionAudit(request, 'Option changed', names));
+});
+
+/** Before anything is written of the application. @throws PlatformError 422 when the owner has no room for its settings. */
+export async function requireSettingsFit(request: ApiRequest, application: StoredApplication): Promise<void> {
+  await requireRoom(request, optionsTotal(application.ownerNumber), await changesOf(request, application));
 }
 
-/** @returns undefined for an option that stays: one that somebody has set or marked, that another application made, or that is so already. */
-async function changeOf(request: ApiRequest, application: StoredApplication, category: string, setting: ManifestSetting): Promise<RecordChange | undefined> {
+/** Of an application that exists no more: nobody else could change what it has marked. */
+export async function removeSettings(request: ApiRequest, { manifest: _, ...application }: StoredApplication): Promise<void> {
+  if (application.type === 'MICROSERVICE') await applySettings(request, application);
+}
+
+/** What has to be changed for the manifest; without one, all that the application has made goes. */
+async function changesOf(request: ApiRequest, application: StoredApplication): Promise<RecordChange[]> {
+  const category = settingsCategory(application);
+  const settings = manifestSettings(application.manifest).filter(({ defaultValue }) => defaultValue !== undefined);
+  const records = await optionRecords(request, application.ownerNumber);
+  const texts = new Map(records.map(({ id, value }) => [id, value]));
+  const changes = new Map<string, RecordChange>();
+  for (const setting of settings) {
+    const id = optionKey(category, setting.key);
+    const change = await changeOf(request, application, category, setting, texts.get(id));
+    if (change !== undefined) changes.set(id, change);
+  }
+  const wanted = new Set(settings.map(({ key }) => optionKey(category, key)));
+  for (const record of records) if (!wanted.has(record.id) && await isLeft(request, application, record)) changes.set(record.id, removalOf(record));
+  return [...changes.values()];
+}
+
+const removalOf = ({ id, value }: StoredRecord): RecordChange => ({ collection: 'option', id, expected: value, value: undefined });
+
+/** Whether the application has made an option, and nobody has set or marked it since. */
+async function isLeft(request: ApiRequest, { id: maker }: StoredApplication, { id, value }: StoredRecord): Promise<boolean> {
+  if (!value.includes(`"application":"${maker}"`) || (JSON.parse(value) as StoredOption).application !== maker) return false;
+  const [category, key] = id.split('\n');
+  return isEditable(request, { category, key }, undefined);
+}
+
+/**
+ * @param expected text of the option's record. @returns undefined for an option that stays: one that somebody has set or marked, that another
+ * application made, or that is so already.
+ */
+async function changeOf(request: ApiRequest, application: StoredApplication, category: string, setting: ManifestSetting, expected: string | undefined):
+  Promise<RecordChange | undefined> {
   const { cipher } = request.platform;
   const { id: maker, ownerNumber: tenant } = application;
   const { key, defaultValue = '', overwriteOnUpdate, editable: mayEdit } = setting;
   const id = optionKey(category, key);
-  const expected = await readRecord(request, tenant, 'option', id);
-  const old = expected === undefined ? undefined : JSON.parse(expected) as StoredOption;
+  const stored = expected === undefined ? undefined : JSON.parse(expected) as StoredOption;
+  const old = stored?.application === maker ? stored : await madeOption(request, expected);
   if (old !== undefined && old.application !== maker) return undefined;
   // Of the own record the mark is that of an earlier manifest: the management tenant's takes it away from the application.
   if (!await isEditable(request, { category, key }, undefined)) return undefined;

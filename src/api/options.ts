@@ -6,10 +6,14 @@ import type { StoredOption } from '../accounts/options.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
+import { findApplication } from './application-records.ts';
 import { quote, segment } from './entity-text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
-import { SERVER_WIDE, changeRecords, listRecords, readRecord, updateRecord } from './records.ts';
+import { NO_SUM, sumOfRecord, totalsOf } from './record-totals.ts';
+import type { KeptTotal } from './record-totals.ts';
+import { SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from './records.ts';
+import type { Acting, StoredRecord } from './records.ts';
 import { NO_CONTENT, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 
@@ -18,11 +22,11 @@ const ADMIN = ['ROLE_OPTION_MANAGEMENT_ADMIN'];
 /** Of a category and of a key. */
 const NAME_LENGTH_MAX = 256;
 const VALUE_LENGTH_MAX = 65_536;
-/** Options of one tenant. */
-export const OPTIONS_MAX = 10_000;
-const OPTIONS_LIMIT = 'options/of-tenant';
-/** How often a change is tried when somebody else was faster each time. */
-const TRIES_MAX = 8;
+/** Options of one tenant, and their records together. */
+const OPTIONS_MAX = 10_000;
+const OPTIONS_BYTES_MAX = 16 * 1024 * 1024;
+/** Of the record with the sum of the options; no category is empty. */
+const TOTAL_ID = '\ntotal';
 /** Shown instead of a secret value; sent back it changes nothing. */
 export const MASK = '<<Encrypted>>';
 
@@ -59,10 +63,17 @@ function checked(category: string, key: string, value: unknown): Option {
   return { category, key, value: String(value) };
 }
 
+/** The record of an option, when it is not one that an application has made which exists no more: that one's mark holds nobody. */
+export async function madeOption(request: ApiRequest, text: string | undefined): Promise<StoredOption | undefined> {
+  const option = text === undefined ? undefined : JSON.parse(text) as StoredOption;
+  return option?.application !== undefined && await findApplication(request, option.application) === undefined ? undefined : option;
+}
+
 /** @param own text of the record of the tenant. @returns whether it is not marked, neither for that tenant nor for all. */
 export async function isEditable(request: ApiRequest, { category, key }: Named, own: string | undefined): Promise<boolean> {
-  const marks = [own, await readRecord(request, SERVER_WIDE, 'option', optionKey(category, key))];
-  return !marks.some((mark) => mark !== undefined && (JSON.parse(mark) as StoredOption).editable === false);
+  const ofAll = await readRecord(request, SERVER_WIDE, 'option', optionKey(category, key));
+  if (ofAll !== undefined && (JSON.parse(ofAll) as StoredOption).editable === false) return false;
+  return (await madeOption(request, own))?.editable !== false;
 }
 
 /** @throws PlatformError 403. */
@@ -75,48 +86,50 @@ export const optionAudit = (request: ApiRequest, activity: string, options: read
   tenant: request.tenant, text: `${activity}: ${options.map(({ category, key }) => `${category}/${key}`).join(', ')}`.slice(0, NAME_LENGTH_MAX * 4),
 });
 
+/** All options of a tenant but the record of their sum, or those of a category. */
+export const optionRecords = async (request: Acting, tenant: number, prefix = ''): Promise<StoredRecord[]> =>
+  (await listRecords(request, tenant, 'option', prefix)).filter(({ id }) => id !== TOTAL_ID);
+
+/** The options of a tenant together. */
+export const optionsTotal = (tenant: number): KeptTotal => ({
+  tenant, collection: 'option', id: TOTAL_ID,
+  bounds: {
+    count: { maximum: OPTIONS_MAX, limit: 'options/of-tenant', error: 'options/too-many' },
+    bytes: { maximum: OPTIONS_BYTES_MAX, limit: 'options/bytes', error: 'options/too-large' },
+  },
+  sumOf: (record) => (record.id === TOTAL_ID ? NO_SUM : sumOfRecord(record)),
+  records: (request) => optionRecords(request, tenant),
+});
+
+/** @param tenant number of the one that they belong to. @throws PlatformError 422 when it has no room for them. */
+export async function changeOptions(request: Acting, tenant: number, changes: readonly RecordChange[], audit: AuditEntry): Promise<void> {
+  await changeRecords(request, tenant, changes, [audit], await totalsOf(request, optionsTotal(tenant), changes));
+}
+
 /** Stores all or none; again when somebody else changed one of them meanwhile. @param tenant number of the one that they belong to. */
-async function store(request: ApiRequest, options: readonly Option[], tenant: number = request.tenant): Promise<void> {
+function store(request: ApiRequest, options: readonly Option[], tenant: number = request.tenant): Promise<void> {
   const { cipher } = request.platform;
-  for (let tries = 1; ; tries += 1) {
+  return retried(request, async () => {
     const changes: RecordChange[] = [];
-    let newCount = 0;
     for (const option of options) {
       const { category, key, value } = option;
       const id = optionKey(category, key);
       const expected = await readRecord(request, tenant, 'option', id);
       await requireEditable(request, option, expected);
-      if (expected === undefined) newCount += 1;
-      else if (isSecret(key) && value === MASK) continue;
+      if (expected !== undefined && isSecret(key) && value === MASK) continue;
       changes.push({ collection: 'option', id, expected, value: JSON.stringify(storedOption(cipher, tenant, category, key, value)) });
     }
-    await requireRoom(request, tenant, newCount);
-    if (changes.length === 0) return;
-    try {
-      await changeRecords(request, tenant, changes, [optionAudit(request, 'Option changed', options)]);
-      return;
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
-    }
-  }
+    if (changes.length > 0) await changeOptions(request, tenant, changes, optionAudit(request, 'Option changed', options));
+  });
 }
 
 /** Stores one option, of the own tenant unless another one is named. @throws PlatformError 403 when it is not editable. */
 export const storeOption = (request: ApiRequest, { category, key, value }: Option, tenant?: number): Promise<void> =>
   store(request, [checked(category, key, value)], tenant);
 
-/** @throws PlatformError 422 when the tenant has no room for so many more. */
-export async function requireRoom(request: ApiRequest, tenant: number, newCount: number): Promise<void> {
-  if (newCount === 0) return;
-  const { length } = await listRecords(request, tenant, 'option');
-  if (length + newCount <= OPTIONS_MAX) return;
-  request.platform.refusals.count(OPTIONS_LIMIT);
-  throw new PlatformError('options/too-many', { limit: OPTIONS_LIMIT, maximum: OPTIONS_MAX });
-}
-
 /** All of the tenant, by category and key; those that were never set with their defaults. */
 async function optionsOf(request: ApiRequest, prefix = ''): Promise<Option[]> {
-  const records = await listRecords(request, request.tenant, 'option', prefix);
+  const records = await optionRecords(request, request.tenant, prefix);
   const rows = records.map(({ id, value }) => ({ id, option: JSON.parse(value) as StoredOption })).filter(({ option }) => hasValue(option));
   const stored = rows.map(({ id, option }) => ({ ...namesOf(id), value: shown(namesOf(id), option) }));
   const defaults = OPTION_DEFAULTS.filter(({ category, key }) => optionKey(category, key).startsWith(prefix)
@@ -175,12 +188,13 @@ async function put(request: ApiRequest): Promise<Answer> {
 async function remove(request: ApiRequest): Promise<Answer> {
   const { category, key } = request.params;
   const id = optionKey(category, key);
-  const expected = await readRecord(request, request.tenant, 'option', id);
-  await requireEditable(request, { category, key }, expected);
-  if (expected === undefined) throw new PlatformError('options/not-found', { category, key });
-  await changeRecords(request, request.tenant, [{ collection: 'option', id, expected, value: undefined }], [
-    optionAudit(request, 'Option deleted', [{ category, key }]),
-  ]);
+  await retried(request, async () => {
+    const expected = await readRecord(request, request.tenant, 'option', id);
+    await requireEditable(request, { category, key }, expected);
+    if (expected === undefined) throw new PlatformError('options/not-found', { category, key });
+    const change = { collection: 'option', id, expected, value: undefined } as const;
+    await changeOptions(request, request.tenant, [change], optionAudit(request, 'Option deleted', [{ category, key }]));
+  });
   return NO_CONTENT;
 }
 
@@ -199,12 +213,14 @@ async function putEditable(request: ApiRequest): Promise<Answer> {
   const number = tenant?.number ?? SERVER_WIDE;
   const mayChange = String(editable) === 'true';
   const activity = mayChange ? 'Option made editable' : 'Option made non-editable';
-  await updateRecord(request, number, 'option', id, async (expected) => {
+  await retried(request, async () => {
+    const expected = await readRecord(request, number, 'option', id);
     const { editable: _, application: __, ...others } = expected === undefined ? {} as StoredOption : JSON.parse(expected) as StoredOption;
-    if (expected === undefined && !mayChange) await requireRoom(request, number, 1);
-    const value = mayChange ? others : { ...others, editable: false };
-    return Object.keys(value).length === 0 ? undefined : JSON.stringify(value);
-  }, [optionAudit(request, activity, [{ category, key }])]);
+    const marked = mayChange ? others : { ...others, editable: false };
+    const value = Object.keys(marked).length === 0 ? undefined : JSON.stringify(marked);
+    if (value === expected) return;
+    await changeOptions(request, number, [{ collection: 'option', id, expected, value }], optionAudit(request, activity, [{ category, key }]));
+  });
   const self = `${request.baseUrl}/tenant/options/${segment(category)}/${segment(key)}`;
   return found('option', JSON.stringify({ self, category, key, editable: mayChange }));
 }

@@ -9,11 +9,11 @@ import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import type { StoredApplication } from '../model/application.ts';
 import type { ApiRequest } from './api-request.ts';
-import { allApplications, findApplication, isOffered } from './application-records.ts';
+import { applicationsOfIds, findApplication, isOffered, ownIds, subscribedIds } from './application-records.ts';
 import { applicationText } from './application-text.ts';
 import { quote, segment } from './entity-text.ts';
-import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
-import { changeRecords, listRecords, readRecord } from './records.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from './paging.ts';
+import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 
@@ -31,7 +31,6 @@ export interface SubscriptionHooks {
   unsubscribed(request: ApiRequest, tenant: Tenant, applicationId: string): Promise<void>;
 }
 
-
 const applicationsUrl = (request: ApiRequest, tenant: Tenant): string => `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/applications`;
 
 function referenceText(request: ApiRequest, tenant: Tenant, application: StoredApplication): string {
@@ -39,29 +38,42 @@ function referenceText(request: ApiRequest, tenant: Tenant, application: StoredA
   return `{"self":${quote(self)},"application":${applicationText(request, application)}}`;
 }
 
-/** Those that were deleted since are left out. */
-async function applicationsOf(request: ApiRequest, tenant: Tenant): Promise<StoredApplication[]> {
-  const rows = await listRecords(request, tenant.number, 'subscription');
-  const loaded = await Promise.all(rows.map(({ id }) => findApplication(request, id)));
-  return loaded.filter((found) => found !== undefined).map(({ application }) => application);
-}
+/** By id. Those that were deleted since are left out. */
+const applicationsOf = async (request: ApiRequest, tenant: Tenant): Promise<AsyncIterable<StoredApplication>> =>
+  applicationsOfIds(request, await subscribedIds(request, tenant.number));
 
 /** Names of subscribed applications, for the statistics. */
 export async function subscribedNames(request: ApiRequest, tenant: Tenant): Promise<string[]> {
-  return (await applicationsOf(request, tenant)).map(({ name }) => name ?? '').sort();
+  const names: string[] = [];
+  for await (const { name } of await applicationsOf(request, tenant)) names.push(name);
+  return names.sort();
 }
 
-/** `{"self":…,"references":[…]}` */
+/** `{"self":…,"references":[…]}` @throws PlatformError `general/page-too-large`. */
 export async function subscribedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
-  const references = (await applicationsOf(request, tenant)).map((application) => referenceText(request, tenant, application));
-  return `{"self":${quote(applicationsUrl(request, tenant))},"references":[${references.join(',')}]}`;
+  const references = await referencesText(request, tenant, await applicationsOf(request, tenant));
+  return `{"self":${quote(applicationsUrl(request, tenant))},"references":[${references}]}`;
 }
 
-/** Those that it offers to others. */
+/** Those that it offers to others. @throws PlatformError `general/page-too-large`. */
 export async function ownedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
-  const owned = (await allApplications(request)).filter(({ ownerNumber, availability }) => ownerNumber === tenant.number && availability === 'MARKET');
+  const owned = applicationsOfIds(request, await ownIds(request, tenant.number));
   const self = `${request.baseUrl}/application/applicationsByOwner/${segment(tenant.id)}`;
-  return `{"self":${quote(self)},"references":[${owned.map((application) => referenceText(request, tenant, application)).join(',')}]}`;
+  return `{"self":${quote(self)},"references":[${await referencesText(request, tenant, owned, ({ availability }) => availability === 'MARKET')}]}`;
+}
+
+async function referencesText(request: ApiRequest, tenant: Tenant, applications: AsyncIterable<StoredApplication>,
+  isWanted: (application: StoredApplication) => boolean = () => true): Promise<string> {
+  const references: string[] = [];
+  let bytes = 0;
+  for await (const application of applications) {
+    if (!isWanted(application)) continue;
+    const text = referenceText(request, tenant, application);
+    bytes += text.length;
+    requirePageBytes(request, bytes);
+    references.push(text);
+  }
+  return references.join(',');
 }
 
 /** What the caller knows of by an offer, and what his own tenant or the subscribed one owns. What is PRIVATE its owner gives, or the management tenant. */
@@ -81,9 +93,17 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
   async function list(request: ApiRequest): Promise<Answer> {
     const tenant = tenantOf(request, request.params['id']);
     const page = pageOf(request);
-    const applications = await applicationsOf(request, tenant);
-    const items = applications.slice(page.offset, page.offset + page.size).map((application) => referenceText(request, tenant, application));
-    return found('applicationReferenceCollection', collectionText(request, page, { name: 'references', items, total: applications.length }));
+    const items: string[] = [];
+    let [total, bytes] = [0, 0];
+    for await (const application of await applicationsOf(request, tenant)) {
+      total += 1;
+      if (total <= page.offset || items.length >= page.size) continue;
+      const item = referenceText(request, tenant, application);
+      bytes += item.length;
+      requirePageBytes(request, bytes);
+      items.push(item);
+    }
+    return found('applicationReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
   }
 
   async function post(request: ApiRequest): Promise<Answer> {
@@ -98,7 +118,7 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
     try {
       await changeRecords(request, tenant.number, [change], [auditOf(request, 'Application subscribed', application.name ?? id)]);
     } catch (error) {
-      if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') throw duplicate(tenant, id);
+      if (isChangedMeanwhile(error)) throw duplicate(tenant, id);
       throw error;
     }
     await hooks.subscribed(request, tenant, id);
@@ -108,12 +128,14 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
   async function remove(request: ApiRequest): Promise<Answer> {
     const tenant = tenantOf(request, request.params['id']);
     const id = request.params['applicationId'];
-    const expected = /^\d{1,16}$/.test(id) ? await readRecord(request, tenant.number, 'subscription', id) : undefined;
-    if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
-    // First the users, so that none is left when this is broken off and tried again.
-    await hooks.unsubscribed(request, tenant, id);
-    const change = { collection: 'subscription' as const, id, expected, value: undefined };
-    await changeRecords(request, tenant.number, [change], [auditOf(request, 'Application unsubscribed', id)]);
+    await retried(request, async () => {
+      const expected = /^\d{1,16}$/.test(id) ? await readRecord(request, tenant.number, 'subscription', id) : undefined;
+      if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+      // First the users, so that none is left when this is broken off and tried again.
+      await hooks.unsubscribed(request, tenant, id);
+      const change = { collection: 'subscription' as const, id, expected, value: undefined };
+      await changeRecords(request, tenant.number, [change], [auditOf(request, 'Application unsubscribed', id)]);
+    });
     return NO_CONTENT;
   }
 

@@ -148,12 +148,12 @@ t.test('web applications: served to tenants that have them', async (t) => {
   const head = await fetch(`${server.url}/apps/web/`, { method: 'HEAD' });
   t.equal(head.headers.get('content-length'), '14');
 
-  await management.create('/tenant/tenants', { id: 'acme', company: 'a', domain: 'acme.example.com', adminName: 'ada', adminEmail: 'a@b', adminPass: 'Analytical-1' });
+  await management.create('/tenant/tenants', { id: 'acme', company: 'a', domain: 'acme-domain', adminName: 'ada', adminEmail: 'a@b', adminPass: 'Analytical-1' });
   const acme = new Rest(server.url, 'acme/ada', 'Analytical-1');
   t.equal((await acme.get('/apps/web/')).status, 404, 'not subscribed');
   await management.create('/tenant/tenants/acme/applications', { application: { id: app.id } });
   t.equal((await acme.get('/apps/web/')).text, '<h1>hello</h1>');
-  t.equal((await open('/apps/web/', { 'x-forwarded-host': 'acme.example.com' })).status, 200, 'by the host');
+  t.equal((await open('/apps/web/', { 'x-forwarded-host': 'acme-domain.example.com' })).status, 200, 'by the host');
   const own = await acme.create(APPS, { key: 'o', name: 'o', type: 'HOSTED', contextPath: 'web' });
   const form = archiveForm(await page('own'));
   await fetch(`${server.url}${APPS}/${own.id}/binaries`, { method: 'POST', body: form, headers: { authorization: `Basic ${btoa('acme/ada:Analytical-1')}` } });
@@ -217,6 +217,10 @@ t.test('versions and tags', async (t) => {
   t.match((await rest.read(path)).applicationVersions, [{ version: '1.0.0', tags: ['stable'] }, { tags: ['latest'] }]);
   t.equal((await rest.get('/apps/vers/')).text, '2', 'the latest is used');
   t.equal((await rest.put(`${path}/9`, { tag: [] })).status, 404);
+  t.equal((await rest.put(`${path}/2.0.0`, {})).status, 422, 'without tags');
+  t.equal((await rest.put(`${path}/2.0.0`, { tags: ['other'] })).status, 409, 'latest goes to another version, it does not end');
+  t.same((await rest.put(`${path}/2.0.0`, { tags: ['latest', 'other'] })).json.tags, ['latest', 'other']);
+  t.equal((await rest.delete(`${path}?version=2.0.0`)).status, 409);
   t.equal((await rest.delete(`${path}?version=1.0.0`)).status, 204);
   t.equal((await rest.delete(`${path}?version=1.0.0`)).status, 404);
   t.equal((await rest.read(`${APPS}/${app.id}/binaries`)).attachments.length, 1);

@@ -119,6 +119,13 @@ t.test('changes are in the audit log, what changes nothing is not', async (t) =>
   t.match(auditRecords[0], { user: 'admin', type: 'Application' });
 });
 
+t.test('changes at once are all done: none is in conflict', async (t) => {
+  const { id } = await create();
+  const replies = await Promise.all(Array.from({ length: 12 }, (_, index) => rest.put(`${APPS}/${id}`, { [`part${index}`]: index })));
+  t.same(replies.map(({ status }) => status), Array(12).fill(200));
+  t.match(await rest.read(`${APPS}/${id}`), Object.fromEntries(replies.map((_, index) => [`part${index}`, index])));
+});
+
 t.test('lists', async (t) => {
   const acme = await tenant('acme');
   const [own, market, secret] = [await create({ contextPath: 'both' }), await create({ availability: 'MARKET' }), await create()];

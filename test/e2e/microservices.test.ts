@@ -186,7 +186,8 @@ t.test('defaults of a manifest never take the place of what others have stored',
   t.equal((await put(all)).status, 200);
   t.same(await rest.read('/tenant/options/fixed'), { marked: 'by hand', open: 'by hand', mine: 'OVERWRITTEN' });
   t.equal((await rest.put('/tenant/options/fixed/marked', { value: 'x' })).status, 403, 'the mark is still there');
-  t.equal((await put([{ key: 'open', defaultValue: 'x' }])).status, 200);
+  const mine = { key: 'mine', defaultValue: 'OVERWRITTEN', editable: true };
+  t.equal((await put([{ key: 'open', defaultValue: 'x' }, mine])).status, 200);
   t.equal((await rest.put('/tenant/options/fixed/open', { value: 'by hand' })).status, 200, 'nor does a manifest mark it');
   await put([{ key: 'mine', defaultValue: 'of another' }], 'fixed', other.id);
   t.equal((await rest.read('/tenant/options/fixed')).mine, 'OVERWRITTEN', 'nor what another application made');
@@ -213,6 +214,47 @@ t.test('defaults of a manifest never take the place of what others have stored',
   t.equal((await put([{ key: 'a\nb', defaultValue: 'x' }])).status, 422);
   const audits = (await rest.read('/audit/auditRecords?type=Option&pageSize=500')).auditRecords.filter(({ user }: any) => user === 'deployer').map(({ text }: any) => text);
   t.same(audits.sort(), ['Option changed: fixed/everywhere', 'Option changed: fixed/kept', 'Option changed: fixed/mine', 'Option changed: fixed/mine']);
+});
+
+t.test('settings end with the application, and with the manifest that names them', async (t) => {
+  const made = (name: string, manifest: object): Promise<any> => rest.create(APPS, { key: name, name, type: 'MICROSERVICE', contextPath: 'locked', manifest });
+  const setting = (key: string, defaultValue: string, more: object = {}): object => ({ key, defaultValue, ...more });
+  const { id } = await made('first', { settings: [setting('color', 'red'), setting('size', 'small')] });
+  const path = '/tenant/options/locked/color';
+  t.equal((await rest.put(path, { value: 'x' })).status, 403);
+  t.equal((await rest.put(`${APPS}/${id}`, { manifest: { settings: [setting('color', 'red')] } })).status, 200);
+  t.same(await rest.read('/tenant/options/locked'), { color: 'red' }, 'a newer manifest drops one');
+  await rest.put('/tenant/options/locked', { own: 'by hand' });
+  t.equal((await rest.delete(`${APPS}/${id}?force=true`)).status, 204);
+  t.same(await rest.read('/tenant/options/locked'), { own: 'by hand' }, 'what somebody has set stays');
+  const second = await made('second', { settings: [setting('color', 'green')] });
+  t.match(await as(await rest.read(`${APPS}/${second.id}/bootstrapUser`)).read(`${CURRENT}/settings`), { color: 'green' });
+  t.equal((await rest.delete(`${APPS}/${second.id}?force=true`)).status, 204);
+  t.equal((await rest.put(path, { value: 'mine' })).status, 200, 'nobody holds it any more');
+  t.equal((await rest.delete(path)).status, 204);
+});
+
+t.test('a manifest without roles leaves those of the application', async (t) => {
+  const { id } = await rest.create(APPS, { key: 'roles', name: 'roles', type: 'MICROSERVICE', requiredRoles: ['ROLE_EVENT_READ'], roles: ['ROLE_ROLES_READ'] });
+  const { requiredRoles: _, roles: __, ...manifest } = { ...MANIFEST, name: 'roles', contextPath: 'roles', settings: [] };
+  t.equal(await upload(id, manifest), 201);
+  t.match(await rest.read(`${APPS}/${id}`), { requiredRoles: ['ROLE_EVENT_READ'], roles: ['ROLE_ROLES_READ'] });
+});
+
+t.test('an upload that is refused for its settings changes nothing', async (t) => {
+  const own = { id: 'filled', company: 'f', domain: 'filled-d', adminName: 'ada', adminEmail: 'a@b', adminPass: 'Analytical-1' };
+  await management.create('/tenant/tenants', own);
+  const filled = new Rest(server.url, 'filled/ada', 'Analytical-1');
+  for (let start = 0; start < 9_999; start += 3_333) {
+    t.equal((await filled.put('/tenant/options/c', Object.fromEntries(Array.from({ length: 3_333 }, (_, index) => [`k${start + index}`, ''])))).status, 200);
+  }
+  const { id } = await filled.create(APPS, { key: 'f', name: 'f', type: 'MICROSERVICE', requiredRoles: ['ROLE_EVENT_READ'] });
+  const before = await filled.read(`${APPS}/${id}`);
+  const manifest = { requiredRoles: ['ROLE_INVENTORY_READ'], settings: ['a', 'b'].map((key) => ({ key, defaultValue: '1' })) };
+  const refused = await filled.put(`${APPS}/${id}`, { manifest, requiredRoles: ['ROLE_INVENTORY_READ'], description: 'new' });
+  t.match(refused, { status: 422, json: { message: /options\/of-tenant/ } });
+  t.same(await filled.read(`${APPS}/${id}`), before);
+  t.equal((await filled.put(`${APPS}/${id}`, { manifest: { settings: manifest.settings.slice(1) } })).status, 200, 'one has room');
 });
 
 t.test('secret values are given to the microservice whose context path the category is', async (t) => {

@@ -73,6 +73,15 @@ t.test('the list', async (t) => {
   t.same((await management.read('/tenant/options')).options.map(({ category }: any) => category), ['access.control'], 'another tenant has its own');
 });
 
+t.test('changes at once are all done: none is in conflict', async (t) => {
+  const path = '/tenant/options/at-once/k';
+  const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => rest.put(path, { value: String(index) })));
+  t.same(replies.map(({ status }) => status), Array(20).fill(200));
+  const others = await Promise.all(Array.from({ length: 20 }, (_, index) => rest.put(`${path}${index}`, { value: 'v' })));
+  t.same(others.map(({ status }) => status), Array(20).fill(200));
+  t.equal(Object.keys(await rest.read('/tenant/options/at-once')).length, 21);
+});
+
 t.test('roles', async (t) => {
   const rows: [method: string, path: string, body: object | undefined, needs: 'READ' | 'ADMIN'][] = [
     ['GET', '/tenant/options', undefined, 'READ'], ['GET', '/tenant/options/c', undefined, 'READ'], ['GET', '/tenant/options/c/k', undefined, 'READ'],
