@@ -31,7 +31,8 @@ export interface Tenant {
 export const MANAGEMENT_TENANT = 'management';
 /** Tenant number of records that belong to the whole server. */
 const SERVER_WIDE = 0;
-const TENANTS_MAX = 100_000;
+/** Of a server: a start reads so many. */
+export const TENANTS_MAX = 100_000;
 
 /** Who allocates a number or a domain changes this record, so that two of them never give the same. */
 export const REGISTRY = { collection: 'job', id: 'tenants' } as const;

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { ADMINS_GROUP, predefinedRecords } from '../accounts/groups.ts';
 import { deletionKey } from '../accounts/tenant-deletion.ts';
 import type { TenantDeletionJob } from '../accounts/tenant-deletion.ts';
-import { MANAGEMENT_TENANT, REGISTRY } from '../accounts/tenants.ts';
+import { MANAGEMENT_TENANT, REGISTRY, TENANTS_MAX } from '../accounts/tenants.ts';
 import type { Tenant, TenantRegistry } from '../accounts/tenants.ts';
 import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, RecordChange, UserPut } from '../model/command.ts';
@@ -14,24 +14,23 @@ import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { segment } from './entity-text.ts';
-import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from './paging.ts';
 import { text } from './query-parameters.ts';
-import { SERVER_WIDE, changeRecords, listRecords, readRecord } from './records.ts';
+import { SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import { removeApplicationsOf } from './service-users.ts';
 import { ownedApplicationsText, subscribedApplicationsText } from './subscriptions.ts';
 import { TenantPost, TenantPut, checkedText, requireAdminFields, sentFields, sentPassword } from './tenant-fields.ts';
 import type { SentFields } from './tenant-fields.ts';
-import { newPassword, sendPasswordLink } from './user-passwords.ts';
+import { newPassword, requireAddress, sendPasswordLink } from './user-passwords.ts';
 
 const READ = ['ROLE_TENANT_MANAGEMENT_READ'];
 const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN'];
 const CREATE = [...ADMIN, 'ROLE_TENANT_MANAGEMENT_CREATE'];
 const UPDATE = [...ADMIN, 'ROLE_TENANT_MANAGEMENT_UPDATE'];
 const ADMIN_NAME_DEFAULT = 'admin';
-/** How often a change is tried when somebody else was faster each time. */
-const TRIES_MAX = 8;
+const TENANTS_LIMIT = 'tenants/of-server';
 /** What is not ready after this time was left by a crash. */
 const CREATION_MS = 10 * 60_000;
 
@@ -71,23 +70,20 @@ async function list(request: ApiRequest): Promise<Answer> {
   const tenants = [...platform.tenants.all].filter((tenant) => isAbove(request, tenant) && isWanted(tenant))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   const withApps = !query.isFalse('withApps');
-  const items = await Promise.all(tenants.slice(page.offset, page.offset + page.size).map((tenant) => tenantText(request, tenant, withApps)));
+  const items: string[] = [];
+  let bytes = 0;
+  // One after the other: applications are large.
+  for (const tenant of tenants.slice(page.offset, page.offset + page.size)) {
+    const item = await tenantText(request, tenant, withApps);
+    bytes += item.length;
+    requirePageBytes(request, bytes);
+    items.push(item);
+  }
   return found('tenantCollection', collectionText(request, page, { name: 'tenants', items, total: tenants.length }));
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
   return found('tenant', await tenantText(request, tenantOf(request, request.params['id'])));
-}
-
-/** Runs `change` again when somebody else changed one of its records meanwhile. */
-async function retried<Result>(change: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await change();
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile' || tries >= TRIES_MAX) throw error;
-    }
-  }
 }
 
 async function readRegistry(request: ApiRequest): Promise<{ readonly expected: string; readonly registry: TenantRegistry }> {
@@ -96,20 +92,32 @@ async function readRegistry(request: ApiRequest): Promise<{ readonly expected: s
   return { expected, registry: JSON.parse(expected) as TenantRegistry };
 }
 
+async function storedTenants(request: ApiRequest): Promise<Tenant[]> {
+  return (await listRecords(request, SERVER_WIDE, 'tenant')).map(({ value }) => JSON.parse(value) as Tenant);
+}
+
 /** Of one id or domain there is one tenant. A domain that is the id of another would let its host name mean two. @throws PlatformError 409. */
-async function requireUnique(request: ApiRequest, tenant: Tenant): Promise<void> {
-  for (const { value } of await listRecords(request, SERVER_WIDE, 'tenant')) {
-    const other = JSON.parse(value) as Tenant;
+function requireUnique(others: readonly Tenant[], tenant: Tenant): void {
+  for (const other of others) {
     if (other.number === tenant.number) continue;
-    if (other.id === tenant.id) throw new PlatformError('tenants/duplicate', { name: 'id', value: tenant.id });
+    if (other.id === tenant.id || other.domain === tenant.id) throw new PlatformError('tenants/duplicate', { name: 'id', value: tenant.id });
     const isTaken = tenant.domain !== undefined && (other.domain === tenant.domain || other.id === tenant.domain);
     if (isTaken) throw new PlatformError('tenants/duplicate', { name: 'domain', value: tenant.domain ?? '' });
   }
 }
 
+/** Of one more tenant. @throws PlatformError 409, 422. */
+async function requireRoomFor(request: ApiRequest, tenant: Tenant): Promise<void> {
+  const others = await storedTenants(request);
+  requireUnique(others, tenant);
+  if (others.length < TENANTS_MAX) return;
+  request.platform.refusals.count(TENANTS_LIMIT);
+  throw new PlatformError('tenants/too-many', { limit: TENANTS_LIMIT, maximum: TENANTS_MAX });
+}
+
 /** A number that is never given again, and the record by which a crash is cleaned up. */
 function reserveNumber(request: ApiRequest): Promise<{ readonly number: number; readonly job: string }> {
-  return retried(async () => {
+  return retried(request, async () => {
     const { expected, registry } = await readRegistry(request);
     const number = registry.nextNumber;
     const job: TenantDeletionJob = { number, notBefore: request.platform.now() + CREATION_MS };
@@ -124,9 +132,9 @@ function reserveNumber(request: ApiRequest): Promise<{ readonly number: number; 
 
 /** Visible from here on; then everything of it is there. */
 function register(request: ApiRequest, tenant: Tenant, job: string): Promise<void> {
-  return retried(async () => {
+  return retried(request, async () => {
     const { expected, registry } = await readRegistry(request);
-    await requireUnique(request, tenant);
+    await requireRoomFor(request, tenant);
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     await changeRecords(request, SERVER_WIDE, [
       { collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) },
@@ -136,11 +144,12 @@ function register(request: ApiRequest, tenant: Tenant, job: string): Promise<voi
   });
 }
 
-/** `t<number>`, or with further digits when somebody chose that one. */
+/** `t<number>`, or with further digits when somebody chose that one, as an id or a domain. */
 function generatedId(request: ApiRequest, number: number): string {
+  const { tenants } = request.platform;
   for (let suffix = 0; ; suffix += 1) {
     const id = `t${number}${suffix === 0 ? '' : suffix}`;
-    if (request.platform.tenants.byId(id) === undefined) return id;
+    if (tenants.byId(id) === undefined && tenants.byDomain(id) === undefined) return id;
   }
 }
 
@@ -151,7 +160,7 @@ function userCommand(request: ApiRequest, tenant: number, body: UserPut): Promis
   });
 }
 
-const emailDocument = (email: string | undefined): { readonly doc?: string } => (email === undefined ? {} : { doc: JSON.stringify({ email }) });
+const emailDocument = (email: string | null | undefined): { readonly doc?: string } => (email === undefined ? {} : { doc: JSON.stringify({ email }) });
 
 async function createAccounts(request: ApiRequest, tenant: Tenant, password: string | undefined): Promise<void> {
   await changeRecords(request, tenant.number, predefinedRecords().map((record): RecordChange => ({ ...record, expected: undefined })));
@@ -182,7 +191,7 @@ async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise
     throw new PlatformError('validation/invalid-field', { area: 'tenants', name: 'id', value: sentId, limit });
   }
   // Before anything is written; once more when it is.
-  await requireUnique(request, { id: sentId ?? '', number: 0, ...defined(fields) });
+  await requireRoomFor(request, { id: sentId ?? '', number: 0, ...defined(fields) });
   const { number, job } = await reserveNumber(request);
   const tenant: Tenant = {
     id: sentId ?? generatedId(request, number), number, ...defined({ ...fields, adminName: fields.adminName ?? ADMIN_NAME_DEFAULT }),
@@ -216,30 +225,39 @@ function requireDispensable(request: ApiRequest, tenant: Tenant): void {
 
 async function put(request: ApiRequest): Promise<Answer> {
   const { id } = request.params;
-  const members = request.members();
-  requireChangeable(request, subtenantOf(request, id), members);
+  const current = subtenantOf(request, id);
+  const members: Members = new Map(request.members());
+  requireChangeable(request, current, members);
+  // One that an older server has taken may be sent back.
+  if (current.domain !== undefined && members.get('domain') === JSON.stringify(current.domain)) members.delete('domain');
   const { adminName: _, ...fields } = sentFields(members);
-  const password = sentPassword(members);
-  const tenant = await retried(async () => {
-    const { expected, registry } = await readRegistry(request);
-    const stored = await readRecord(request, SERVER_WIDE, 'tenant', id);
-    if (stored === undefined) throw new PlatformError('tenants/not-found', { id });
-    const before = JSON.parse(stored) as Tenant;
-    const after = { ...before, ...fields } as Tenant;
-    const changes: RecordChange[] = [];
-    if (after.domain !== before.domain) {
-      await requireUnique(request, after);
-      const next: TenantRegistry = { ...registry, version: registry.version + 1 };
-      changes.push({ collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) });
-    }
-    const value = JSON.stringify(after);
-    if (value !== stored) changes.push({ collection: 'tenant', id, expected: stored, value });
-    await changeRecords(request, SERVER_WIDE, changes, [audit(request, activityOf(before, after), after)]);
-    return after;
-  });
-  await changeAdministrator(request, tenant, password, fields.adminEmail);
-  if (members.get('sendPasswordResetEmail') === 'true') await sendPasswordLink(request, tenant, adminNameOf(request, tenant));
+  const administrator = await sentAdministrator(request, current, members, fields);
+  const wantsLink = members.get('sendPasswordResetEmail') === 'true';
+  if (wantsLink && administrator.email === undefined) await requireAddress(request, current.number, adminNameOf(request, current));
+  if (wantsLink && administrator.email === null) throw new PlatformError('users/email-missing');
+  const tenant = await retried(request, () => storeFields(request, id, fields));
+  await changeAdministrator(request, tenant, administrator);
+  if (wantsLink) await sendPasswordLink(request, tenant, adminNameOf(request, tenant));
   return found('tenant', await tenantText(request, tenant));
+}
+
+/** @throws PlatformError 404, 409, `general/changed-meanwhile`. @returns the tenant as it is stored now. */
+async function storeFields(request: ApiRequest, id: string, fields: SentFields): Promise<Tenant> {
+  const { expected, registry } = await readRegistry(request);
+  const stored = await readRecord(request, SERVER_WIDE, 'tenant', id);
+  if (stored === undefined) throw new PlatformError('tenants/not-found', { id });
+  const before = JSON.parse(stored) as Tenant;
+  const after = { ...before, ...fields } as Tenant;
+  const value = JSON.stringify(after);
+  if (value === stored) return before;
+  const changes: RecordChange[] = [{ collection: 'tenant', id, expected: stored, value }];
+  if (after.domain !== before.domain) {
+    requireUnique(await storedTenants(request), after);
+    const next: TenantRegistry = { ...registry, version: registry.version + 1 };
+    changes.push({ collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) });
+  }
+  await changeRecords(request, SERVER_WIDE, changes, [audit(request, activityOf(before, after), after)]);
+  return after;
 }
 
 function activityOf(old: Tenant, tenant: Tenant): string {
@@ -251,12 +269,24 @@ function activityOf(old: Tenant, tenant: Tenant): string {
 const adminNameOf = (request: ApiRequest, { id, adminName }: Tenant): string =>
   request.platform.tenants.byId(id)?.adminName ?? adminName ?? ADMIN_NAME_DEFAULT;
 
+/** What a body says about the administrator; an address that is null is taken away. */
+interface SentAdministrator { readonly hashed?: Pick<UserPut, 'password' | 'passwordStrength'>; readonly email?: string | null }
+
+/** Checked before anything of the tenant is changed. @throws PlatformError 422. */
+async function sentAdministrator(request: ApiRequest, { number }: Tenant, members: Members, { adminEmail }: SentFields): Promise<SentAdministrator> {
+  const password = sentPassword(members);
+  return {
+    ...(password === undefined ? {} : { hashed: await newPassword(request, number, password) }),
+    ...(members.has('adminEmail') ? { email: adminEmail ?? null } : {}),
+  };
+}
+
 /** Document 1, rule 1: the password and the address are the administrator's. One who was deleted is made again. */
-async function changeAdministrator(request: ApiRequest, tenant: Tenant, password: string | undefined, email: string | undefined): Promise<void> {
-  if (password === undefined && email === undefined) return;
+async function changeAdministrator(request: ApiRequest, tenant: Tenant, { hashed, email }: SentAdministrator): Promise<void> {
+  if (hashed === undefined && email === undefined) return;
   const userName = adminNameOf(request, tenant);
   const exists = (await readRecord(request, tenant.number, 'user', userName)) !== undefined;
-  const hashed = password === undefined ? {} : await newPassword(request, tenant.number, password);
+  if (!exists && hashed === undefined && email === null) return;
   const { principal } = request;
   await userCommand(request, tenant.number, {
     userName, ...hashed, ...emailDocument(email), ...(exists ? {} : { addGroups: [ADMINS_GROUP] }), by: `${principal.tenant}/${principal.userName}`,
@@ -272,7 +302,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
   const { id } = request.params;
   const tenant = subtenantOf(request, id);
   requireDispensable(request, tenant);
-  await retried(async () => {
+  await retried(request, async () => {
     const { expected: registryText, registry } = await readRegistry(request);
     const expected = await readRecord(request, SERVER_WIDE, 'tenant', id);
     if (expected === undefined) throw new PlatformError('tenants/not-found', { id });

@@ -18,15 +18,13 @@ const CONTACT_NAME_LENGTH_MAX = 30;
 const CONTACT_PHONE_LENGTH_MAX = 20;
 const CUSTOM_PROPERTIES_LENGTH_MAX = 65_536;
 
-/** A label: letters, digits, hyphens and (deprecated) underscores, a letter first, hyphens only in the middle. */
-const LABEL = '[a-z](?:[a-z0-9_-]*[a-z0-9_])?';
-
 interface TextRule { readonly maximum: number; readonly pattern?: RegExp; readonly words: string; readonly minimum?: number }
 
 const TEXTS: Readonly<Record<string, TextRule>> = {
   id: { maximum: ID_LENGTH_MAX, pattern: /^[a-z][a-z0-9_-]*$/, words: `lower-case letters, digits, - and _, a letter first, at most ${ID_LENGTH_MAX}` },
+  // Underscores are deprecated but accepted.
   domain: {
-    minimum: DOMAIN_LENGTH_MIN, maximum: DOMAIN_LENGTH_MAX, pattern: new RegExp(`^${LABEL}(?:\\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)*$`),
+    minimum: DOMAIN_LENGTH_MIN, maximum: DOMAIN_LENGTH_MAX, pattern: /^[a-z](?:[a-z0-9_-]*[a-z0-9_])?$/,
     words: `${DOMAIN_LENGTH_MIN} to ${DOMAIN_LENGTH_MAX} lower-case letters, digits and hyphens, a letter first, hyphens only in the middle`,
   },
   company: { minimum: 1, maximum: COMPANY_LENGTH_MAX, words: `1 to ${COMPANY_LENGTH_MAX} characters` },
@@ -104,13 +102,18 @@ export function sentPassword(members: Members): string | undefined {
   return password;
 }
 
-/** Document 4 section 6.3: an administrator has an address, and a password or a link to set one. @throws PlatformError 422. */
+/**
+ * Document 4 section 6.3: an administrator has an address, and a password or a link to set one. Who wants the link instead of a password needs the address.
+ * @throws PlatformError 422.
+ */
 export function requireAdminFields(members: Members): void {
   const has = (name: string): boolean => (members.get(name) ?? 'null') !== 'null';
-  if (!has('adminName')) return;
+  const isNamed = has('adminName');
+  const hasPassword = has('adminPass') || has('adminPassword');
+  const wantsLink = members.get('sendPasswordResetEmail') === 'true';
   const missing = [
-    ...(has('adminEmail') ? [] : ['adminEmail']),
-    ...(has('adminPass') || has('adminPassword') || members.get('sendPasswordResetEmail') === 'true' ? [] : ['adminPass']),
+    ...((isNamed || (wantsLink && !hasPassword)) && !has('adminEmail') ? ['adminEmail'] : []),
+    ...(isNamed && !hasPassword && !wantsLink ? ['adminPass'] : []),
   ];
   if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
 }

@@ -75,12 +75,18 @@ const tokenKey = (userName: string): string => `${userName}\n`;
 
 interface StoredToken { readonly hash: string; readonly createdAt: number; readonly expiresAt: number }
 
+/** @returns the address of a user. @throws PlatformError 422 for one who has none, or is not there. */
+export async function requireAddress(request: ApiRequest, tenant: number, userName: string): Promise<string> {
+  const stored = await request.platform.documents.get('user', tenant, userName);
+  const email = stored === undefined ? undefined : emailOf(JSON.parse(stored) as StoredUser);
+  if (email === undefined || email === '') throw new PlatformError('users/email-missing');
+  return email;
+}
+
 /** Mails a link to set a password; the newest link of a user counts. @throws PlatformError 422 for a user without an address. */
 export async function sendPasswordLink(request: ApiRequest, tenant: TenantInfo, userName: string): Promise<void> {
   const { platform } = request;
-  const stored = await platform.documents.get('user', tenant.number, userName);
-  const email = stored === undefined ? undefined : emailOf(JSON.parse(stored) as StoredUser);
-  if (email === undefined || email === '') throw new PlatformError('users/email-missing');
+  const email = await requireAddress(request, tenant.number, userName);
   const expected = await platform.documents.get('passwordToken', tenant.number, tokenKey(userName));
   const now = platform.now();
   if (expected !== undefined && now - (JSON.parse(expected) as StoredToken).createdAt < MAIL_PAUSE_MS) {

@@ -27,7 +27,7 @@ for (const end of ['its connection to NATS breaks', 'it is killed'] as const) {
     const admin = new Rest(gateway.url, USER, PASSWORD);
     const management = new Rest(gateway.url, 'management/admin', MANAGEMENT_PASSWORD);
     await admin.create(`/user/${TENANT}/users`, { userName: 'joe', password: 'first-Secret-1' });
-    await management.create('/tenant/tenants', { id: 'paused', domain: 'paused.example.com', company: 'Paused', adminName: 'ada', adminPass: 'first-Secret-1', adminEmail: 'a@example.com' });
+    await management.create('/tenant/tenants', { id: 'paused', domain: 'paused-domain', company: 'Paused', adminName: 'ada', adminPass: 'first-Secret-1', adminEmail: 'a@example.com' });
     const device = await admin.create('/inventory/managedObjects', { c8y_IsDevice: {} });
     await admin.create(`/identity/globalIds/${device.id as string}/externalIds`, { type: 'c8y_Serial', externalId: 'told' });
     const statusOf = async (user: string): Promise<number> => (await new Rest(gateway.url, user, 'first-Secret-1').get('/user/currentUser')).status;

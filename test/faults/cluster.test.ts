@@ -214,7 +214,7 @@ t.test('rights that end, end what is connected to any node', { skip }, async (t)
   await eventually('the members of a group with a role less are ended on every node', ofGroup, NOTICE_MS);
 
   const management = new Rest(nodes[1].url, 'management/admin', MANAGEMENT_PASSWORD);
-  await management.create('/tenant/tenants', { id: 'paused', domain: 'paused.example.com', company: 'Paused', adminName: 'ada', adminPass: 'first-Secret-1', adminEmail: 'a@example.com' });
+  await management.create('/tenant/tenants', { id: 'paused', domain: 'paused-domain', company: 'Paused', adminName: 'ada', adminPass: 'first-Secret-1', adminEmail: 'a@example.com' });
   const ofTenant = await eventually('the new tenant is known everywhere', () => everywhere('of-tenant', 'paused/ada', 'first-Secret-1').catch(() => false as const));
   t.equal((await management.put('/tenant/tenants/paused', { status: 'SUSPENDED' })).status, 200);
   await eventually('what is connected of a suspended tenant is ended on every node', ofTenant, NOTICE_MS);
