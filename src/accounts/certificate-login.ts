@@ -3,6 +3,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { CommandPort, DocumentReader, UserPut } from '../model/command.ts';
+import { DEVICES_GROUP } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
@@ -10,7 +11,6 @@ import type { Refusals } from '../model/refusals.ts';
 import { UntrustedCertificate, commonNameOf, serialsOf } from './certificates.ts';
 import type { TrustAnchor, TrustedCertificates } from './certificates.ts';
 import { principalOf } from './effective-rights.ts';
-import { DEVICES_GROUP } from './groups.ts';
 import type { Tenants } from './tenants.ts';
 import { isActive } from './tenants.ts';
 

@@ -3,24 +3,24 @@ import { randomBytes } from 'node:crypto';
 import { COMMAND } from '../model/command.ts';
 import type { AskedBy, AuditEntry, CommandPort, DeviceCredentialsIssue, DocumentReader, RecordChange, UserPut } from '../model/command.ts';
 import {
-  DEVICE_ID_RULE, DEVICE_USER_PREFIX, deviceUserOf, isDeviceId, joinKey, requestKey, REQUESTS, REQUESTS_TENANT, SECURITY_TOKEN_LENGTH_MAX,
-  tenantKey, tenantPrefix, TOKEN_POLICIES,
+  DEVICE_ID_RULE, DEVICE_ROLES, DEVICE_USER_PREFIX, DEVICES_GROUP, deviceUserOf, isDeviceId, joinKey, requestKey, REQUESTS, REQUESTS_TENANT,
+  SECURITY_TOKEN_LENGTH_MAX, tenantKey, tenantPrefix, TOKEN_POLICIES,
 } from '../model/device-request.ts';
 import type { DeviceCredentials, StoredDeviceRequest, TokenPolicy } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { hashPassword, passwordStrength } from '../model/password.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
-import { DEVICES_GROUP } from './groups.ts';
 
 const TENANT_KEY = 't';
 /** Requests of one tenant that are listed. */
 const REQUESTS_MAX = 100_000;
+/** Ids, and requests, that are read at once. */
+const IDS_AT_ONCE = 2_000;
+const REQUESTS_AT_ONCE = 200;
 /** How often a change is tried when somebody else was faster. */
 const TRIES_MAX = 8;
 /** 144 bits, 24 characters. */
 const PASSWORD_BYTES = 18;
-/** Roles of a device user in a tenant that has deleted the group of devices. */
-const DEVICE_ROLES = ['ROLE_DEVICE', 'ROLE_INVENTORY_CREATE', 'ROLE_INVENTORY_READ', 'ROLE_IDENTITY_READ', 'ROLE_IDENTITY_ADMIN'];
 /** The policy of a tenant without the option. */
 const TOKEN_POLICY_DEFAULT: TokenPolicy = 'OPTIONAL';
 
@@ -66,12 +66,49 @@ export class DeviceRegistration {
     return request;
   }
 
-  /** By id. */
-  async list(tenant: number): Promise<StoredDeviceRequest[]> {
+  /** Whether the device is announced like this and has not been heard of yet. */
+  async isWaiting(tenant: number, { id, owner, groupId }: NewDeviceRequest): Promise<boolean> {
+    const text = await this.#read(id);
+    if (text === undefined) return false;
+    const request = JSON.parse(text) as StoredDeviceRequest;
+    return request.status === 'WAITING_FOR_CONNECTION' && request.tenant === tenant && request.owner === owner && request.groupId === groupId;
+  }
+
+  /** A page, by id. @returns `total` when it is wanted, and whether the page had as many ids as it can. */
+  async page(tenant: number, { offset, size, wantsTotal }: { readonly offset: number; readonly size: number; readonly wantsTotal: boolean }):
+    Promise<{ requests: StoredDeviceRequest[]; isFull: boolean; total: number | undefined }> {
+    const ids: string[] = [];
+    let total = 0;
+    for await (const found of this.#ids(tenant)) {
+      ids.push(...found.slice(Math.max(0, offset - total), Math.max(0, offset + size - total)));
+      total += found.length;
+      if (!wantsTotal && ids.length >= size) break;
+    }
+    return { requests: await this.#readMany(ids), isFull: ids.length >= size, total: wantsTotal ? total : undefined };
+  }
+
+  /** All, by id. */
+  async* all(tenant: number): AsyncGenerator<StoredDeviceRequest> {
+    for await (const ids of this.#ids(tenant)) {
+      for (let index = 0; index < ids.length; index += REQUESTS_AT_ONCE) yield* await this.#readMany(ids.slice(index, index + REQUESTS_AT_ONCE));
+    }
+  }
+
+  async* #ids(tenant: number): AsyncGenerator<string[]> {
     const prefix = tenantPrefix(tenant);
-    const entries = await this.#parts.documents.list(REQUESTS, REQUESTS_TENANT, prefix, { limit: REQUESTS_MAX });
-    const keys = entries.map((entry) => requestKey(entry.id.slice(prefix.length)));
-    const texts = await this.#parts.documents.getMany(REQUESTS, REQUESTS_TENANT, keys);
+    let after: string | undefined;
+    for (let count = 0; count < REQUESTS_MAX; count += IDS_AT_ONCE) {
+      const options = { limit: IDS_AT_ONCE, ...(after === undefined ? {} : { after }) };
+      const entries = await this.#parts.documents.list(REQUESTS, REQUESTS_TENANT, prefix, options);
+      if (entries.length > 0) yield entries.map(({ id }) => id.slice(prefix.length));
+      if (entries.length < IDS_AT_ONCE) return;
+      after = entries[entries.length - 1].id;
+    }
+  }
+
+  /** Without those that are gone meanwhile. */
+  async #readMany(ids: readonly string[]): Promise<StoredDeviceRequest[]> {
+    const texts = await this.#parts.documents.getMany(REQUESTS, REQUESTS_TENANT, ids.map(requestKey));
     return texts.filter((text) => text !== undefined).map((text) => JSON.parse(text) as StoredDeviceRequest);
   }
 
@@ -138,12 +175,15 @@ export class DeviceRegistration {
     return TOKEN_POLICIES.find((policy) => policy === value) ?? TOKEN_POLICY_DEFAULT;
   }
 
-  /** Body of the command that makes or renews a device user. @param password undefined for a device that shows a certificate instead. */
+  /**
+   * Body of the command that makes or renews a device user; one that is disabled stays so.
+   * @param options.password undefined for a device that shows a certificate instead.
+   */
   async userOf(tenant: number, id: string, options: { readonly password?: string | undefined; readonly by: string }): Promise<UserPut> {
     const hasGroup = await this.#parts.documents.get('group', tenant, String(DEVICES_GROUP)) !== undefined;
     const { password, by } = options;
     return {
-      userName: deviceUserOf(id), enabled: true, endsTokens: true, by, ...(hasGroup ? { addGroups: [DEVICES_GROUP] } : { addRoles: DEVICE_ROLES }),
+      userName: deviceUserOf(id), endsTokens: true, by, ...(hasGroup ? { addGroups: [DEVICES_GROUP] } : { addRoles: DEVICE_ROLES }),
       ...(password === undefined ? {} : { password: await hashPassword(password), passwordStrength: passwordStrength(password) }),
     };
   }

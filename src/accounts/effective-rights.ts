@@ -1,6 +1,7 @@
 /** What a user may do: the union over direct roles, groups, inventory roles and device permissions (document 4 sections 3.3 to 3.5). */
 import type { StoredUser } from '../actors/user.ts';
 import type { DocumentReader } from '../model/command.ts';
+import { DEVICE_ROLES, DEVICES_GROUP } from '../model/device-request.ts';
 import { GRANTS_MAX, parseDevicePermission } from '../model/inventory-access.ts';
 import type { GrantPermission, GrantScope, InventoryGrant } from '../model/inventory-access.ts';
 import { splitMembers } from '../model/json-document.ts';
@@ -30,6 +31,15 @@ export async function effectiveRights(documents: DocumentReader, tenant: number,
   // Fewer rights than assigned, never more.
   if (grants.length > GRANTS_MAX) refusals.count(GRANTS_LIMIT);
   return { roles, grants: grants.slice(0, GRANTS_MAX) };
+}
+
+/** The rights of a device user but for those that registration gives to every device. */
+export async function rightsBeyondDevice(documents: DocumentReader, tenant: number, user: StoredUser, refusals: Refusals): Promise<EffectiveRights> {
+  const group = await documents.get('group', tenant, String(DEVICES_GROUP));
+  const ofDevices = group === undefined ? DEVICE_ROLES : (JSON.parse(group) as StoredGroup).roles;
+  const groups = (user.groups ?? []).filter((id) => id !== DEVICES_GROUP);
+  const { roles, grants } = await effectiveRights(documents, tenant, { ...user, groups }, refusals);
+  return { roles: new Set([...roles].filter((role) => !ofDevices.includes(role))), grants };
 }
 
 /** Of the member `devicePermissions` of a user or a group; what is no permission was refused when it was sent. */

@@ -1,4 +1,5 @@
 /** Groups of users (document 4 section 3.4): their stored form, and those that every tenant begins with. */
+import { DEVICES_GROUP } from '../model/device-request.ts';
 import { ROLES } from '../model/roles.ts';
 
 /** A group as stored in the collection `group`, by its id. */
@@ -18,8 +19,6 @@ export const isGroupKey = (key: string): boolean => /^\d+$/.test(key);
 export const GROUPS_MADE_KEY = 'predefined';
 
 export const ADMINS_GROUP = 1;
-/** Every registered device user is in it. */
-export const DEVICES_GROUP = 2;
 
 const of = (areas: readonly string[], levels: readonly string[]): string[] =>
   areas.flatMap((area) => levels.map((level) => `ROLE_${area}_${level}`)).filter((role) => ROLES.includes(role));

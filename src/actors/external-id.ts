@@ -61,9 +61,13 @@ export function forgetExternalId(context: ActorContext, body: ExternalIdBind): u
 
 /** The gateway's check does not cover an object that was bound after it: then only the owner's, and one that is being created. */
 function mayUpdate(context: ActorContext, bound: string, body: DeviceEnsureChecked): boolean {
-  if (bound === body.mayUpdate) return true;
-  const text = context.get('managedObject', bound);
-  return text === undefined || stringMember(splitMembers(text), 'owner') === body.owner;
+  return bound === body.mayUpdate || isOwned(context, bound, body.owner);
+}
+
+/** One that is being created is its owner's. */
+function isOwned(context: ActorContext, id: string, owner: string): boolean {
+  const text = context.get('managedObject', id);
+  return text === undefined || stringMember(splitMembers(text), 'owner') === owner;
 }
 
 /** Finds the managed object of a device or has it created: the first message of an unknown device. */
@@ -74,6 +78,7 @@ export function ensureDevice(context: ActorContext, body: DeviceEnsureChecked): 
       if (!mayUpdate(context, bound, body)) throw new PlatformError('security/forbidden');
       context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(bound), body: { doc: body.doc, mayChangeOwner: false } });
     }
+    if (body.mustOwn && !isOwned(context, bound, body.owner)) throw new PlatformError('identity/duplicate', { type: body.type, value: body.externalId });
     return { id: bound, created: false };
   }
   // The object first: it must exist when the note about its external ID arrives.

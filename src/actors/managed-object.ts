@@ -1,6 +1,7 @@
 /** The actor of a managed object: its own document (document 1, Managed object; document 4 section 2.4). */
 import { COMMAND } from '../model/command.ts';
 import type { Asked, ChildKind, ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
+import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
@@ -21,7 +22,6 @@ export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets',
 const OF_CONTENT = ['c8y_IsBinary', 'length', 'contentType'];
 
 const GROUP_TYPES: ReadonlySet<string | undefined> = new Set(['c8y_DeviceGroup', 'c8y_DeviceSubGroup']);
-const DEVICE_USER_PREFIX = 'device_';
 /** Key of the tenant's own actor. */
 const TENANT_KEY = 't';
 
@@ -31,8 +31,10 @@ export interface ManagedObjectDelete extends Asked {
   readonly cascade?: boolean;
   /** As `cascade`, also what has other parents. */
   readonly forceCascade?: boolean;
-  /** Deletes the owner too when it is a device user. */
+  /** Deletes the owner too when it is a device user without rights that `by` lacks. */
   readonly withDeviceUser?: boolean;
+  /** Who asked, with `withDeviceUser`. */
+  readonly by?: string;
   /** Cascades to objects of this owner only: who asked has no right to others. */
   readonly owner?: string;
   /** Set when the deletion of this parent led to it. */
@@ -153,16 +155,18 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
   }
   const owner = stringMember(members, 'owner');
   if (body.withDeviceUser && owner?.startsWith(DEVICE_USER_PREFIX)) {
-    context.send({ kind: COMMAND.USER_DELETE, key: TENANT_KEY, body: { userName: owner } });
+    context.send({ kind: COMMAND.USER_DELETE, key: TENANT_KEY, body: { userName: owner, isWithDevice: true, ...byOf(body) } });
   }
   return undefined;
 }
+
+const byOf = ({ by }: ManagedObjectDelete): { by?: string } => (by === undefined ? {} : { by });
 
 /** What the deletion of an object asks of a child; undefined = it stays. */
 function childDeletion(kind: ChildKind, parent: string, isBelowGroup: boolean, body: ManagedObjectDelete): ManagedObjectDelete | undefined {
   const { cascade = false, forceCascade = false, withDeviceUser = false, owner, askedBy } = body;
   const flags = {
-    cascade: cascade || forceCascade, forceCascade, withDeviceUser, parent,
+    cascade: cascade || forceCascade, forceCascade, withDeviceUser, parent, ...byOf(body),
     ...(owner === undefined ? {} : { owner }), ...(askedBy === undefined ? {} : { askedBy }),
   };
   // Child additions belong to their parent and go with it, with the last one of several (document 4 section 2.4).

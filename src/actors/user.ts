@@ -3,6 +3,7 @@ import type { AuditEntry, UserDelete, UserPut } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { parseMembers } from '../model/json-document.ts';
 import type { ActorContext } from './context.ts';
+import { mayEndDeviceUser } from './device-user.ts';
 
 /** A user as stored in the collection `user`. */
 export interface StoredUser {
@@ -139,14 +140,21 @@ function rightChanges(old: StoredUser | undefined, user: StoredUser): Changes {
   return all.filter(({ previousValue, newValue }) => JSON.stringify(previousValue) !== JSON.stringify(newValue));
 }
 
-const auditOf = (userName: string, activity: string, by: string, changes: Changes = []): AuditEntry =>
-  ({ type: 'User', activity, text: `${activity}: ${userName}`, user: by, source: userName, ...(changes.length > 0 ? { changes } : {}) });
+const auditOf = (userName: string, activity: string, by: string | undefined, changes: Changes = []): AuditEntry => ({
+  type: 'User', activity, text: `${activity}: ${userName}`, source: userName,
+  ...(by === undefined ? {} : { user: by }), ...(changes.length > 0 ? { changes } : {}),
+});
 
 export function deleteUser(context: ActorContext, body: UserDelete): undefined {
   const { userName } = body;
   const text = context.get('user', userName);
   if (text === undefined) throw new PlatformError('users/not-found', { id: userName });
   const user = JSON.parse(text) as StoredUser;
+  if (body.isWithDevice && !mayEndDeviceUser(context, user, body.by)) {
+    const entry = auditOf(userName, 'User kept', body.by);
+    context.audit({ ...entry, text: `${entry.text} has rights that who deleted its device lacks` });
+    return undefined;
+  }
   context.remove('user', userName);
   if (user.alias !== undefined) context.remove(ALIASES, user.alias);
   if (context.get('totp', userName) !== undefined) context.remove('totp', userName);

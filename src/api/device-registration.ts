@@ -1,5 +1,6 @@
 /** Registration of new devices over REST (document 1 Device credentials; document 4 sections 4.1 to 4.3). */
 import { DeviceRegistration } from '../accounts/device-registration.ts';
+import { CUSTOM_PROPERTIES_BYTES_MAX, deviceUserOf, REQUEST_TYPE_BYTES_MAX } from '../model/device-request.ts';
 import type { StoredDeviceRequest } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
@@ -9,6 +10,7 @@ import { BOOTSTRAP_ROLE } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import { idText, segment } from './entity-text.ts';
+import { requireRightsOfDevice } from './inventory-rights.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
@@ -43,12 +45,22 @@ async function requireGroup(request: ApiRequest, groupId: string | undefined): P
   if (!exists) throw new PlatformError('source/not-found', { area: AREA, id: groupId });
 }
 
+/** @throws PlatformError 422. */
+function requireShort(request: ApiRequest, name: string, text: string | undefined, bytesMax: number): void {
+  const bytes = Buffer.byteLength(text ?? '');
+  if (bytes <= bytesMax) return;
+  request.platform.refusals.count(`device-registration/${name}`);
+  throw new PlatformError('validation/invalid-field', { area: AREA, name, value: `${bytes} bytes`, limit: `at most ${bytesMax} bytes` });
+}
+
 async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const groupId = optionalId(members, 'groupId');
   await requireGroup(request, groupId);
   const type = stringMember(members, 'type');
   const customProperties = members.get('customProperties');
+  requireShort(request, 'type', type, REQUEST_TYPE_BYTES_MAX);
+  requireShort(request, 'customProperties', customProperties, CUSTOM_PROPERTIES_BYTES_MAX);
   const stored = await registrationOf(request).create(request.tenant, {
     id: idText(members.get('id')),
     owner: request.principal.userName,
@@ -61,20 +73,24 @@ async function post(request: ApiRequest): Promise<Answer> {
 
 async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
-  const all = await registrationOf(request).list(request.tenant);
-  const items = all.slice(page.offset, page.offset + page.size).map((stored) => requestText(request, stored));
-  const total = page.wantsTotal ? all.length : undefined;
-  return found('newDeviceRequestCollection', collectionText(request, page, { name: 'newDeviceRequests', items, total }));
+  const { requests, isFull, total } = await registrationOf(request).page(request.tenant, page);
+  const items = requests.map((stored) => requestText(request, stored));
+  return found('newDeviceRequestCollection', collectionText(request, page, { name: 'newDeviceRequests', items, isFull, total }));
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
   return found('newDeviceRequest', requestText(request, await registrationOf(request).get(request.tenant, request.params['id'])));
 }
 
+/** Who accepts a device that has a user already gives that user's rights to whoever polls. @throws PlatformError 403 when he lacks them. */
+async function accepted(request: ApiRequest, id: string, token: string | undefined): Promise<StoredDeviceRequest> {
+  await requireRightsOfDevice(request, deviceUserOf(id));
+  return registrationOf(request).accept(request.tenant, id, token, request.askedBy);
+}
+
 async function put(request: ApiRequest): Promise<Answer> {
-  const token = stringMember(request.members(), 'securityToken');
-  const accepted = await registrationOf(request).accept(request.tenant, request.params['id'], token, request.askedBy);
-  return found('newDeviceRequest', requestText(request, accepted));
+  const stored = await registrationOf(request).get(request.tenant, request.params['id']);
+  return found('newDeviceRequest', requestText(request, await accepted(request, stored.id, stringMember(request.members(), 'securityToken'))));
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
@@ -86,10 +102,10 @@ async function remove(request: ApiRequest): Promise<Answer> {
 async function acceptAll(request: ApiRequest): Promise<Answer> {
   const registration = registrationOf(request);
   const results: { id: string; successful: boolean; error?: string }[] = [];
-  for (const { id, status } of await registration.list(request.tenant)) {
+  for await (const { id, status } of registration.all(request.tenant)) {
     if (status !== 'PENDING_ACCEPTANCE') continue;
     try {
-      await registration.accept(request.tenant, id, undefined, request.askedBy);
+      await accepted(request, id, undefined);
       results.push({ id, successful: true });
     } catch (error) {
       if (!(error instanceof PlatformError) || error.status >= 500) throw error;

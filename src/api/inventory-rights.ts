@@ -3,28 +3,22 @@
  * a user who has them. Global roles hold for all objects, grants for their object and all below. What one owns is not his to give: a grant also
  * holds for what is below.
  */
-import { effectiveRights } from '../accounts/effective-rights.ts';
+import { effectiveRights, rightsBeyondDevice } from '../accounts/effective-rights.ts';
 import type { StoredInventoryRole } from '../accounts/groups.ts';
 import type { StoredUser } from '../actors/user.ts';
+import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
-import { accessesOf, holds } from '../model/inventory-access.ts';
+import { accessesOf, globalRolesFor, holds } from '../model/inventory-access.ts';
 import type { GrantPermission, GrantScope, InventoryGrant, WantedAccess } from '../model/inventory-access.ts';
 import type { ApiRequest } from './api-request.ts';
 import { USER_ADMIN, requireRoles } from './user-text.ts';
 
-const DEVICE_USER_PREFIX = 'device_';
-/** Areas of the global roles that open a scope for all objects. */
-const AREAS: Readonly<Record<WantedAccess['scope'], readonly string[]>> = {
-  ALARM: ['ALARM'], AUDIT: ['AUDIT'], EVENT: ['EVENT'], MANAGED_OBJECT: ['INVENTORY', 'MANAGED_OBJECT'], MEASUREMENT: ['MEASUREMENT'],
-  OPERATION: ['DEVICE_CONTROL'],
-};
 /** What the owner of an object may do with it. */
 const OF_OWNER = { scope: '*', permission: '*' } as const;
 
 export const isDevice = (userName: string): boolean => userName.startsWith(DEVICE_USER_PREFIX);
 
-const isGlobal = (request: ApiRequest, { scope, permission }: WantedAccess): boolean =>
-  request.hasRole(...AREAS[scope].map((area) => `ROLE_${area}_${permission}`));
+const isGlobal = (request: ApiRequest, wanted: WantedAccess): boolean => request.hasRole(...globalRolesFor(wanted));
 
 /** @throws PlatformError 403 when the caller lacks one of them. */
 export async function requireGrants(request: ApiRequest, grants: readonly InventoryGrant[]): Promise<void> {
@@ -59,6 +53,22 @@ export async function requireRightsOf(request: ApiRequest, user: StoredUser): Pr
   const { roles, grants } = await effectiveRights(documents, request.tenant, user, refusals);
   requireRoles(request, [...roles]);
   if (user.userName !== request.principal.userName) await requireGrants(request, grants);
+}
+
+/**
+ * Who registers a device anew takes over its user, and who deletes an object may delete or disable the user that owns it: he needs the rights of that
+ * user but for those that registration gives to every device.
+ * @param tenant of the user; grants of the caller count in his own only. @throws PlatformError 403.
+ */
+export async function requireRightsOfDevice(request: ApiRequest, userName: string, tenant = request.tenant): Promise<void> {
+  const { documents, refusals } = request.platform;
+  const isOwn = tenant === request.tenant;
+  const stored = isOwn && userName === request.principal.userName ? undefined : await documents.get('user', tenant, userName);
+  if (stored === undefined) return;
+  const { roles, grants } = await rightsBeyondDevice(documents, tenant, JSON.parse(stored) as StoredUser, refusals);
+  requireRoles(request, [...roles]);
+  if (isOwn) await requireGrants(request, grants);
+  else requireEverywhere(request, grants);
 }
 
 /**

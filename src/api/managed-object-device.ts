@@ -9,6 +9,7 @@ import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { managedObjectUrl, quote } from './entity-text.ts';
+import { isDevice, requireRightsOfDevice } from './inventory-rights.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, loadManagedObject, requireReadable } from './managed-objects.ts';
 import { requireOwner } from './owner.ts';
 import { found } from './reply.ts';
@@ -16,7 +17,6 @@ import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
 
 const TEXT_TYPE = 'text/plain;charset=UTF-8';
-const DEVICE_USER_PREFIX = 'device_';
 
 /** Of a device that is not monitored, and was not heard since the start: the newest time of its data. */
 async function newestData(request: ApiRequest, id: string): Promise<number | undefined> {
@@ -46,7 +46,7 @@ async function lastMessage(request: ApiRequest): Promise<Answer> {
 /** @throws PlatformError 404 for objects that no device user owns: other users are not managed here. */
 function deviceUser(members: Members): string {
   const owner = stringMember(members, 'owner') ?? '';
-  if (!owner.startsWith(DEVICE_USER_PREFIX)) throw new PlatformError('users/not-found', { id: owner });
+  if (!isDevice(owner)) throw new PlatformError('users/not-found', { id: owner });
   return owner;
 }
 
@@ -72,6 +72,7 @@ async function putUser(request: ApiRequest): Promise<Answer> {
   await userText(request, userName);
   const enabled = request.members().get('enabled');
   if (enabled !== undefined) {
+    await requireRightsOfDevice(request, userName);
     const body: UserPut = { userName, enabled: enabled === 'true', mustExist: true, by: request.principal.userName };
     await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
   }

@@ -14,6 +14,7 @@ import { registrationOf } from './device-registration.ts';
 import { newDocument, requireNames } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { UNSTORED, managedObjectUrl, unstoredText } from './entity-text.ts';
+import { isDevice, requireRightsOfDevice } from './inventory-rights.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
 import { requireOwner } from './owner.ts';
 import { flag } from './query-parameters.ts';
@@ -109,13 +110,18 @@ function heartbeat(request: ApiRequest, id: string): Answer {
 
 async function remove(request: ApiRequest): Promise<Answer> {
   const { id } = request.params;
-  await loadManagedObject(request, id);
+  const doc = await loadManagedObject(request, id);
   await requireOwner(request, id);
   const { query } = request;
+  const withDeviceUser = query.isTrue('withDeviceUser');
+  const owner = stringMember(splitMembers(doc), 'owner') ?? '';
+  // Of those below it their actor decides, which knows them.
+  if (withDeviceUser && isDevice(owner)) await requireRightsOfDevice(request, owner);
   const body: ManagedObjectDelete = {
     cascade: query.isTrue('cascade') || query.isTrue('forceCascade'),
     forceCascade: query.isTrue('forceCascade'),
-    withDeviceUser: query.isTrue('withDeviceUser'),
+    withDeviceUser,
+    ...(withDeviceUser ? { by: request.principal.userName } : {}),
     ...(request.isPrivileged ? {} : { owner: request.principal.userName }),
   };
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);

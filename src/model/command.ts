@@ -144,7 +144,9 @@ export interface ExternalIdBind { readonly type: string; readonly externalId: st
 export interface DeviceEnsure { readonly type: string; readonly externalId: string; readonly id: string; readonly owner: string;
   readonly doc: DocumentText; readonly parent?: { readonly id: string; readonly kind: ChildKind };
   /** When it exists: merge `doc` into it (SmartREST 102 repeated) instead of leaving it alone. */
-  readonly updateExisting?: boolean }
+  readonly updateExisting?: boolean;
+  /** When it exists: refuse it unless it is `owner`'s. */
+  readonly mustOwn?: boolean }
 /** `mayUpdate` is the object that the gateway has found the user to have the right to change. */
 export type DeviceEnsureChecked = DeviceEnsure & { readonly mayUpdate?: string };
 /** Collections of records that the tenant's actor keeps: rarely changed, small, read by id or listed whole. */
@@ -249,7 +251,9 @@ export interface UserPut { readonly userName: string; readonly password?: string
 export interface DeviceCredentialsIssue { readonly id: string; readonly expected: string; readonly tenant: number; readonly user: UserPut;
   /** The user's first object joins it. */
   readonly groupId?: string }
-export interface UserDelete { readonly userName: string; readonly by?: string }
+export interface UserDelete { readonly userName: string; readonly by?: string;
+  /** Sent by the deletion of an object of a device user, who stays when it has rights beyond those of a device that `by` lacks. */
+  readonly isWithDevice?: boolean }
 
 /** Sends commands to their actors through the journal. */
 export interface CommandPort {

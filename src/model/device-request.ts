@@ -32,6 +32,10 @@ export interface StoredDeviceRequest {
 }
 
 export const DEVICE_USER_PREFIX = 'device_';
+/** Every registered device user is in this group. */
+export const DEVICES_GROUP = 2;
+/** Roles of a device user in a tenant that has deleted the group of devices. */
+export const DEVICE_ROLES: readonly string[] = ['ROLE_DEVICE', 'ROLE_INVENTORY_CREATE', 'ROLE_INVENTORY_READ', 'ROLE_IDENTITY_READ', 'ROLE_IDENTITY_ADMIN'];
 export const deviceUserOf = (id: string): string => `${DEVICE_USER_PREFIX}${id}`;
 
 export const requestKey = (id: string): string => `d\n${id}`;
@@ -55,6 +59,9 @@ export function isDeviceId(id: string): boolean {
 }
 
 export const SECURITY_TOKEN_LENGTH_MAX = 1000;
+/** UTF-8 bytes of what a request carries along, each: requests are read by the page. */
+export const CUSTOM_PROPERTIES_BYTES_MAX = 16_384;
+export const REQUEST_TYPE_BYTES_MAX = 1_000;
 
 /** What a device gets, once. */
 export interface DeviceCredentials {

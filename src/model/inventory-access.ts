@@ -33,6 +33,15 @@ export interface WantedAccess {
   readonly permission: Exclude<GrantPermission, '*'>;
 }
 
+/** Areas of the global roles that open a scope for all objects. */
+const AREAS: Readonly<Record<WantedAccess['scope'], readonly string[]>> = {
+  ALARM: ['ALARM'], AUDIT: ['AUDIT'], EVENT: ['EVENT'], MANAGED_OBJECT: ['INVENTORY', 'MANAGED_OBJECT'], MEASUREMENT: ['MEASUREMENT'],
+  OPERATION: ['DEVICE_CONTROL'],
+};
+
+/** Global roles each of which gives it for all objects. */
+export const globalRolesFor = ({ scope, permission }: WantedAccess): string[] => AREAS[scope].map((area) => `ROLE_${area}_${permission}`);
+
 /** Text form of older clients: `<scope>:<type>:<permission>`. @returns undefined for anything else. */
 export function parseDevicePermission(text: string): Omit<InventoryGrant, 'root'> | undefined {
   const [scope, type, permission, ...more] = text.split(':');

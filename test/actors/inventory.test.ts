@@ -188,6 +188,8 @@ t.test('the first message of a device creates it once, whoever else is first', a
   t.match(platform.get('managedObject', '11'), { name: 'd' });
   await ensure(platform, 's1', '15', { doc: '{"name":"new"}', updateExisting: true });
   t.match(platform.get('managedObject', '11'), { name: 'new' });
+  t.same(await ensure(platform, 's1', '16', { mustOwn: true }), { id: '11', created: false });
+  await t.rejects(ensure(platform, 's1', '16', { mustOwn: true, owner: 'device_s1' }), { code: 'identity/duplicate' });
   await ensure(platform, 'child', '20', { parent: { id: '11', kind: 'childDevices' } });
   t.same(platform.ids('parents'), ['20\nchildDevices\n11']);
   await remove(platform, '11');

@@ -155,6 +155,10 @@ t.test('fields and ids', async (t) => {
   t.equal((await rest.post(REQUESTS, { id: 17 })).status, 201);
   t.equal((await rest.get(`${REQUESTS}/17`)).json.id, '17');
   t.equal((await rest.post(REQUESTS, { id: 'fields-2', groupId: '999999999' })).status, 422, 'a group that does not exist');
+  t.match(await rest.post(REQUESTS, { id: 'fields-3', customProperties: { a: 'x'.repeat(16_384) } }), { status: 422, json: { message: /customProperties .*16384 bytes/ } });
+  t.match(await rest.post(REQUESTS, { id: 'fields-3', type: 'x'.repeat(1001) }), { status: 422, json: { message: /type .*1000 bytes/ } });
+  t.equal((await rest.get(`${REQUESTS}/fields-3`)).status, 404);
+  t.equal((await rest.post(REQUESTS, { id: 'fields-3', customProperties: { a: 'x'.repeat(16_000) } })).status, 201);
   const many = await Promise.all(Array.from({ length: 20 }, () => rest.post(REQUESTS, { id: 'at-once' })));
   t.same(many.map(({ status }) => status).sort(), [201, ...Array.from({ length: 19 }, () => 422)], 'of many at once one is first');
   const page = await rest.read(`${REQUESTS}?pageSize=2&withTotalPages=true&withTotalElements=true`);
@@ -239,6 +243,27 @@ t.test('a device that registers again gets a new password, the old one ends; pol
   const [second] = await register();
   t.equal((await new Rest(server.url, `${TENANT}/device_again`, first).get('/user/currentUser')).status, 401);
   t.equal((await new Rest(server.url, `${TENANT}/device_again`, second).get('/user/currentUser')).status, 200);
+});
+
+t.test('who accepts a device takes over no user with rights that he lacks, and enables none', async (t) => {
+  const registrar = await user('reg-registrar', ['ROLE_DEVICE_CONTROL_ADMIN']);
+  await user('device_reg-big', ['ROLE_USER_MANAGEMENT_ADMIN']);
+  for (const id of ['reg-big', 'reg-usual']) {
+    await announce(id);
+    await poll(id);
+  }
+  t.equal((await registrar.put(`${REQUESTS}/reg-big`, { status: 'ACCEPTED' })).status, 403);
+  t.match((await registrar.post(`${REQUESTS}/acceptAll`, {})).json.filter(({ id }: any) => id.startsWith('reg-')),
+    [{ id: 'reg-big', successful: false }, { id: 'reg-usual', successful: true }]);
+  t.equal((await poll('reg-big')).status, 404);
+  t.equal((await poll('reg-usual')).status, 200);
+  await rest.put(`/user/${TENANT}/users/device_reg-usual`, { enabled: false });
+  await announce('reg-usual');
+  await poll('reg-usual');
+  t.equal((await registrar.put(`${REQUESTS}/reg-usual`, { status: 'ACCEPTED' })).status, 200);
+  t.equal((await poll('reg-usual')).status, 200);
+  t.equal((await rest.read(`/user/${TENANT}/users/device_reg-usual`)).enabled, false);
+  t.equal((await accept('reg-big')).status, 200, 'an administrator has them');
 });
 
 t.test('roles', async (t) => {

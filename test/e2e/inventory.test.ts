@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import type { Test } from 'tap';
-import { CLUSTER_NODES, PASSWORD, RunningServer, TENANT, eventually, startServer } from '../helpers/running-server.ts';
+import { CLUSTER_NODES, PASSWORD, Rest, RunningServer, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
 
 const server = await startServer(t);
@@ -205,6 +205,52 @@ t.test('the user of a device', async (t) => {
   t.equal((await rest.get(`${MO}/${own}/user`)).status, 404, 'only users of devices');
   t.equal((await rest.put(`${MO}/${own}/user`, { enabled: false })).status, 404);
   t.equal((await rest.put(`${MO}/${id}/user`, { enabled: 'no' })).status, 422);
+});
+
+t.test('the user of a device goes with it, unless it has rights that who deletes lacks', async (t) => {
+  const userWith = async (userName: string, roles: string[], more: object = {}): Promise<Rest> => {
+    await rest.create(`/user/${TENANT}/users`, { userName, password: PASSWORD, roles: { references: roles.map((id) => ({ role: { id } })) }, ...more });
+    return new Rest(server.url, `${TENANT}/${userName}`, PASSWORD);
+  };
+  const isThere = async (userName: string): Promise<boolean> => (await rest.get(`/user/${TENANT}/users/${userName}`)).status === 200;
+  const admin = await userWith('du-admin', ['ROLE_INVENTORY_ADMIN', 'ROLE_INVENTORY_READ']);
+  const object = async (owner: string): Promise<string> => (await admin.create(MO, { name: owner, c8y_IsDevice: {}, owner })).id;
+  const END = 'withDeviceUser=true';
+
+  await userWith('device_du-big', ['ROLE_USER_MANAGEMENT_READ']);
+  await userWith('device_du-granted', [], { devicePermissions: { [await object('admin')]: ['*:*:READ'] } });
+  for (const name of ['device_du-big', 'device_du-granted']) {
+    const id = await object(name);
+    t.equal((await admin.delete(`${MO}/${id}?${END}`)).status, 403, name);
+    t.equal((await admin.put(`${MO}/${id}/user`, { enabled: false })).status, 403, name);
+    t.equal((await rest.get(`${MO}/${id}`)).status, 200, 'nothing is changed');
+    const above = await object('du-admin');
+    await admin.post(`${MO}/${above}/childDevices`, { managedObject: { id } });
+    t.equal((await admin.delete(`${MO}/${above}?cascade=true&${END}`)).status, 204);
+    t.equal((await rest.get(`${MO}/${id}`)).status, 404);
+    t.ok(await isThere(name), `${name} stays when a hierarchy is deleted`);
+    t.equal((await rest.delete(`${MO}/${await object(name)}?${END}`)).status, 204);
+    t.notOk(await isThere(name), 'an administrator has its rights');
+  }
+
+  const usual = async (name: string): Promise<[device: Rest, id: string]> => {
+    const device = await userWith(name, []);
+    t.equal((await rest.post(`/user/${TENANT}/groups/2/users`, { user: { self: `${server.url}/user/${TENANT}/users/${name}` } })).status, 201);
+    return [device, (await device.create(MO, { name, c8y_IsDevice: {} })).id];
+  };
+  const [, first] = await usual('device_du-usual');
+  t.equal((await admin.put(`${MO}/${first}/user`, { enabled: false })).status, 200);
+  t.equal((await admin.delete(`${MO}/${first}?${END}`)).status, 204);
+  t.notOk(await isThere('device_du-usual'));
+  const [device, second] = await usual('device_du-self');
+  t.equal((await device.delete(`${MO}/${second}?${END}`)).status, 204, 'a device itself');
+  t.notOk(await isThere('device_du-self'));
+
+  const records = (await rest.read('/audit/auditRecords?type=User&pageSize=200')).auditRecords;
+  for (const [text, by] of [['User deleted: device_du-usual', 'du-admin'], ['User deleted: device_du-self', 'device_du-self'],
+    ['User kept: device_du-big has rights that who deleted its device lacks', 'du-admin']]) {
+    t.ok(records.some((record: any) => record.text === text && record.user === by), text);
+  }
 });
 
 t.test('a restart keeps files and states', async (t) => {
