@@ -1,12 +1,17 @@
-/** Registers the devices of a file, line by line (document 4 section 4.4). A line may be repeated: it ends what an earlier try began. */
+/**
+ * Registers the devices of a file, line by line (document 4 section 4.4). What a line would meet is looked at before anything is written, and the
+ * credentials come last: a line that fails leaves a device in the field as it is. A line may be repeated: it ends what an earlier try began.
+ */
 import { COMMAND } from '../model/command.ts';
-import type { ActorKey, CommandKind, DeviceEnsure, ExternalIdBind, HistoryReader, IdSource, ManagedObjectCreate } from '../model/command.ts';
-import { DEVICE_ID_RULE, isDeviceId } from '../model/device-request.ts';
+import type { ActorKey, CommandKind, DeviceEnsure, ExternalIdBind, HistoryReader, IdSource, UserPut } from '../model/command.ts';
+import { DEVICE_ID_RULE, deviceUserOf, isDeviceId } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
+import { splitMembers, stringMember } from '../model/json-document.ts';
 import { isAllowedPassword, PASSWORD_RULE } from '../model/password.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { RegistrationFault } from '../model/registration-columns.ts';
 import type { RegistrationLine } from '../model/registration-columns.ts';
+import { DeviceGroups } from './device-groups.ts';
 import { DeviceRegistration } from './device-registration.ts';
 import type { RegistrationParts } from './device-registration.ts';
 
@@ -22,51 +27,90 @@ export interface ImportOptions {
   readonly tenant: number;
   /** User who registers them. */
   readonly by: string;
+  /** @throws PlatformError `security/forbidden` when who registers may not take over this user. */
+  requireRightsOf(userName: string): Promise<void>;
 }
 
 const TENANT_KEY = 't';
 /** Keys of external IDs have a limit. */
 const EXTERNAL_ID_BYTES_MAX = 1_500;
+/** Passwords of one file that are hashed at once: each keeps a thread busy. */
+const HASHED_AT_ONCE = 3;
 
 export class DeviceImport {
   readonly #parts: ImportParts;
   readonly #registration: DeviceRegistration;
-  /** Groups by tenant and path: lines of one file that are under way at once make a group once. */
-  readonly #groups = new Map<string, Promise<string>>();
+  readonly #groups: DeviceGroups;
+  /** Each hash waits for the one that was begun three before. */
+  readonly #hashing: Promise<unknown>[] = Array.from({ length: HASHED_AT_ONCE }, () => Promise.resolve());
+  #hashes = 0;
 
   constructor(parts: ImportParts) {
     this.#parts = parts;
     this.#registration = new DeviceRegistration(parts);
+    this.#groups = new DeviceGroups(parts);
   }
 
-  /** Announces a device. @throws PlatformError 422 when it is announced already. */
+  /** Announces a device; as the same user did before is no fault. @throws PlatformError 422 when it is announced otherwise. */
   async announce(line: RegistrationLine, { tenant, by }: ImportOptions): Promise<ImportStatus> {
-    if (!isDeviceId(line.id)) throw new RegistrationFault(`ID takes ${DEVICE_ID_RULE}`);
-    const groupId = await this.#group(line.path, tenant, by);
-    await this.#registration.create(tenant, { id: line.id, owner: by, ...(groupId === undefined ? {} : { groupId }) }, { user: by });
+    const { id } = line;
+    if (!isDeviceId(id)) throw new RegistrationFault(`ID takes ${DEVICE_ID_RULE}`);
+    const groupId = await this.#groups.last(line.path, tenant, by);
+    const wanted = { id, owner: by, ...(groupId === undefined ? {} : { groupId }) };
+    try {
+      await this.#registration.create(tenant, wanted, { user: by });
+    } catch (error) {
+      const isDuplicate = error instanceof PlatformError && error.code === 'devicecontrol/request-duplicate';
+      if (!isDuplicate || !(await this.#registration.isWaiting(tenant, wanted))) throw error;
+    }
     return 'CREATED';
   }
 
-  /** Makes user, object and external IDs of a device; one that is there gets its credentials replaced. */
-  async register(line: RegistrationLine, { tenant, by }: ImportOptions): Promise<ImportStatus> {
+  /** Makes object, external IDs and user of a device; one that is there gets its credentials replaced. */
+  async register(line: RegistrationLine, options: ImportOptions): Promise<ImportStatus> {
     const { id, password, idType } = line;
-    if (!isDeviceId(id)) throw new RegistrationFault(`ID takes ${DEVICE_ID_RULE}`);
-    if (password !== undefined && !isAllowedPassword(password)) throw new RegistrationFault(`CREDENTIALS takes ${PASSWORD_RULE}`);
-    for (const { type, externalId } of [{ type: idType, externalId: id }, ...line.externalIds]) {
-      if (/[\n\r]/.test(type + externalId) || Buffer.byteLength(type + externalId) > EXTERNAL_ID_BYTES_MAX) {
-        throw new RegistrationFault(`an external ID takes one line of at most ${EXTERNAL_ID_BYTES_MAX} bytes with its type`);
-      }
-    }
-    const groupId = await this.#group(line.path, tenant, by);
-    const user = await this.#registration.userOf(tenant, id, { password, by });
-    await this.#command(COMMAND.USER_PUT, tenant, TENANT_KEY, user);
+    const { tenant, by } = options;
+    requireForm(line);
+    const userName = deviceUserOf(id);
+    await requireRights(options, userName);
+    await this.#requireOwnIds(line, tenant, userName);
+    const groupId = await this.#groups.last(line.path, tenant, by);
     const device: DeviceEnsure = {
-      type: idType, externalId: id, id: String(this.#parts.ids.next()), owner: user.userName, doc: line.doc,
+      type: idType, externalId: id, id: String(this.#parts.ids.next()), owner: userName, mustOwn: true, doc: line.doc,
       ...(groupId === undefined ? {} : { parent: { id: groupId, kind: 'childAssets' as const } }),
     };
     const made = await this.#command<{ id: string; created: boolean }>(COMMAND.DEVICE_ENSURE, tenant, `x:${idType}\n${id}`, device);
     for (const { type, externalId } of line.externalIds) await this.#bind(tenant, { type, externalId, managedObject: made.id });
-    return made.created ? 'CREATED' : 'CREDENTIAL_UPDATED';
+    const isKnown = await this.#parts.documents.get('user', tenant, userName) !== undefined;
+    await this.#command(COMMAND.USER_PUT, tenant, TENANT_KEY, await this.#userOf(tenant, id, password, by));
+    return made.created || !isKnown ? 'CREATED' : 'CREDENTIAL_UPDATED';
+  }
+
+  #userOf(tenant: number, id: string, password: string | undefined, by: string): Promise<UserPut> {
+    const make = (): Promise<UserPut> => this.#registration.userOf(tenant, id, { password, by });
+    if (password === undefined) return make();
+    const place = this.#hashes % HASHED_AT_ONCE;
+    this.#hashes += 1;
+    const user = this.#hashing[place].then(make);
+    // Whether it failed is told to its line.
+    this.#hashing[place] = user.catch(() => undefined);
+    return user;
+  }
+
+  /** @throws PlatformError, RegistrationFault when the device's own external ID or another one is somebody else's. */
+  async #requireOwnIds({ id, idType, externalIds }: RegistrationLine, tenant: number, userName: string): Promise<void> {
+    const { documents } = this.#parts;
+    const ids = [{ type: idType, externalId: id }, ...externalIds];
+    const texts = await documents.getMany('externalId', tenant, ids.map(({ type, externalId }) => `${type}\n${externalId}`));
+    const [own, ...others] = texts.map((text) => (text === undefined ? undefined : (JSON.parse(text) as { managedObject: string }).managedObject));
+    const foreign = others.findIndex((bound) => bound !== undefined && bound !== own);
+    if (foreign >= 0) {
+      const { type, externalId } = externalIds[foreign];
+      throw new PlatformError('identity/duplicate', { type, value: externalId });
+    }
+    const doc = own === undefined ? undefined : await documents.get('managedObject', tenant, own);
+    const owner = doc === undefined ? userName : stringMember(splitMembers(doc), 'owner');
+    if (owner !== userName) throw new RegistrationFault(`the external ID ${idType} ${id} is bound to the managed object ${own} of ${owner ?? 'nobody'}`);
   }
 
   async #bind(tenant: number, body: ExternalIdBind): Promise<void> {
@@ -80,40 +124,28 @@ export class DeviceImport {
     }
   }
 
-  /** The last group of a path; what is missing of it is made. */
-  async #group(path: readonly string[], tenant: number, owner: string): Promise<string | undefined> {
-    let group: string | undefined;
-    for (let length = 1; length <= path.length; length += 1) {
-      const key = JSON.stringify([tenant, ...path.slice(0, length)]);
-      const parent = group;
-      let known = this.#groups.get(key);
-      if (known === undefined) {
-        known = this.#findOrMakeGroup(path[length - 1], parent, tenant, owner);
-        this.#groups.set(key, known);
-        // A later line tries again.
-        known.catch(() => { this.#groups.delete(key); });
-      }
-      group = await known;
-    }
-    return group;
-  }
-
-  async #findOrMakeGroup(name: string, parent: string | undefined, tenant: number, owner: string): Promise<string> {
-    const place = parent === undefined ? "type = 'c8y_DeviceGroup'" : 'has(parents, {parent:UInt64})';
-    const sql = `SELECT toString(id) AS groupId FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND name = {name:String} AND ${place} `
-      + "AND has(fragments, 'c8y_IsDeviceGroup') ORDER BY id LIMIT 1";
-    const [found] = await this.#parts.history.query<{ groupId: string }>(sql, { tenant, name, ...(parent === undefined ? {} : { parent: Number(parent) }) });
-    if (found !== undefined) return found.groupId;
-    const id = String(this.#parts.ids.next());
-    const body: ManagedObjectCreate = {
-      id, owner, doc: JSON.stringify({ name, type: parent === undefined ? 'c8y_DeviceGroup' : 'c8y_DeviceSubGroup', c8y_IsDeviceGroup: {} }),
-      ...(parent === undefined ? {} : { parent: { id: parent, kind: 'childAssets' as const } }),
-    };
-    await this.#command(COMMAND.MANAGED_OBJECT_CREATE, tenant, Number(id), body);
-    return id;
-  }
-
   #command<Answer>(kind: CommandKind, tenant: number, key: ActorKey, body: object): Promise<Answer> {
     return this.#parts.commands.request<Answer>({ kind, tenant, key, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#parts.now(), body });
+  }
+}
+
+/** @throws RegistrationFault. */
+function requireForm({ id, password, idType, externalIds }: RegistrationLine): void {
+  if (!isDeviceId(id)) throw new RegistrationFault(`ID takes ${DEVICE_ID_RULE}`);
+  if (password !== undefined && !isAllowedPassword(password)) throw new RegistrationFault(`CREDENTIALS takes ${PASSWORD_RULE}`);
+  for (const { type, externalId } of [{ type: idType, externalId: id }, ...externalIds]) {
+    if (/[\n\r]/.test(type + externalId) || Buffer.byteLength(type + externalId) > EXTERNAL_ID_BYTES_MAX) {
+      throw new RegistrationFault(`an external ID takes one line of at most ${EXTERNAL_ID_BYTES_MAX} bytes with its type`);
+    }
+  }
+}
+
+/** @throws RegistrationFault. */
+async function requireRights({ by, requireRightsOf }: ImportOptions, userName: string): Promise<void> {
+  try {
+    await requireRightsOf(userName);
+  } catch (error) {
+    if (!(error instanceof PlatformError) || error.code !== 'security/forbidden') throw error;
+    throw new RegistrationFault(`the user ${userName} has rights that ${by} lacks`);
   }
 }

@@ -3,12 +3,15 @@ import { parse } from 'csv-parse';
 import { Readable } from 'node:stream';
 import { DeviceImport } from '../accounts/device-import.ts';
 import type { ImportStatus } from '../accounts/device-import.ts';
-import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
+import { isActive, MANAGEMENT_TENANT } from '../accounts/tenants.ts';
 import { PlatformError } from '../model/errors.ts';
 import { REGISTRATION_LINES_MAX, RegistrationColumns, RegistrationFault, separatorOf } from '../model/registration-columns.ts';
 import type { RegistrationLine } from '../model/registration-columns.ts';
 import type { ApiRequest } from './api-request.ts';
+import { requireRightsOfDevice } from './inventory-rights.ts';
+import { JSON_TYPE, vendorType } from './media-types.ts';
 import { readMultipart } from './multipart.ts';
+import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import { CsvForm } from './schemas.ts';
 
@@ -20,14 +23,14 @@ const LINE_BYTES_MAX = 65_536;
 /** Bytes in which the header has to end, for its separator. */
 const HEADER_BYTES_MAX = 65_536;
 const LINES_LIMIT = 'device-registration/lines';
-/** Lines under way at once; those with a password keep a thread busy each. */
-const ANNOUNCED_AT_ONCE = 32;
-const REGISTERED_AT_ONCE = 3;
+const LINES_AT_ONCE = 32;
+const MEDIA_TYPE = 'bulkNewDeviceRequest';
 
 interface Row { readonly record: string[]; readonly raw: string }
 
 interface Failure { readonly bulkNewDeviceStatus: 'FAILED'; readonly deviceId: string; readonly failureReason: string; readonly line: string }
 interface Success { readonly bulkNewDeviceStatus: ImportStatus; readonly deviceId: string }
+type Outcome = Failure | Success;
 
 const refused = (reason: string): PlatformError => new PlatformError('devicecontrol/registration-file', { reason });
 
@@ -109,48 +112,104 @@ function tenantOf(request: ApiRequest, line: RegistrationLine): number {
   if (id === undefined || id === request.principal.tenant) return request.tenant;
   const tenant = request.principal.tenant === MANAGEMENT_TENANT ? request.platform.tenants.byId(id) : undefined;
   if (tenant === undefined) throw new RegistrationFault(`TENANT is ${id}; there is no such tenant, or only the management tenant registers for it`);
+  if (!isActive(tenant)) throw new RegistrationFault(`TENANT is ${id}, which is suspended`);
   return tenant.number;
 }
 
-async function importFile(request: ApiRequest, key: string, columns: RegistrationColumns): Promise<(Success | Failure)[]> {
-  const devices = new DeviceImport(request.platform);
-  const results: (Success | Failure)[] = [];
-  const seen = new Set<string>();
-  const underWay = new Set<Promise<void>>();
-  const atOnce = columns.isSimple ? ANNOUNCED_AT_ONCE : REGISTERED_AT_ONCE;
-  let fatal: unknown;
-  const handle = async (index: number, { record, raw }: Row): Promise<void> => {
-    let deviceId = '';
-    try {
-      const line = columns.line(record);
-      deviceId = line.id;
-      if (seen.has(line.id)) throw new RegistrationFault('the file has this ID before');
-      seen.add(line.id);
-      const options = { tenant: tenantOf(request, line), by: request.principal.userName };
-      const bulkNewDeviceStatus = await (columns.isSimple ? devices.announce(line, options) : devices.register(line, options));
-      results[index] = { bulkNewDeviceStatus, deviceId };
-    } catch (error) {
-      const isOfLine = error instanceof RegistrationFault || (error instanceof PlatformError && error.status < 500);
-      if (!isOfLine) throw error;
-      results[index] = { bulkNewDeviceStatus: 'FAILED', deviceId, failureReason: (error as Error).message, line: raw.replace(/[\r\n]+$/, '') };
-    }
-  };
-  let index = -2;
-  for await (const row of rowsOf(request, key)) {
-    index += 1;
-    if (index < 0) continue;
-    const handling = handle(index, row).catch((error: unknown) => { fatal ??= error; }).finally(() => underWay.delete(handling));
-    underWay.add(handling);
-    if (underWay.size >= atOnce) await Promise.race(underWay);
-    // A store that does not answer ends it: the file can be sent again.
-    if (fatal !== undefined) break;
+/** What is done with the lines of one file. */
+class LineImport {
+  readonly #request: ApiRequest;
+  readonly #columns: RegistrationColumns;
+  readonly #devices: DeviceImport;
+  readonly #seen = new Set<string>();
+  /** Why nothing more is tried: a store that does not answer, for instance. */
+  #broken: PlatformError | undefined;
+
+  constructor(request: ApiRequest, columns: RegistrationColumns) {
+    this.#request = request;
+    this.#columns = columns;
+    this.#devices = new DeviceImport(request.platform);
   }
-  await Promise.all(underWay);
-  if (fatal !== undefined) throw fatal;
-  return results;
+
+  /** @throws PlatformError for a fault of the server at the first line: then nothing was sent yet. Later it is told with the lines. */
+  async handle({ record, raw }: Row, isFirst: boolean): Promise<Outcome> {
+    const deviceId = this.#columns.idOf(record);
+    const failed = (failureReason: string): Failure =>
+      ({ bulkNewDeviceStatus: 'FAILED', deviceId, failureReason, line: raw.replace(/[\r\n]+$/, '') });
+    if (this.#broken !== undefined) return failed(`it was not tried after the fault of an earlier line: ${this.#broken.message}`);
+    try {
+      return { bulkNewDeviceStatus: await this.#import(record), deviceId };
+    } catch (error) {
+      if (error instanceof RegistrationFault) return failed(error.message);
+      if (!(error instanceof PlatformError)) throw error;
+      if (error.status >= 500) {
+        this.#broken ??= error;
+        if (isFirst) throw error;
+      }
+      return failed(error.message);
+    }
+  }
+
+  async #import(record: readonly string[]): Promise<ImportStatus> {
+    const request = this.#request;
+    const line = this.#columns.line(record);
+    if (this.#seen.has(line.id)) throw new RegistrationFault('the file has this ID before');
+    this.#seen.add(line.id);
+    const tenant = tenantOf(request, line);
+    const options = { tenant, by: request.principal.userName, requireRightsOf: (userName: string) => requireRightsOfDevice(request, userName, tenant) };
+    return this.#columns.isSimple ? this.#devices.announce(line, options) : this.#devices.register(line, options);
+  }
 }
 
-async function post(request: ApiRequest): Promise<Answer> {
+/** What became of the lines, in their order. The file is removed at the end. */
+async function* outcomesOf(request: ApiRequest, key: string): AsyncGenerator<Outcome, undefined> {
+  const underWay: Promise<Outcome>[] = [];
+  try {
+    const lines = new LineImport(request, await checkFile(request, key));
+    let index = -1;
+    for await (const row of rowsOf(request, key)) {
+      index += 1;
+      if (index === 0) continue;
+      const handling = lines.handle(row, index === 1);
+      // It is awaited in its turn.
+      handling.catch(() => undefined);
+      underWay.push(handling);
+      if (underWay.length >= LINES_AT_ONCE) yield await (underWay.shift() as Promise<Outcome>);
+    }
+    for (let next = underWay.shift(); next !== undefined; next = underWay.shift()) yield await next;
+    return undefined;
+  } finally {
+    await Promise.allSettled(underWay);
+    await request.platform.blobs.remove(key);
+  }
+}
+
+/** The answer as it comes, so that nobody in between takes it for dead. What has failed waits for its list: at most the lines of the file. */
+async function* answerOf(first: IteratorResult<Outcome, undefined>, outcomes: AsyncGenerator<Outcome, undefined>): AsyncGenerator<string> {
+  const failed: Failure[] = [];
+  let [successful, created] = [0, 0];
+  try {
+    yield '{"credentialUpdatedList":[';
+    for (let next = first; next.done !== true; next = await outcomes.next()) {
+      const { value } = next;
+      if (value.bulkNewDeviceStatus === 'FAILED') failed.push(value);
+      else {
+        successful += 1;
+        if (value.bulkNewDeviceStatus === 'CREATED') created += 1;
+      }
+      yield value.bulkNewDeviceStatus === 'FAILED' ? ' ' : `${successful > 1 ? ',' : ''}${JSON.stringify(value)}`;
+    }
+    yield '],"failedCreationList":[';
+    for (const [index, failure] of failed.entries()) yield `${index > 0 ? ',' : ''}${JSON.stringify(failure)}`;
+    const numbers = { numberOfAll: successful + failed.length, numberOfCreated: created, numberOfFailed: failed.length, numberOfSuccessful: successful };
+    yield `],${JSON.stringify(numbers).slice(1)}`;
+  } finally {
+    // The client has left: lines under way are ended, no other is begun.
+    await outcomes.return(undefined);
+  }
+}
+
+async function post(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const contentType = request.headers['content-type'];
   if (!/^multipart\/form-data/i.test(contentType)) throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
   const body = request.bodyStream;
@@ -160,18 +219,18 @@ async function post(request: ApiRequest): Promise<Answer> {
     fieldBytesMax: FIELD_BYTES_MAX, isFile: (name) => name === 'file',
   });
   if (file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
-  try {
-    const results = await importFile(request, file.key, await checkFile(request, file.key));
-    const failed = results.filter((result): result is Failure => result.bulkNewDeviceStatus === 'FAILED');
-    const successful = results.filter((result): result is Success => result.bulkNewDeviceStatus !== 'FAILED');
-    const text = JSON.stringify({
-      numberOfAll: results.length, numberOfCreated: successful.filter(({ bulkNewDeviceStatus }) => bulkNewDeviceStatus === 'CREATED').length,
-      numberOfFailed: failed.length, numberOfSuccessful: successful.length, credentialUpdatedList: successful, failedCreationList: failed,
-    });
-    return { status: 201, text, mediaType: 'bulkNewDeviceRequest' };
-  } finally {
-    await blobs.remove(file.key);
+  const outcomes = outcomesOf(request, file.key);
+  // What is wrong with the whole file is an answer of its own.
+  const pieces = answerOf(await outcomes.next(), outcomes);
+  if (request.wantsBody) {
+    request.stream(201, request.kind === 'json' ? JSON_TYPE : vendorType(MEDIA_TYPE, request.accept.isBranded));
+    void request.exchange.pipe(pieces);
+    return ANSWERED;
   }
+  let isDone = false;
+  while (!isDone && !request.exchange.isOver) isDone = (await pieces.next()).done === true;
+  await pieces.return(undefined);
+  return { status: 201, text: '' };
 }
 
 export function bulkRegistrationRoutes(): Route[] {
@@ -187,7 +246,7 @@ export function bulkRegistrationRoutes(): Route[] {
       body: { form: 'stream', contents: { 'multipart/form-data': {
         schema: CsvForm, example: { file: 'ID;CREDENTIALS;TYPE;NAME\npump-1;s3cret-word;acme_Pump;Pump 1' },
       } } },
-      answers: [{ status: 201, description: 'What became of each line, also when some have failed', mediaType: 'bulkNewDeviceRequest' }],
+      answers: [{ status: 201, description: 'What became of each line, also when some have failed', mediaType: MEDIA_TYPE }],
       handle: post,
     },
   ];

@@ -78,7 +78,12 @@ export class RegistrationColumns {
     if (needing !== undefined && missing.length > 0) throw new RegistrationFault(`it has the column ${needing} without ${missing.join(' and ')}`);
   }
 
-  /** @throws RegistrationFault. */
+  /** Of a line that may be wrong otherwise: '' without one. */
+  idOf(values: readonly string[]): string {
+    return values[this.#columns.findIndex((column) => column.kind === 'own' && column.name === 'ID')]?.trim() ?? '';
+  }
+
+  /** @param values without the blanks around them, but for those in quotes: of passwords and texts they count. @throws RegistrationFault. */
   line(values: readonly string[]): RegistrationLine {
     if (values.length !== this.#columns.length) throw new RegistrationFault(`it has ${values.length} values for ${this.#columns.length} columns`);
     const own: Partial<Record<OwnColumn, string>> = {};
@@ -86,12 +91,14 @@ export class RegistrationColumns {
     const custom = new Map<string, Nested>();
     let isAgent = false;
     this.#columns.forEach((column, index) => {
-      const value = values[index].trim();
-      if (value === '') return;
-      if (column.kind === 'own') own[column.name] = value;
+      const sent = values[index];
+      const value = sent.trim();
+      if (column.kind === 'own' && column.name === 'CREDENTIALS' && sent !== '') own.CREDENTIALS = sent;
+      else if (value === '') return;
+      else if (column.kind === 'own') own[column.name] = value;
       else if (column.kind === 'external') externalIds.push({ type: column.type, externalId: value });
       else if (column.kind === 'agent') isAgent = value.toLowerCase() === 'true';
-      else nest(custom, column.path, value);
+      else nest(custom, column.path, sent);
     });
     const { ID: id = '', CREDENTIALS: password, TENANT: tenant, IDTYPE: idType = 'c8y_Serial' } = own;
     if (id === '') throw new RegistrationFault('it has no ID');

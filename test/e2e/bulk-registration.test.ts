@@ -19,6 +19,11 @@ async function upload(csv: string | Buffer, user = `${TENANT}/admin`, password =
   });
   return { status: response.status, json: await response.json() };
 }
+const userWith = async (name: string, roles: string[], more: object = {}): Promise<string> => {
+  await rest.create(`/user/${TENANT}/users`, { userName: name, password: PASSWORD, roles: { references: roles.map((id) => ({ role: { id } })) }, ...more });
+  return `${TENANT}/${name}`;
+};
+const loginOf = async (id: string, password: string): Promise<number> => (await new Rest(server.url, `${TENANT}/device_${id}`, password).get('/user/currentUser')).status;
 const objectOf = (id: string, type = 'c8y_Serial'): Promise<any> =>
   rest.read(`/identity/externalIds/${type}/${id}`).then((bound) => rest.read(`/inventory/managedObjects/${bound.managedObject.id}?withParents=true`));
 
@@ -70,9 +75,13 @@ t.test('the simple form announces devices', async (t) => {
   t.match(await rest.read(`/inventory/managedObjects/${request.groupId}`), { name: 'Sub' });
   t.match(await rest.read('/devicecontrol/newDeviceRequests/simple-2'), { groupId: null });
   t.equal((await rest.get(`/user/${TENANT}/users/device_simple-1`)).status, 404);
-  const again = await upload('ID\nsimple-2\nsimple-3\nsimple-3');
-  t.match(again, { status: 201, json: { numberOfAll: 3, numberOfCreated: 1, numberOfFailed: 2, numberOfSuccessful: 1 } });
-  t.match(again.json.failedCreationList, [{ bulkNewDeviceStatus: 'FAILED', deviceId: 'simple-2', failureReason: /exists already/, line: 'simple-2' }, { deviceId: 'simple-3' }]);
+  const again = await upload('ID\tPATH\nsimple-1\tSimple/Sub\nsimple-2\t\nsimple-3\t\nsimple-3\t');
+  t.match(again, { status: 201, json: { numberOfAll: 4, numberOfCreated: 3, numberOfFailed: 1, numberOfSuccessful: 3 } }, 'what an earlier try announced is no fault');
+  t.match(again.json.failedCreationList, [{ bulkNewDeviceStatus: 'FAILED', deviceId: 'simple-3', failureReason: /has this ID before/ }]);
+  const other = await upload('ID\tPATH\nsimple-1\tOther\nsimple-2\t');
+  t.match(other.json.failedCreationList, [{ bulkNewDeviceStatus: 'FAILED', deviceId: 'simple-1', failureReason: /exists already/, line: 'simple-1\tOther' }], 'for another group');
+  const stranger = await userWith('bulk-second', ['ROLE_DEVICE_CONTROL_ADMIN', 'ROLE_INVENTORY_READ']);
+  t.match((await upload('ID\nsimple-2', stranger)).json, { numberOfFailed: 1 }, 'of another user');
 });
 
 t.test('lines that fail do not hold up the others', async (t) => {
@@ -94,6 +103,62 @@ t.test('lines that fail do not hold up the others', async (t) => {
   t.equal((await new Rest(server.url, `${TENANT}/device_fail-cert`, '').get('/user/currentUser')).status, 401, 'no password');
   const bound = await upload(`ID,CREDENTIALS,external-c8y_MAC\nfail-7,${SECRET},taken`);
   t.match(bound.json.failedCreationList, [{ deviceId: 'fail-7', failureReason: /already bound/ }]);
+  const ids = answer.json.failedCreationList.map(({ deviceId }: any) => deviceId);
+  t.same(ids, ['', 'fail-1', 'fail-2', 'fail 3', 'fail-4', 'fail-5', 'fail-6'], 'the ID is told, whatever else is wrong');
+});
+
+t.test('a line that fails has changed nothing', async (t) => {
+  const foreign = await rest.createDevice('half-foreign');
+  for (const [type, externalId] of [['half_MAC', 'm2'], ['c8y_Serial', 'half-foreign']]) {
+    await rest.create(`/identity/globalIds/${foreign}/externalIds`, { type, externalId });
+  }
+  t.match((await upload(`ID,CREDENTIALS\nhalf-1,${SECRET}`)).json, { numberOfCreated: 1 });
+  const { json } = await upload(`ID,CREDENTIALS,TYPE,NAME,PATH,external-half_MAC\nhalf-1,Changed-pass-2,T,N,Half,m2\nhalf-2,${SECRET},T,N,Half,m2\nhalf-foreign,${SECRET},T,N,Half,m3`);
+  t.match(json, { numberOfFailed: 3, failedCreationList: [{ failureReason: /value=m2/ }, { failureReason: /value=m2/ },
+    { failureReason: new RegExp(`c8y_Serial half-foreign is bound to the managed object ${foreign} of admin`) }] });
+  t.equal(await loginOf('half-1', SECRET), 200, 'the device in the field goes on');
+  for (const id of ['half-2', 'half-foreign']) t.equal((await rest.get(`/user/${TENANT}/users/device_${id}`)).status, 404, id);
+  for (const path of ['c8y_Serial/half-2', 'half_MAC/m3']) t.equal((await rest.get(`/identity/externalIds/${path}`)).status, 404, path);
+  t.equal((await rest.read('/inventory/managedObjects?query=name eq Half')).managedObjects.length, 0, 'nor is a group made');
+});
+
+t.test('who registers takes over no user with rights that he lacks, and enables none', async (t) => {
+  const registrar = await userWith('bulk-registrar', ['ROLE_DEVICE_CONTROL_ADMIN']);
+  const taken = (id: string, who?: string) => upload(`ID;CREDENTIALS\n${id};Taken-pass-3`, who).then(({ json }) => json);
+  await userWith('device_big', ['ROLE_USER_MANAGEMENT_ADMIN']);
+  await userWith('device_granted', [], { devicePermissions: { [await rest.createDevice('bulk-granted')]: ['*:*:*'] } });
+  for (const id of ['big', 'granted']) {
+    t.match(await taken(id, registrar), { numberOfFailed: 1, failedCreationList: [{ deviceId: id, failureReason: `the user device_${id} has rights that bulk-registrar lacks` }] });
+    t.equal(await loginOf(id, PASSWORD), 200);
+    t.match(await taken(id), { numberOfFailed: 0 }, 'an administrator has them');
+    t.equal(await loginOf(id, 'Taken-pass-3'), 200);
+  }
+  t.match(await taken('usual', registrar), { numberOfCreated: 1 });
+  t.equal((await rest.put(`/user/${TENANT}/users/device_usual`, { enabled: false })).status, 200);
+  t.match(await taken('usual', registrar), { numberOfFailed: 0, credentialUpdatedList: [{ bulkNewDeviceStatus: 'CREDENTIAL_UPDATED' }] }, 'a usual device');
+  t.equal((await rest.read(`/user/${TENANT}/users/device_usual`)).enabled, false);
+});
+
+t.test('what is quoted is kept', async (t) => {
+  t.match((await upload('ID, CREDENTIALS, my_Note\nquoted-1, " blank-pass ", " a "\n quoted-2 , plain-pass , b ')).json, { numberOfCreated: 2 });
+  t.equal(await loginOf('quoted-1', ' blank-pass '), 200);
+  t.equal(await loginOf('quoted-2', 'plain-pass'), 200);
+  t.match([(await objectOf('quoted-1')).my_Note, (await objectOf('quoted-2')).my_Note], [' a ', 'b']);
+});
+
+t.test('files at once make a group once', async (t) => {
+  for (let round = 0; round < 2; round += 1) {
+    const files = Array.from({ length: 4 }, (_, file) => `ID,CREDENTIALS,AUTH_TYPE,TYPE,NAME,PATH\ngroups-${round}-${file},,CERTIFICATES,T,N,px ${round}/py`);
+    for (const { json } of await Promise.all(files.map((file) => upload(file)))) t.match(json, { numberOfCreated: 1 });
+    const found = (await rest.read(`/inventory/managedObjects?query=name eq 'px ${round}'`)).managedObjects;
+    t.equal(found.length, 1);
+    t.equal((await rest.read(`/inventory/managedObjects/${found[0].id}/childAssets`)).references.length, 1, 'and the one below it');
+    await rest.delete(`/inventory/managedObjects/${found[0].id}?cascade=true`);
+    const again = await upload(`ID,CREDENTIALS,AUTH_TYPE,TYPE,NAME,PATH\ngroups-again-${round},,CERTIFICATES,T,N,px ${round}/py`);
+    t.match(again.json, { numberOfFailed: 0 });
+    const [made] = (await rest.read(`/inventory/managedObjects?query=name eq 'px ${round}'`)).managedObjects;
+    t.not(made.id, found[0].id, 'a group that was deleted is made anew');
+  }
 });
 
 t.test('header rules and files that cannot be used', async (t) => {
@@ -129,6 +194,9 @@ t.test('the column TENANT is the management tenant\'s', async (t) => {
   t.match((await upload(csv('tenant-3', TENANT), 'management/admin', MANAGEMENT_PASSWORD)).json, { numberOfCreated: 1 });
   t.match(await objectOf('tenant-3'), { owner: 'device_tenant-3' });
   t.match((await upload(csv('tenant-4', 'nowhere'), 'management/admin', MANAGEMENT_PASSWORD)).json, { numberOfFailed: 1 });
+  await server.management.create('/tenant/tenants', { id: 'bulkpaused', domain: 'bulkpaused.example.com', company: 'Paused', adminEmail: 'a@example.com', adminName: 'ada', adminPass: PASSWORD });
+  t.equal((await server.management.put('/tenant/tenants/bulkpaused', { status: 'SUSPENDED' })).status, 200);
+  t.match((await upload(csv('tenant-5', 'bulkpaused'), 'management/admin', MANAGEMENT_PASSWORD)).json.failedCreationList, [{ failureReason: /suspended/ }]);
 });
 
 t.test('10,000 lines', async (t) => {
@@ -137,6 +205,9 @@ t.test('10,000 lines', async (t) => {
   t.match(json, { numberOfAll: 10_000, numberOfCreated: 10_000, numberOfFailed: 0 });
   t.same(json.credentialUpdatedList.map(({ deviceId }: any) => deviceId), ids, 'in the order of the lines');
   t.match((await rest.read('/devicecontrol/newDeviceRequests?pageSize=1&withTotalElements=true')).statistics.totalElements, 10_000 + 3);
+  const page = await rest.read('/devicecontrol/newDeviceRequests?pageSize=3&currentPage=1500&withTotalPages=true');
+  t.match(page, { newDeviceRequests: [4497, 4498, 4499].map((index) => ({ id: ids[index] })), statistics: { totalPages: 3335 } }, 'a page in the midst');
+  t.match(await rest.read('/devicecontrol/newDeviceRequests?pageSize=2000&currentPage=6'), { newDeviceRequests: { length: 3 }, next: undefined });
 });
 
 t.test('role', async (t) => {

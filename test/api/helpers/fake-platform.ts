@@ -238,7 +238,8 @@ export class FakePlatform {
     return answer;
   }
 
-  private handle(command: Command): unknown {
+  /** Tests may replace it. */
+  handle(command: Command): unknown {
     this.sent.push(command);
     const body = command.body as {
       id: string;
