@@ -2,6 +2,7 @@
  * WHERE clauses of list queries. Everything that comes from a client is a bound parameter; the tenant is always the first
  * condition. Tables: store/schema.ts.
  */
+import { namesOfFragment } from '../model/agent-marker.ts';
 import { isEntityId } from './entity-id.ts';
 import type { ApiRequest } from './api-request.ts';
 import { accessibleCondition } from './owner.ts';
@@ -128,7 +129,10 @@ export class HistoryFilter {
 
   /** A top-level property exists. */
   fragment(name: string | undefined): this {
-    return name === undefined ? this : this.add(`has(fragments, ${this.bind('String', name)})`, 'fragments');
+    if (name === undefined) return this;
+    const names = namesOfFragment(name);
+    const condition = names.length === 1 ? `has(fragments, ${this.bind('String', name)})` : `hasAny(fragments, ${this.bind('Array(String)', names)})`;
+    return this.add(condition, 'fragments');
   }
 
   /** For principals without a global role: only data of managed objects that they own or have a permission for. */

@@ -3,6 +3,7 @@
  * too. A value is looked for below arrays: one element that fulfils a comparison is enough.
  */
 import { NOT_FRAGMENTS } from '../actors/rows.ts';
+import { namesOfFragment } from '../model/agent-marker.ts';
 import { parseTime } from '../model/iso-time.ts';
 import type { Expression, Literal, Operator, OrderBy, Path } from './query-parser.ts';
 
@@ -72,7 +73,9 @@ export class QueryCompiler {
   }
 
   #has(path: Path): string {
-    if (path.length === 1 && !NOT_FRAGMENTS.has(path[0])) return `has(fragments, ${this.#binder.bind('String', path[0])})`;
+    if (path.length === 1 && !NOT_FRAGMENTS.has(path[0])) {
+      return `(${namesOfFragment(path[0]).map((name) => `has(fragments, ${this.#binder.bind('String', name)})`).join(' OR ')})`;
+    }
     return `notEmpty(${this.#found(path)})`;
   }
 

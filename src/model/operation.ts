@@ -1,4 +1,5 @@
 /** Operations (document 1 "Operation"): their statuses, and which members are whose. */
+import { AGENT_MARKERS } from './agent-marker.ts';
 import { stringMember, type Members } from './json-document.ts';
 
 export const OPERATION_STATUSES = ['PENDING', 'EXECUTING', 'SUCCESSFUL', 'FAILED'] as const;
@@ -9,9 +10,6 @@ export const OPERATION_SERVER_KEPT = ['id', 'self', 'creationTime', 'deviceId', 
 
 /** Members that every operation begins without, or with the server's value. */
 export const OPERATION_BEGINS_WITHOUT = ['status', 'failureReason'] as const;
-
-/** Both spellings of the marker (document 4 section 0.1). */
-const AGENT_MARKERS = ['com_platform_model_Agent', 'com_cumulocity_model_Agent'];
 
 /** Links by which a device or a service belongs to an agent: a group above it is none (document 1, Inventory rule 4). */
 export const AGENT_LINKS = ['childDevices', 'childAdditions'] as const;

@@ -1,4 +1,5 @@
 /** Columns of a file with new devices (document 4 section 4.4): the header's rules, and what a line says. */
+import { AGENT_MARKER, AGENT_MARKERS } from './agent-marker.ts';
 import { joinMembers } from './json-document.ts';
 import type { Members } from './json-document.ts';
 
@@ -16,8 +17,7 @@ const SIMPLE_COLUMNS: ReadonlySet<string> = new Set(['ID', 'PATH', 'TENANT']);
 /** TYPE and NAME are needed with any of them. */
 const OBJECT_COLUMNS: readonly OwnColumn[] = ['ICCID', 'IDTYPE', 'PATH', 'SHELL'];
 const EXTERNAL_PREFIX = 'external-';
-const AGENT_COLUMNS = ['com_platform_model_Agent.active', 'com_cumulocity_model_Agent.active'];
-const AGENT_MARKER = 'com_platform_model_Agent';
+const AGENT_COLUMNS = AGENT_MARKERS.map((marker) => `${marker}.active`);
 /** Members that are no custom properties. */
 const KEPT_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'owner', 'creationTime', 'lastUpdated', 'c8y_IsDevice', 'childDevices', 'childAssets',
   'childAdditions', 'deviceParents', 'assetParents', 'additionParents']);

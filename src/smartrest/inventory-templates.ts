@@ -1,4 +1,5 @@
 /** Static templates 1xx: devices, services and the fragments of their managed objects (document 4 sections 7.5, 8.1, 2.8). */
+import { AGENT_MARKER } from '../model/agent-marker.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { parseNumber, toJsonNumber } from '../model/number-scan.ts';
 import type { Effect } from './effects.ts';
@@ -18,7 +19,7 @@ export const defaultDeviceName = (serial: string): string => `MQTT Device ${seri
 /** Document of a new device, also of one that is created by its first data message (7.5). */
 export function deviceDocument(name: string, type: string): string {
   return objectText([['name', JSON.stringify(name)], ['type', JSON.stringify(type)], ['c8y_IsDevice', '{}'],
-    ['com_platform_model_Agent', '{}']]);
+    [AGENT_MARKER, '{}']]);
 }
 
 /** Document of a new child device; `isDevice` false leaves `c8y_IsDevice` out (101). */
