@@ -53,7 +53,7 @@ export const SETTINGS = [
   { name: 'bootstrap-password', type: 'text', default: null, ...PASSWORD,
     description: 'Password of management/devicebootstrap, with which new devices ask for credentials; generated likewise.' },
   { name: 'base-url', type: 'url', default: null,
-    description: 'URL under which clients reach the server, for links in answers behind a proxy; otherwise the Host header decides.' },
+    description: 'URL under which clients reach the server, for links in answers and mails; without it the Host header decides in answers.' },
   { name: 'trust-proxy', type: 'choice', choices: ['yes', 'no'], default: 'yes',
     description: 'Whether X-Forwarded-* and Forwarded headers tell what the client called; no where clients reach the server directly.' },
   { name: 'log-level', type: 'choice', choices: ['debug', 'info', 'warn', 'error'], default: 'info',
@@ -137,7 +137,8 @@ export const SETTINGS = [
   { name: 'login-lock-ms', type: 'integer', unit: 'milliseconds', default: 60_000, minimum: 100, maximum: 86_400_000,
     description: 'How long such an account is locked.' },
   { name: 'smtp', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('smtp|smtps', false),
-    description: 'Mail server for links to set a password, smtp://user:password@host:port; without one they are written to the log. Wants --mail-from too.' },
+    description: 'Mail server for links to set a password, smtp://user:password@host:port; without one they are written to the log. '
+      + 'Wants --mail-from and --base-url.' },
   { name: 'mail-from', type: 'text', default: null, maximum: 320,
     pattern: { source: '[^<>@]*<?[^<>@\\s]+@[^<>@\\s]+>?', words: 'an address, or a name and <address>' },
     description: 'Sender of these mails.' },
@@ -241,6 +242,9 @@ function relationMistakes(config: Config, mistaken: ReadonlySet<string>): string
     mistakes.push(`--mqtt-tls-port is ${mqttTlsPort}, which another listener has; it takes a port of its own`);
   }
   checkPair(['smtp', config.smtp], ['mail-from', config.mailFrom], '; mails take both');
+  if (config.smtp !== undefined && config.baseUrl === undefined && areRight('base-url')) {
+    mistakes.push('--smtp is given without --base-url: the links in mails begin with it, never with what a request calls the server');
+  }
   const { nats, redis, clickhouse } = config;
   const servers = Object.entries({ nats, redis, clickhouse });
   const namesOf = (isGiven: boolean): string[] => servers.filter(([, url]) => (url !== undefined) === isGiven).map(([name]) => `--${name}`);

@@ -107,6 +107,9 @@ t.test('settings that concern each other', async (t) => {
   };
   check({ 'http-port': '1883' }, /--http-port and --mqtt-port are both 1883/);
   check({ tenant: 'management' }, /--tenant is "management"/);
+  const mails = { smtp: 'smtp://mail', 'mail-from': 'a@b.example' };
+  check(mails, /^--smtp is given without --base-url: the links in mails begin with it/);
+  t.same(mistakes({ ...mails, 'base-url': 'https://iot.example.com' }), []);
   t.same(mistakes({ 'http-port': '0', 'mqtt-port': '0' }), [], 'two free ports differ');
 });
 

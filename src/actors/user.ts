@@ -1,7 +1,7 @@
 /** Users, kept by the tenant's actor (document 4 section 3.1), with what belongs to them: memberships, the alias, inventory assignments. */
-import type { AuditEntry, UserDelete, UserPut } from '../model/command.ts';
+import type { AuditEntry, ObjectPermissions, UserDelete, UserPut } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import { parseMembers } from '../model/json-document.ts';
+import { joinMembers, parseMembers, splitMembers } from '../model/json-document.ts';
 import type { ActorContext } from './context.ts';
 import { mayEndDeviceUser } from './device-user.ts';
 
@@ -53,7 +53,7 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
   const endsTokens = isNew || body.endsTokens === true || body.password !== undefined || (!enabled && old?.enabled === true);
   const alias = changedAlias(context, userName, old?.alias, body.alias);
   const user: StoredUser = {
-    ...old, userName, password: body.password ?? old?.password ?? '', enabled, doc: changedDocument(old?.doc ?? '{}', body.doc ?? '{}'),
+    ...old, userName, password: body.password ?? old?.password ?? '', enabled, doc: changedDocument(old?.doc ?? '{}', body),
     roles: changedList(body.roles ?? old?.roles ?? [], body.addRoles, body.removeRoles),
     groups: changedGroups(context, old?.groups ?? [], body), alias,
     passwordStrength: body.password === undefined ? old?.passwordStrength : body.passwordStrength,
@@ -105,19 +105,32 @@ function changedAlias(context: ActorContext, userName: string, old: string | und
 }
 
 /** @throws PlatformError 422 when it grows beyond what is read with each login. */
-function changedDocument(old: string, sent: string): string {
-  const doc = mergeDocuments(old, sent);
+function changedDocument(old: string, { doc: sent = '{}', devicePermissions }: UserPut): string {
+  const merged = mergeDocuments(old, sent);
+  const doc = devicePermissions === undefined ? merged : withPermissions(merged, devicePermissions);
   if (doc.length > old.length) requireSmall(doc);
   return doc;
 }
 
 /** @throws PlatformError 422. */
-export function requireSmall(doc: string): void {
+export function requireSmall(doc: string, { area, what }: { readonly area: string; readonly what: string } = { area: 'users', what: 'a user' }): void {
   const bytes = Buffer.byteLength(doc);
   if (bytes <= USER_DOC_BYTES_MAX) return;
-  const limit = `at most ${USER_DOC_BYTES_MAX} bytes of further members of a user`;
-  throw new PlatformError('validation/invalid-field', { area: 'users', name: 'body', value: `${bytes} bytes`, limit });
+  const limit = `at most ${USER_DOC_BYTES_MAX} bytes of further members of ${what}`;
+  throw new PlatformError('validation/invalid-field', { area, name: 'body', value: `${bytes} bytes`, limit });
 }
+
+/** Further members of a user or a group, with other device permissions for one object. */
+export function withPermissions(doc: string, { object, entries }: ObjectPermissions): string {
+  const members = splitMembers(doc);
+  const { [object]: _old, ...others } = permissionsOf(doc);
+  members.set('devicePermissions', JSON.stringify(entries.length === 0 ? others : { ...others, [object]: entries }));
+  return joinMembers(members);
+}
+
+/** The member `devicePermissions` of a user or a group, by object. */
+export const permissionsOf = (doc: string): Readonly<Record<string, readonly string[]>> =>
+  (JSON.parse(splitMembers(doc).get('devicePermissions') ?? '{}') ?? {}) as Record<string, readonly string[]>;
 
 function mergeDocuments(old: string, sent: string): string {
   const members = parseMembers(old);

@@ -1,46 +1,59 @@
 /** Groups of users, their members and their roles (document 4 section 3.4). */
-import { devicePermissionGrants, groupsOf } from '../accounts/effective-rights.ts';
+import { devicePermissionGrants } from '../accounts/effective-rights.ts';
 import { ADMINS_GROUP } from '../accounts/groups.ts';
 import type { StoredGroup } from '../accounts/groups.ts';
-import { memberKey } from '../actors/user.ts';
+import { USER_DOC_BYTES_MAX, memberKey, requireSmall } from '../actors/user.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserPut } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import { dropNulls, joinMembers, mergeMembers, splitMembers, stringMember } from '../model/json-document.ts';
+import { dropNulls, joinMembers, mergeMembers, splitMembers } from '../model/json-document.ts';
+import { isOfApplication } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
-import { quote } from './entity-text.ts';
+import { quote, segment } from './entity-text.ts';
 import { requireGrants } from './inventory-rights.ts';
-import { NamedRecords } from './named-records.ts';
+import { NamedRecords, sentName } from './named-records.ts';
+import { PageBudget, textsWithin } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import type { Page } from './paging.ts';
+import { keepPosition, positionBefore, recordSteps } from './record-steps.ts';
 import { changeRecords } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './user-schemas.ts';
 import {
-  USER_ADMIN, USER_CREATE, USER_READ, groupReferenceText, groupText, groupUrl, knownRoles, loadUser, referencedId, requireManaged, requireOwnTenant,
-  requireRoles, requireRolesOf, roleReferenceText, sentRoles, userText, userUrl,
+  USER_ADMIN, USER_CREATE, USER_READ, groupReferenceText, groupText, groupUrl, isAdministrator, knownRoles, loadUser, referencedId, requireManaged,
+  requireOwnTenant, requireRoles, requireRolesOf, roleReferenceText, rolesAnswer, sentRoles, userText, userTexts, userUrl,
 } from './user-text.ts';
 import { checkDevicePermissions } from './users.ts';
 
 /** Members that are kept elsewhere. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'name', 'roles', 'users']);
-/** Members of one group that are listed. */
-const MEMBERS_MAX = 100_000;
+/** Members of a page that are read at once. */
+const USERS_AT_ONCE = 100;
 /** Entries of a deleted group that are removed with one command. */
 const CHUNK = 1_000;
 
-const GROUPS = new NamedRecords<StoredGroup>('group', { notFound: 'groups/not-found', duplicate: 'groups/duplicate' }, 'Group');
+const USER_LINK = /\/user\/([^/]+)\/users\/[^/]+\/*$/;
+
+export const GROUPS = new NamedRecords<StoredGroup>('group', { notFound: 'groups/not-found', duplicate: 'groups/duplicate' }, 'Group');
 
 const docOf = (request: ApiRequest): string => joinMembers([...request.members()].filter(([name]) => !OWN_MEMBERS.has(name)));
+
+/** Its text is in that of each of its members. @throws PlatformError 422 for what makes a group larger than a user may be. */
+export function requireSmallGroup({ platform }: ApiRequest, doc: string, old = '{}'): void {
+  if (doc.length <= old.length) return;
+  if (Buffer.byteLength(doc) > USER_DOC_BYTES_MAX) platform.refusals.count('users/group-bytes');
+  requireSmall(doc, { area: 'groups', what: 'a group' });
+}
 
 async function list(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const page = pageOf(request);
-  const groups = await GROUPS.list(request);
-  const items = groups.slice(page.offset, page.offset + page.size).map((group) => groupText(request, group));
-  return found('groupCollection', collectionText(request, page, { name: 'groups', items, total: page.wantsTotal ? groups.length : undefined }));
+  const { records, total } = await GROUPS.page(request, page);
+  const items = textsWithin(request, records, (group) => groupText(request, group));
+  return found('groupCollection', collectionText(request, page, { name: 'groups', items, total: page.wantsTotal ? total : undefined }));
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
@@ -49,8 +62,9 @@ async function post(request: ApiRequest): Promise<Answer> {
   checkDevicePermissions(members, 'groups');
   const roles = await sentRoles(request, 'groups') ?? [];
   const doc = joinMembers(dropNulls(splitMembers(docOf(request))));
+  requireSmallGroup(request, doc);
   await requireGrants(request, devicePermissionGrants(doc));
-  const group: StoredGroup = { id: await request.platform.ids.nextInOrder(), name: stringMember(members, 'name') as string, roles, doc };
+  const group: StoredGroup = { id: await request.platform.ids.nextInOrder(), name: sentName(members, 'groups') as string, roles, doc };
   await GROUPS.create(request, group);
   return created('group', groupText(request, group), groupUrl(request, group.id));
 }
@@ -73,12 +87,15 @@ async function put(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const members = request.members();
   checkDevicePermissions(members, 'groups');
+  const name = sentName(members, 'groups');
   await requireGrants(request, devicePermissionGrants(docOf(request)));
   const group = await GROUPS.update(request, request.params['id'], (old) => {
     if (members.has('devicePermissions')) requireRoles(request, old.roles);
     const doc = splitMembers(old.doc);
     mergeMembers(doc, splitMembers(docOf(request)));
-    return { ...old, name: stringMember(members, 'name') ?? old.name, doc: joinMembers(doc) };
+    const next = joinMembers(doc);
+    requireSmallGroup(request, next, old.doc);
+    return { ...old, name: name ?? old.name, doc: next };
   });
   return found('group', groupText(request, group));
 }
@@ -102,29 +119,66 @@ async function listUsers(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const group = await GROUPS.load(request, request.params['id']);
   const page = pageOf(request);
-  const prefix = memberKey(group.id, '');
-  const rows = await request.platform.documents.list('groupMember', request.tenant, prefix, { limit: MEMBERS_MAX });
-  const names = rows.slice(page.offset, page.offset + page.size).map(({ id }) => id.slice(prefix.length));
-  const texts = await request.platform.documents.getMany('user', request.tenant, names);
-  const items: string[] = [];
-  for (const text of texts) if (text !== undefined) items.push(await userReferenceText(request, JSON.parse(text) as StoredUser, group.id));
-  const total = page.wantsTotal ? rows.length : undefined;
-  return found('userReferenceCollection', collectionText(request, page, { name: 'references', items, total, isFull: names.length >= page.size }));
+  const { names, total } = await membersOfPage(request, group.id, page);
+  const users = await loadUsers(request, names);
+  const texts = await userTexts(request, users);
+  const items = users.map((user, index) => userReferenceText(request, texts[index], user, group.id));
+  return found('userReferenceCollection', collectionText(request, page, {
+    name: 'references', items, total: page.wantsTotal ? total : undefined, isFull: names.length >= page.size,
+  }));
+}
+
+/** Names in their order. Reads no further than the page, unless it wants the total. */
+async function membersOfPage(request: ApiRequest, group: number, page: Page): Promise<{ names: string[]; total: number }> {
+  const prefix = memberKey(group, '');
+  const names: string[] = [];
+  const { offset, after } = positionBefore(request, page.offset);
+  let total = offset;
+  for await (const rows of recordSteps({ documents: request.platform.documents, tenant: request.tenant, prefix, after }, 'groupMember')) {
+    const start = Math.max(0, page.offset - total);
+    names.push(...rows.slice(start, start + page.size - names.length).map(({ id }) => id.slice(prefix.length)));
+    total += rows.length;
+    if (names.length >= page.size && !page.wantsTotal) break;
+  }
+  if (names.length >= page.size) keepPosition(request, { offset: page.offset + page.size, after: memberKey(group, names[names.length - 1]) });
+  return { names, total };
+}
+
+/** Those that exist. @throws PlatformError `general/page-too-large`. */
+async function loadUsers(request: ApiRequest, names: readonly string[]): Promise<StoredUser[]> {
+  const budget = new PageBudget(request);
+  const users: StoredUser[] = [];
+  for (let start = 0; start < names.length; start += USERS_AT_ONCE) {
+    for (const text of await request.platform.documents.getMany('user', request.tenant, names.slice(start, start + USERS_AT_ONCE))) {
+      if (text === undefined) continue;
+      budget.take(text.length);
+      users.push(JSON.parse(text) as StoredUser);
+    }
+  }
+  return users;
 }
 
 const memberUrl = (request: ApiRequest, group: number, userName: string): string =>
   `${groupUrl(request, group)}/users/${encodeURIComponent(userName.toWellFormed())}`;
 
-async function userReferenceText(request: ApiRequest, user: StoredUser, group: number): Promise<string> {
-  return `{"user":${await userText(request, user)},"self":${quote(memberUrl(request, group, user.userName))}}`;
+/** @param text of the user. */
+const userReferenceText = (request: ApiRequest, text: string, { userName }: StoredUser, group: number): string =>
+  `{"user":${text},"self":${quote(memberUrl(request, group, userName))}}`;
+
+/** @throws PlatformError 422 for none, 404 for one of another tenant. */
+function referencedUser(request: ApiRequest): string {
+  const { user } = JSON.parse(request.bodyText()) as { user: { id?: string; self?: string } };
+  const userName = referencedId(user);
+  if (userName === '') throw new PlatformError('users/reference', { what: 'user', form: '{"user":{"self":"…/user/<tenant>/users/<name>"}}' });
+  const tenant = USER_LINK.exec(user.self ?? '')?.[1];
+  if (tenant !== undefined && tenant !== segment(request.principal.tenant)) throw new PlatformError('users/not-found', { id: userName });
+  return userName;
 }
 
 async function addUser(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const group = await GROUPS.load(request, request.params['id']);
-  const { user } = JSON.parse(request.bodyText()) as { user: { id?: string; self?: string } };
-  const userName = referencedId(user);
-  if (userName === '') throw new PlatformError('users/reference', { what: 'user', form: '{"user":{"self":"…/user/<tenant>/users/<name>"}}' });
+  const userName = referencedUser(request);
   const stored = await loadUser(request, userName);
   await requireManaged(request, stored, USER_ADMIN);
   requireRoles(request, group.roles);
@@ -132,7 +186,8 @@ async function addUser(request: ApiRequest): Promise<Answer> {
   await requireRolesOf(request, stored);
   const put: UserPut = { userName, addGroups: [group.id], mustExist: true, by: request.principal.userName };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, put);
-  const text = await userReferenceText(request, await loadUser(request, userName), group.id);
+  const user = await loadUser(request, userName);
+  const text = userReferenceText(request, await userText(request, user), user, group.id);
   return created('userReference', text, memberUrl(request, group.id, userName));
 }
 
@@ -144,6 +199,9 @@ async function removeUser(request: ApiRequest): Promise<Answer> {
   if (!(user.groups ?? []).includes(group.id)) throw new PlatformError('groups/not-a-member', { user: userId, id });
   await requireManaged(request, user, USER_ADMIN);
   await requireRolesOf(request, user);
+  if (group.id === ADMINS_GROUP && isAdministrator(request, userId)) {
+    throw new PlatformError('users/administrator-kept', { what: `to take ${userId} out of ${group.name}`, rule: 'the tenant\'s administrator stays in it' });
+  }
   const put: UserPut = { userName: userId, removeGroups: [group.id], mustExist: true, by: request.principal.userName };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, put);
   return NO_CONTENT;
@@ -154,9 +212,10 @@ async function listOfUser(request: ApiRequest): Promise<Answer> {
   const user = await loadUser(request, request.params['userId']);
   await requireManaged(request, user, USER_READ);
   const page = pageOf(request);
-  const groups = await groupsOf(request.platform.documents, request.tenant, user);
+  const groups = await GROUPS.loadMany(request, user.groups ?? []);
   const owner = userUrl(request, user.userName);
-  const items = groups.slice(page.offset, page.offset + page.size).map((group) => groupReferenceText(request, group, owner));
+  const items = textsWithin(request, groups.slice(page.offset, page.offset + page.size),
+    (group) => groupReferenceText(groupText(request, group), group.id, owner));
   const total = page.wantsTotal ? groups.length : undefined;
   return found('groupReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
 }
@@ -164,11 +223,7 @@ async function listOfUser(request: ApiRequest): Promise<Answer> {
 async function listRoles(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const group = await GROUPS.load(request, request.params['id']);
-  const page = pageOf(request);
-  const roles = [...group.roles].sort();
-  const items = roles.slice(page.offset, page.offset + page.size).map((role) => roleReferenceText(request, role, groupUrl(request, group.id)));
-  const total = page.wantsTotal ? roles.length : undefined;
-  return found('roleReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
+  return rolesAnswer(request, group.roles, groupUrl(request, group.id));
 }
 
 /** The role that a body names. @throws PlatformError 422 for none, 404 for one that does not exist, 403 for one that the caller lacks. */
@@ -199,6 +254,9 @@ async function removeRole(request: ApiRequest): Promise<Answer> {
   await GROUPS.update(request, id, (old) => {
     if (!old.roles.includes(roleId)) throw new PlatformError('groups/role-not-assigned', { id, role: roleId });
     requireRoles(request, old.roles);
+    if (old.id === ADMINS_GROUP && !isOfApplication(roleId)) {
+      throw new PlatformError('users/administrator-kept', { what: `to take ${roleId} from ${old.name}`, rule: 'the group keeps all roles of the platform' });
+    }
     return { ...old, roles: old.roles.filter((role) => role !== roleId) };
   });
   return NO_CONTENT;

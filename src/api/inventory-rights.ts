@@ -6,17 +6,16 @@
 import { effectiveRights, rightsBeyondDevice } from '../accounts/effective-rights.ts';
 import type { StoredInventoryRole } from '../accounts/groups.ts';
 import type { StoredUser } from '../actors/user.ts';
-import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { accessesOf, globalRolesFor, holds } from '../model/inventory-access.ts';
 import type { GrantPermission, GrantScope, InventoryGrant, WantedAccess } from '../model/inventory-access.ts';
+import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
-import { USER_ADMIN, requireRoles } from './user-text.ts';
+import { peopleSteps } from './record-steps.ts';
+import { USER_ADMIN, isDevice, requireRoles } from './user-text.ts';
 
 /** What the owner of an object may do with it. */
 const OF_OWNER = { scope: '*', permission: '*' } as const;
-
-export const isDevice = (userName: string): boolean => userName.startsWith(DEVICE_USER_PREFIX);
 
 const isGlobal = (request: ApiRequest, wanted: WantedAccess): boolean => request.hasRole(...globalRolesFor(wanted));
 
@@ -72,13 +71,26 @@ export async function requireRightsOfDevice(request: ApiRequest, userName: strin
 }
 
 /**
- * Whoever gets a name owns the objects that were made under it. Users of devices come by registration, or from who administers all users.
+ * Whoever gets a name owns the objects and the users that were made under it. Users of devices come by registration, or from who administers all
+ * users.
  * @throws PlatformError 403 for a name that would give more than the caller has.
  */
 export async function requireNameWithoutRights(request: ApiRequest, userName: string): Promise<void> {
-  if (isDevice(userName) && !request.hasRole(...USER_ADMIN)) throw new PlatformError('security/forbidden');
+  const isOpen = request.hasRole(...USER_ADMIN) || !(isDevice(userName) || await ownsUsers(request, userName));
+  if (!isOpen) throw new PlatformError('security/forbidden');
   if (accessesOf(OF_OWNER).every((wanted) => isGlobal(request, wanted))) return;
   const sql = 'SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND owner = {owner:String} LIMIT 1';
   const owned = await request.platform.history.query(sql, { tenant: request.tenant, owner: userName });
   if (owned.length > 0) throw new PlatformError('security/forbidden');
+}
+
+/** Whether users name it as `owner` or `delegatedBy`: they stay when their owner is deleted. */
+async function ownsUsers({ platform, tenant }: ApiRequest, userName: string): Promise<boolean> {
+  for await (const rows of peopleSteps({ documents: platform.documents, tenant })) {
+    for (const { value } of rows) {
+      const members = splitMembers((JSON.parse(value) as StoredUser).doc);
+      if (stringMember(members, 'owner') === userName || stringMember(members, 'delegatedBy') === userName) return true;
+    }
+  }
+  return false;
 }

@@ -6,7 +6,8 @@ import type { ApiRequest } from './api-request.ts';
 import { idText, quote } from './entity-text.ts';
 import { requireEverywhere, requireGrantsOfRole } from './inventory-rights.ts';
 import { loadManagedObject } from './managed-objects.ts';
-import { NamedRecords } from './named-records.ts';
+import { NamedRecords, sentName } from './named-records.ts';
+import { PageBudget, textsWithin } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { changeRecords, listRecords } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
@@ -24,9 +25,9 @@ const roleText = (request: ApiRequest, role: StoredInventoryRole): string => JSO
 
 async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
-  const roles = await ROLES.list(request);
-  const items = roles.slice(page.offset, page.offset + page.size).map((role) => roleText(request, role));
-  return found('inventoryRoleCollection', collectionText(request, page, { name: 'roles', items, total: page.wantsTotal ? roles.length : undefined }));
+  const { records, total } = await ROLES.page(request, page);
+  const items = textsWithin(request, records, (role) => roleText(request, role));
+  return found('inventoryRoleCollection', collectionText(request, page, { name: 'roles', items, total: page.wantsTotal ? total : undefined }));
 }
 
 type SentPermission = Omit<StoredInventoryRole['permissions'][number], 'id' | 'type'> & { type?: string };
@@ -40,7 +41,7 @@ function sentPermissions(request: ApiRequest): StoredInventoryRole['permissions'
 async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const role: StoredInventoryRole = {
-    id: await request.platform.ids.nextInOrder(), name: stringMember(members, 'name') as string, description: stringMember(members, 'description') ?? '',
+    id: await request.platform.ids.nextInOrder(), name: sentName(members, 'users') as string, description: stringMember(members, 'description') ?? '',
     permissions: sentPermissions(request) ?? [],
   };
   await ROLES.create(request, role);
@@ -54,9 +55,10 @@ async function get(request: ApiRequest): Promise<Answer> {
 /** Whoever has the role has what it says from now on. */
 async function put(request: ApiRequest): Promise<Answer> {
   const members = request.members();
+  const name = sentName(members, 'users');
   requireEverywhere(request, sentPermissions(request) ?? []);
   const role = await ROLES.update(request, request.params['id'], (old) => ({
-    ...old, name: stringMember(members, 'name') ?? old.name,
+    ...old, name: name ?? old.name,
     description: members.has('description') ? stringMember(members, 'description') ?? '' : old.description,
     permissions: sentPermissions(request) ?? old.permissions,
   }));
@@ -72,9 +74,8 @@ async function remove(request: ApiRequest): Promise<Answer> {
 const assignmentKey = (userName: string, id: number | string): string => `${userName}\n${id}`;
 
 async function assignmentText(request: ApiRequest, userName: string, assignment: StoredAssignment): Promise<string> {
-  const roles: string[] = [];
-  const stored = await ROLES.list(request);
-  for (const role of stored) if (assignment.roles.includes(role.id)) roles.push(roleText(request, role));
+  const stored = await ROLES.loadMany(request, [...assignment.roles].sort((left, right) => left - right));
+  const roles = stored.map((role) => roleText(request, role));
   const self = `${userUrl(request, userName)}/roles/inventory/${assignment.id}`;
   return `{"id":${assignment.id},"self":${quote(self)},"managedObject":${quote(assignment.managedObject)},"roles":[${roles.join(',')}]}`;
 }
@@ -109,7 +110,12 @@ async function listAssignments(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
   const records = await listRecords(request, request.tenant, 'inventoryAssignment', assignmentKey(userName, ''));
   const items: string[] = [];
-  for (const { value } of records) items.push(await assignmentText(request, userName, JSON.parse(value) as StoredAssignment));
+  const budget = new PageBudget(request);
+  for (const { value } of records) {
+    const text = await assignmentText(request, userName, JSON.parse(value) as StoredAssignment);
+    budget.take(text.length);
+    items.push(text);
+  }
   const self = quote(`${userUrl(request, userName)}/roles/inventory`);
   return found('inventoryAssignmentCollection', `{"self":${self},"inventoryAssignments":[${items.join(',')}]}`);
 }

@@ -66,11 +66,14 @@ async function optionOf(request: ApiRequest, tenant: TenantInfo, type: LoginType
   };
 }
 
-/** The tenant whose options are asked for: of the query, the host, or the default one. */
+/** The tenant whose options are asked for: of the query, the host, or the default one. @throws PlatformError 404 for one that does not exist. */
 function tenantAsked(request: ApiRequest): TenantInfo {
   const { query, platform } = request;
   const id = query.isTrue('management') ? MANAGEMENT_TENANT : query.text('tenantId');
-  return (id === undefined ? tenantCalled(request) : platform.tenants.byId(id)) ?? platform.tenants.default;
+  if (id === undefined) return tenantCalled(request) ?? platform.tenants.default;
+  const tenant = platform.tenants.byId(id);
+  if (tenant === undefined) throw new PlatformError('tenants/not-found', { id });
+  return tenant;
 }
 
 async function list(request: ApiRequest): Promise<Answer> {

@@ -9,11 +9,12 @@ import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { managedObjectUrl, quote } from './entity-text.ts';
-import { isDevice, requireRightsOfDevice } from './inventory-rights.ts';
+import { requireRightsOfDevice } from './inventory-rights.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, loadManagedObject, requireReadable } from './managed-objects.ts';
 import { requireOwner } from './owner.ts';
 import { found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
+import { isDevice } from './user-text.ts';
 import * as schemas from './schemas.ts';
 
 const TEXT_TYPE = 'text/plain;charset=UTF-8';

@@ -14,12 +14,13 @@ import { registrationOf } from './device-registration.ts';
 import { newDocument, requireNames } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { UNSTORED, managedObjectUrl, unstoredText } from './entity-text.ts';
-import { isDevice, requireRightsOfDevice } from './inventory-rights.ts';
+import { requireRightsOfDevice } from './inventory-rights.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
 import { requireOwner } from './owner.ts';
 import { flag } from './query-parameters.ts';
 import { NO_CONTENT, created, found, notStored } from './reply.ts';
 import type { Answer, Route } from './route.ts';
+import { isDevice } from './user-text.ts';
 import * as schemas from './schemas.ts';
 
 export const INVENTORY_READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'];

@@ -1,12 +1,22 @@
 /** Records with a number as id and a name that no two of a tenant have (groups, inventory roles): compare and set of both together. */
-import type { RecordCollection } from '../model/command.ts';
-import type { AuditEntry, RecordChange } from '../model/command.ts';
+import type { AuditEntry, RecordChange, RecordCollection } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ErrorCode } from '../model/errors.ts';
+import { stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
-import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from './records.ts';
+import { PageBudget } from './page-budget.ts';
+import type { Page } from './paging.ts';
+import { recordSteps } from './record-steps.ts';
+import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
 
 export interface NamedRecord { readonly id: number; readonly name: string }
+
+/** Records of a page that are read at once. */
+const RECORDS_AT_ONCE = 100;
+/** What a name may be; the schema has its length. */
+const NAME = /^(?!\s*$)[^\p{Cc}\p{Cs}]+$/u;
+const NAME_RULE = 'no control characters, no lone surrogates, and not blanks alone';
 
 export class NamedRecords<Stored extends NamedRecord> {
   readonly #collection: RecordCollection;
@@ -19,10 +29,29 @@ export class NamedRecords<Stored extends NamedRecord> {
     this.#auditType = auditType;
   }
 
-  /** All of a tenant, by id. */
-  async list(request: ApiRequest): Promise<Stored[]> {
-    const records = await listRecords(request, request.tenant, this.#collection);
-    return records.filter(({ id }) => /^\d+$/.test(id)).map(({ value }) => JSON.parse(value) as Stored).sort((left, right) => left.id - right.id);
+  /** Those of a page, by id, and how many there are. Of the others only ids are held. @throws PlatformError `general/page-too-large`. */
+  async page(request: ApiRequest, page: Page): Promise<{ records: Stored[]; total: number }> {
+    const ids: number[] = [];
+    for await (const rows of recordSteps({ documents: request.platform.documents, tenant: request.tenant }, this.#collection)) {
+      for (const { id } of rows) if (/^\d+$/.test(id)) ids.push(Number(id));
+    }
+    ids.sort((left, right) => left - right);
+    return { records: await this.loadMany(request, ids.slice(page.offset, page.offset + page.size)), total: ids.length };
+  }
+
+  /** Those of the ids that exist. @throws PlatformError `general/page-too-large`. */
+  async loadMany(request: ApiRequest, ids: readonly number[]): Promise<Stored[]> {
+    const budget = new PageBudget(request);
+    const records: Stored[] = [];
+    for (let start = 0; start < ids.length; start += RECORDS_AT_ONCE) {
+      const some = ids.slice(start, start + RECORDS_AT_ONCE).map(String);
+      for (const text of await request.platform.documents.getMany(this.#collection, request.tenant, some)) {
+        if (text === undefined) continue;
+        budget.take(text.length);
+        records.push(JSON.parse(text) as Stored);
+      }
+    }
+    return records;
   }
 
   /** @throws PlatformError 404. */
@@ -92,6 +121,13 @@ export class NamedRecords<Stored extends NamedRecord> {
     const activity = `${this.#auditType} ${what}`;
     return { type: this.#auditType, activity, text: `${activity}: ${name}`, user: request.principal.userName, source: String(id) };
   }
+}
+
+/** @throws PlatformError 422 for a name that nobody could read. */
+export function sentName(members: Members, area: string): string | undefined {
+  const name = stringMember(members, 'name');
+  if (name === undefined || NAME.test(name)) return name;
+  throw new PlatformError('validation/invalid-field', { area, name: 'name', value: name.toWellFormed(), limit: NAME_RULE });
 }
 
 const nameKey = (name: string): string => `n\n${name}`;

@@ -22,15 +22,15 @@ interface ListShape {
   readonly pageSize: number;
 }
 
-/** Items of a page: many, since a list of records is read whole for each. */
+/** Items of a page: many, since most lists of records are read whole for each. */
 export const RECORDS_PAGE_SIZE = 10_000;
-/** Few of those that may be large each: whole managed objects. */
+/** Few of those that may be large each: whole managed objects, users with their groups. */
 export const OBJECTS_PAGE_SIZE = 100;
 /** Fewer of applications, which have their manifests, and of tenants, which have theirs. */
 const APPLICATIONS_PAGE_SIZE = 20;
 const pageSizeOf = (schemaName: string): number => {
   if (/^(application(Reference)?|tenant)Collection$/.test(schemaName)) return APPLICATIONS_PAGE_SIZE;
-  return schemaName.startsWith('managedObject') ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
+  return /^(managedObject|user|group|inventoryRole)/.test(schemaName) ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
 };
 
 interface JsonSchema {

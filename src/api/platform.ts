@@ -83,6 +83,8 @@ export interface HealthReport {
 export interface ApiConfig {
   /** Start of all links, without a slash at the end; derived from the request when absent. */
   readonly baseUrl?: string;
+  /** Start of the links in mails, without a slash at the end; no request has a say in it. */
+  readonly mailUrl: string;
   /** Whether X-Forwarded-* and Forwarded count. Default true. */
   readonly trustsProxy?: boolean;
   /** Limit of a JSON body; 413 above. */

@@ -281,7 +281,10 @@ async function sentAdministrator(request: ApiRequest, { number }: Tenant, member
   };
 }
 
-/** Document 1, rule 1: the password and the address are the administrator's. One who was deleted is made again. */
+/**
+ * Document 1, rule 1: the password and the address are the administrator's. One who was deleted is made again; with a new password he can log in and
+ * administer, whatever he lost.
+ */
 async function changeAdministrator(request: ApiRequest, tenant: Tenant, { hashed, email }: SentAdministrator): Promise<void> {
   if (hashed === undefined && email === undefined) return;
   const userName = adminNameOf(request, tenant);
@@ -289,7 +292,8 @@ async function changeAdministrator(request: ApiRequest, tenant: Tenant, { hashed
   if (!exists && hashed === undefined && email === null) return;
   const { principal } = request;
   await userCommand(request, tenant.number, {
-    userName, ...hashed, ...emailDocument(email), ...(exists ? {} : { addGroups: [ADMINS_GROUP] }), by: `${principal.tenant}/${principal.userName}`,
+    userName, ...hashed, ...emailDocument(email), ...(exists && hashed === undefined ? {} : { addGroups: [ADMINS_GROUP] }),
+    ...(hashed === undefined ? {} : { enabled: true }), by: `${principal.tenant}/${principal.userName}`,
   });
 }
 

@@ -14,6 +14,7 @@ import { requireRightsOf } from './inventory-rights.ts';
 import { tenantCalled } from './login-host.ts';
 import type { TenantInfo } from './platform.ts';
 import { text } from './query-parameters.ts';
+import { peopleSteps } from './record-steps.ts';
 import { changeRecords } from './records.ts';
 import type { Answer, Route } from './route.ts';
 import { numberOption, wantsGreenPasswords } from './tenant-option.ts';
@@ -25,8 +26,6 @@ const DONE: Answer = { status: 200, text: '' };
 const LINK_MS = 24 * 3_600_000;
 /** Between two mails to one user. */
 const MAIL_PAUSE_MS = 60_000;
-/** Users of one tenant whose addresses are compared. */
-const USERS_MAX = 100_000;
 /** Users with one address that get a mail. */
 const MAILS_MAX = 10;
 /** Requests without login that look through all users, at once. */
@@ -96,7 +95,8 @@ export async function sendPasswordLink(request: ApiRequest, tenant: TenantInfo, 
   const token = randomBytes(32).toString('base64url');
   const record: StoredToken = { hash: hashOf(token), createdAt: now, expiresAt: now + LINK_MS };
   await changeRecords(request, tenant.number, [{ collection: 'passwordToken', id: tokenKey(userName), expected, value: JSON.stringify(record) }]);
-  const link = `${request.baseUrl}/?${new URLSearchParams({ token, email, tenantId: tenant.id })}`;
+  // Never of what the request calls the server: whoever asks for the mail could lead its receiver to a server of his own.
+  const link = `${platform.config.mailUrl}/?${new URLSearchParams({ token, email, tenantId: tenant.id })}`;
   await platform.accounts.mailer.send({
     to: email, subject: 'Set your password',
     text: `Hello ${userName},\n\nset a new password of your account within a day: ${link}\n\nIf you did not ask for it, do nothing.`,
@@ -124,13 +124,21 @@ async function usersOfEmail(request: ApiRequest, tenant: TenantInfo, email: stri
   }
   searchCount += 1;
   try {
-    const wanted = email.toLowerCase();
-    const rows = await request.platform.documents.list('user', tenant.number, '', { limit: USERS_MAX });
-    const users = rows.filter(({ value }) => value.toLowerCase().includes(wanted)).map(({ value }) => JSON.parse(value) as StoredUser);
-    return users.filter((user) => user.enabled && emailOf(user)?.toLowerCase() === wanted).slice(0, MAILS_MAX);
+    return await peopleOfEmail(request, tenant.number, email.toLowerCase());
   } finally {
     searchCount -= 1;
   }
+}
+
+/** @param wanted lower case. */
+async function peopleOfEmail({ platform }: ApiRequest, tenant: number, wanted: string): Promise<StoredUser[]> {
+  const users: StoredUser[] = [];
+  for await (const rows of peopleSteps({ documents: platform.documents, tenant })) {
+    const candidates = rows.filter(({ value }) => value.toLowerCase().includes(wanted)).map(({ value }) => JSON.parse(value) as StoredUser);
+    users.push(...candidates.filter((user) => user.enabled && emailOf(user)?.toLowerCase() === wanted));
+    if (users.length >= MAILS_MAX) break;
+  }
+  return users.slice(0, MAILS_MAX);
 }
 
 /** Answers the same whether there is such a user or not. */

@@ -10,7 +10,7 @@ import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './user-schemas.ts';
 import { USER_ADMIN, USER_CREATE, USER_READ, knownRoles, loadUser, requireManaged, requireOwnTenant, requireRolesOf, roleReferenceText, roleText,
-  userUrl } from './user-text.ts';
+  rolesAnswer, userUrl } from './user-text.ts';
 
 async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
@@ -23,6 +23,13 @@ async function get(request: ApiRequest): Promise<Answer> {
   const { name } = request.params;
   if (!(await knownRoles(request)).includes(name)) throw new PlatformError('roles/not-found');
   return found('role', roleText(request, name));
+}
+
+async function listOfUser(request: ApiRequest): Promise<Answer> {
+  requireOwnTenant(request);
+  const user = await loadUser(request, request.params['userId']);
+  await requireManaged(request, user, USER_READ);
+  return rolesAnswer(request, user.roles, userUrl(request, user.userName));
 }
 
 async function add(request: ApiRequest): Promise<Answer> {
@@ -60,6 +67,8 @@ export function userRoleRoutes(): Route[] {
       answers: [{ status: 200, description: 'A page of roles', mediaType: 'roleCollection' }], handle: list },
     { method: 'GET', path: '/user/roles/{name}', area, access: 'roles', roles: USER_READ, summary: 'Read a role',
       answers: [{ status: 200, description: 'The role', mediaType: 'role' }], handle: get },
+    { area, access: 'roles', roles: [...USER_READ, USER_CREATE], method: 'GET', path: ofUser, summary: 'Roles of a user, without those of its groups',
+      query: PAGE_PARAMETERS, answers: [{ status: 200, description: 'A page of references', mediaType: 'roleReferenceCollection' }], handle: listOfUser },
     { ...manage, method: 'POST', path: ofUser, summary: 'Give a role to a user', body,
       answers: [{ status: 201, description: 'Given', mediaType: 'roleReference' }], handle: add },
     { ...manage, method: 'DELETE', path: `${ofUser}/{roleId}`, summary: 'Take a role from a user',

@@ -65,7 +65,11 @@ const Permission = Type.Object(
 );
 /** Permissions of one inventory role. */
 export const PERMISSIONS_MAX = 100;
-const inventoryRoleMembers = { description: text, permissions: Type.Optional(Type.Array(Permission, { maxItems: PERMISSIONS_MAX })) };
+const DESCRIPTION_LENGTH_MAX = 4_000;
+const inventoryRoleMembers = {
+  description: Type.Optional(nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  permissions: Type.Optional(Type.Array(Permission, { maxItems: PERMISSIONS_MAX })),
+};
 export const InventoryRole = Type.Object({ name: GroupName, ...inventoryRoleMembers }, OPEN);
 export const InventoryRoleUpdate = Type.Object({ name: Type.Optional(GroupName), ...inventoryRoleMembers }, OPEN);
 /** Inventory roles of one assignment. */

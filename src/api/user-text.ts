@@ -1,22 +1,29 @@
 /** JSON text of users, groups and roles, and how they are loaded (document 4 sections 3.1 and 3.4). */
-import { effectiveRights, groupsOf } from '../accounts/effective-rights.ts';
+import { effectiveRights } from '../accounts/effective-rights.ts';
 import type { StoredGroup } from '../accounts/groups.ts';
 import { isPerson } from '../accounts/second-factor.ts';
 import type { StoredUser } from '../actors/user.ts';
+import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { ROLES } from '../model/roles.ts';
+import { ROLES, isOfApplication } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
 import { quote, segment } from './entity-text.ts';
+import { PageBudget } from './page-budget.ts';
+import { collectionText, pageOf } from './paging.ts';
 import { listRecords } from './records.ts';
+import { found } from './reply.ts';
+import type { Answer } from './route.ts';
 import { numberOption } from './tenant-option.ts';
 
 /** Keys of the document store have a limit. */
 const USER_NAME_BYTES_MAX = 1500;
 /** Users that are looked up at once. */
 const SUBUSER_DEPTH_MAX = 20;
+/** Users or groups of a page that are read and made into text at once. */
+const TEXTS_AT_ONCE = 50;
 export const USER_READ = ['ROLE_USER_MANAGEMENT_READ'];
 export const USER_ADMIN = ['ROLE_USER_MANAGEMENT_ADMIN'];
 export const USER_CREATE = 'ROLE_USER_MANAGEMENT_CREATE';
@@ -30,6 +37,14 @@ export const roleText = (request: ApiRequest, role: string): string =>
   `{"id":${quote(role)},"name":${quote(role)},"self":${quote(roleUrl(request, role))}}`;
 export const roleReferenceText = (request: ApiRequest, role: string, owner: string): string =>
   `{"role":${roleText(request, role)},"self":${quote(`${owner}/roles/${segment(role)}`)}}`;
+
+/** A page of the roles of a user or a group. @param owner its URL. */
+export function rolesAnswer(request: ApiRequest, roles: readonly string[], owner: string): Answer {
+  const page = pageOf(request);
+  const items = [...roles].sort().slice(page.offset, page.offset + page.size).map((role) => roleReferenceText(request, role, owner));
+  const total = page.wantsTotal ? roles.length : undefined;
+  return found('roleReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
+}
 
 function rolesText(request: ApiRequest, roles: readonly string[], owner: string): string {
   const references = [...roles].sort().map((role) => roleReferenceText(request, role, owner));
@@ -50,8 +65,8 @@ export function groupText(request: ApiRequest, group: StoredGroup): string {
   return joinMembers(members);
 }
 
-export const groupReferenceText = (request: ApiRequest, group: StoredGroup, owner: string): string =>
-  `{"group":${groupText(request, group)},"self":${quote(`${owner}/groups/${group.id}`)}}`;
+/** @param text of the group. */
+export const groupReferenceText = (text: string, id: number, owner: string): string => `{"group":${text},"self":${quote(`${owner}/groups/${id}`)}}`;
 
 /** Without groups and roles. */
 export function userMembers(request: ApiRequest, user: StoredUser): Members {
@@ -84,11 +99,18 @@ async function isTooOld(request: ApiRequest, user: StoredUser): Promise<boolean>
   return days > 0 && request.platform.now() - user.lastPasswordChange > days * DAY_MS;
 }
 
-export async function userText(request: ApiRequest, user: StoredUser, further: readonly (readonly [string, string])[] = []): Promise<string> {
+/** Texts of groups by id; undefined for those that were deleted. */
+type GroupTexts = Map<number, string | undefined>;
+type Further = readonly (readonly [string, string])[];
+
+/** @param groups those of the user. */
+async function textWithGroups(request: ApiRequest, user: StoredUser, groups: GroupTexts, further: Further): Promise<string> {
   const self = userUrl(request, user.userName);
   const members = userMembers(request, user);
-  const groups = await groupsOf(request.platform.documents, request.tenant, user);
-  const references = groups.map((group) => groupReferenceText(request, group, self));
+  const references = (user.groups ?? []).flatMap((id) => {
+    const text = groups.get(id);
+    return text === undefined ? [] : [groupReferenceText(text, id, self)];
+  });
   members.set('groups', `{"self":${quote(`${self}/groups`)},"references":[${references.join(',')}]}`);
   members.set('roles', rolesText(request, user.roles, self));
   if (await isTooOld(request, user)) members.set('shouldResetPassword', 'true');
@@ -97,10 +119,52 @@ export async function userText(request: ApiRequest, user: StoredUser, further: r
   return joinMembers(members);
 }
 
+/**
+ * Texts of the users of a page. Groups are large and in many users: their text is made once, and counted for each user before it is copied.
+ * @throws PlatformError `general/page-too-large`.
+ */
+export async function userTexts(request: ApiRequest, users: readonly StoredUser[], further: (user: StoredUser) => Further = () => []): Promise<string[]> {
+  const [groups, kept, page]: [GroupTexts, PageBudget, PageBudget] = [new Map(), new PageBudget(request), new PageBudget(request)];
+  const texts: string[] = [];
+  for (let start = 0; start < users.length; start += TEXTS_AT_ONCE) {
+    const some = users.slice(start, start + TEXTS_AT_ONCE);
+    await addGroupTexts(request, groups, some.flatMap((user) => user.groups ?? []), kept);
+    const copied = some.map((user) => (user.groups ?? []).reduce((sum, id) => sum + (groups.get(id)?.length ?? 0), 0));
+    for (const characters of copied) page.take(characters);
+    const made = await Promise.all(some.map((user) => textWithGroups(request, user, groups, further(user))));
+    made.forEach((text, index) => page.take(text.length - copied[index]));
+    texts.push(...made);
+  }
+  return texts;
+}
+
+async function addGroupTexts(request: ApiRequest, groups: GroupTexts, ids: readonly number[], budget: PageBudget): Promise<void> {
+  const missing = [...new Set(ids)].filter((id) => !groups.has(id));
+  for (let start = 0; start < missing.length; start += TEXTS_AT_ONCE) {
+    const some = missing.slice(start, start + TEXTS_AT_ONCE);
+    const stored = await request.platform.documents.getMany('group', request.tenant, some.map(String));
+    some.forEach((id, index) => {
+      const record = stored[index];
+      const text = record === undefined ? undefined : groupText(request, JSON.parse(record) as StoredGroup);
+      budget.take(text?.length ?? 0);
+      groups.set(id, text);
+    });
+  }
+}
+
+export const userText = async (request: ApiRequest, user: StoredUser, further: Further = []): Promise<string> =>
+  (await userTexts(request, [user], () => further))[0];
+
+/** Whether it is the administrator that the tenant was made with. */
+export const isAdministrator = ({ platform, principal }: ApiRequest, userName: string): boolean =>
+  userName === platform.tenants.byId(principal.tenant)?.adminName;
+
 /** The tenant in the path has to be the caller's. @throws PlatformError 403. */
 export function requireOwnTenant(request: ApiRequest): void {
   if (request.params['tenant'] !== request.principal.tenant) throw new PlatformError('security/forbidden');
 }
+
+export const isDevice = (userName: string): boolean => userName.startsWith(DEVICE_USER_PREFIX);
 
 /** What a user can be stored under. */
 export const isUserName = (name: string): boolean => name !== '' && Buffer.byteLength(name) <= USER_NAME_BYTES_MAX;
@@ -115,13 +179,6 @@ export async function loadUser(request: ApiRequest, name: string): Promise<Store
   const stored = isUserName(name) ? await request.platform.documents.get('user', request.tenant, name) : undefined;
   if (stored === undefined) throw new PlatformError('users/not-found', { id: name });
   return JSON.parse(stored) as StoredUser;
-}
-
-/** @throws PlatformError 404. */
-export async function loadGroup(request: ApiRequest, id: string): Promise<StoredGroup> {
-  const stored = /^\d{1,16}$/.test(id) ? await request.platform.documents.get('group', request.tenant, id) : undefined;
-  if (stored === undefined) throw new PlatformError('groups/not-found', { id });
-  return JSON.parse(stored) as StoredGroup;
 }
 
 export const ownerOf = (user: StoredUser): string | undefined => stringMember(splitMembers(user.doc), 'owner');
@@ -150,9 +207,10 @@ export async function requireRolesOf(request: ApiRequest, user: StoredUser): Pro
   requireRoles(request, [...roles]);
 }
 
-/** Nobody gives more than he has. @throws PlatformError 403. */
+/** Nobody gives more than he has; roles of applications, which mean nothing to the platform, are given by who administers users. @throws PlatformError 403. */
 export function requireRoles(request: ApiRequest, roles: readonly string[]): void {
-  if (!roles.every((role) => request.hasRole(role))) throw new PlatformError('security/forbidden');
+  const isAdmin = request.hasRole(...USER_ADMIN);
+  if (!roles.every((role) => request.hasRole(role) || (isAdmin && isOfApplication(role)))) throw new PlatformError('security/forbidden');
 }
 
 /** The catalogue, and the roles that subscribed applications define for their own interfaces; sorted. */
@@ -185,5 +243,5 @@ export async function sentRoles(request: ApiRequest, area: string): Promise<stri
   const unknown = names.find((name) => !known.has(name));
   if (unknown !== undefined) throw new PlatformError('validation/invalid-field', { area, name: 'roles', value: unknown, limit: 'known roles' });
   requireRoles(request, names);
-  return names;
+  return [...new Set(names)];
 }

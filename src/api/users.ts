@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { devicePermissionGrants } from '../accounts/effective-rights.ts';
 import { isRequiredOf } from '../accounts/second-factor.ts';
-import { memberKey, requireSmall } from '../actors/user.ts';
+import { requireSmall } from '../actors/user.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserDelete, UserPut } from '../model/command.ts';
@@ -13,16 +13,19 @@ import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { isEntityId } from './entity-id.ts';
-import { isDevice, requireGrants, requireNameWithoutRights, requireRightsOf } from './inventory-rights.ts';
+import { requireGrants, requireNameWithoutRights, requireRightsOf } from './inventory-rights.ts';
+import { PageBudget } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import type { Page } from './paging.ts';
 import { flag, list as listParameter, text } from './query-parameters.ts';
+import { deviceUserSteps, keepPosition, peopleSteps, positionBefore } from './record-steps.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import { newPassword, sendPasswordLink } from './user-passwords.ts';
 import * as schemas from './user-schemas.ts';
 import {
-  USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isNewUserName, isSubuser, loadUser, ownerOf, requireManaged, requireOwnTenant,
-  sentRoles, userText, userUrl, usesCodes,
+  USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isAdministrator, isDevice, isNewUserName, isSubuser, loadUser, ownerOf, requireManaged,
+  requireOwnTenant, sentRoles, userText, userTexts, userUrl, usesCodes,
 } from './user-text.ts';
 
 /** Members with a meaning of their own; all others are kept as they are sent. */
@@ -31,8 +34,6 @@ const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'userName', 'pas
 /** Members of a PUT that only somebody with all rights of the user may send: with each of them one could get in as the user. */
 const PROTECTED_MEMBERS = ['password', 'enabled', 'email', 'alias', 'owner', 'delegatedBy', 'devicePermissions', 'sendPasswordResetEmail',
   'twoFactorAuthenticationEnabled'];
-/** Users of one list that are looked at; the store has them by name. */
-const USERS_MAX = 100_000;
 
 /** How a member reads that was never set, where that is not null. */
 const UNSET: Readonly<Record<string, string>> = { devicePermissions: '{}', twoFactorAuthenticationEnabled: 'false' };
@@ -101,48 +102,83 @@ async function post(request: ApiRequest): Promise<Answer> {
 
 const tenantOf = (request: ApiRequest): { id: string; number: number } => ({ id: request.principal.tenant, number: request.tenant });
 
-/** Users of the groups in the filter; undefined without it. */
-async function membersOfGroups(request: ApiRequest): Promise<Set<string> | undefined> {
+type Filter = (user: StoredUser) => boolean | Promise<boolean>;
+
+/** What the query and the caller's rights ask of a user, beside the name. */
+async function filtersOf(request: ApiRequest): Promise<Filter[]> {
+  const filters: Filter[] = [];
   const groups = request.query.list('groups');
-  if (groups.length === 0) return undefined;
-  const names = new Set<string>();
-  for (const group of groups) {
-    const prefix = memberKey(Number(group), '');
-    for (const { id } of await request.platform.documents.list('groupMember', request.tenant, prefix, { limit: USERS_MAX })) names.add(id.slice(prefix.length));
+  if (groups.length > 0) {
+    // Users keep the ids of groups that were deleted.
+    const stored = await request.platform.documents.getMany('group', request.tenant, groups.map((group) => String(Number(group))));
+    const wanted = new Set(groups.map(Number).filter((_, index) => stored[index] !== undefined));
+    filters.push((user) => (user.groups ?? []).some((group) => wanted.has(group)));
   }
-  return names;
+  const owner = request.query.text('owner');
+  if (owner !== undefined) filters.push((user) => ownerOf(user) === owner);
+  if (!request.hasRole(...USER_READ)) filters.push(ofCaller(request));
+  return filters;
+}
+
+/** Subusers of who asks; each owner is followed once. */
+function ofCaller(request: ApiRequest): Filter {
+  const known = new Map<string, Promise<boolean>>();
+  return (user) => {
+    const owner = ownerOf(user);
+    if (owner === undefined) return false;
+    const answer = known.get(owner) ?? isSubuser(request, user);
+    known.set(owner, answer);
+    return answer;
+  };
+}
+
+async function passes(user: StoredUser, filters: readonly Filter[]): Promise<boolean> {
+  for (const filter of filters) if (!(await filter(user))) return false;
+  return true;
+}
+
+/** Reads no further than the page, unless it wants the total. @throws PlatformError `general/page-too-large`. */
+async function usersOfPage(request: ApiRequest, page: Page): Promise<{ users: StoredUser[]; total: number }> {
+  const { query, platform, tenant } = request;
+  const steps = query.isTrue('onlyDevices') ? deviceUserSteps : peopleSteps;
+  const filters = await filtersOf(request);
+  const budget = new PageBudget(request);
+  const users: StoredUser[] = [];
+  const { offset, after } = positionBefore(request, page.offset);
+  let total = offset;
+  for await (const rows of steps({ documents: platform.documents, tenant, prefix: query.text('username') ?? '', after })) {
+    for (const { id, value } of rows) {
+      if (filters.length > 0 && !(await passes(JSON.parse(value) as StoredUser, filters))) continue;
+      total += 1;
+      if (total <= page.offset || users.length >= page.size) continue;
+      budget.take(value.length);
+      users.push(JSON.parse(value) as StoredUser);
+      if (users.length < page.size) continue;
+      keepPosition(request, { offset: total, after: id });
+      if (!page.wantsTotal) return { users, total };
+    }
+  }
+  return { users, total };
 }
 
 async function list(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
-  const { query, platform } = request;
   const page = pageOf(request);
-  const entries = await platform.documents.list('user', request.tenant, query.text('username') ?? '', { limit: USERS_MAX });
-  const onlyDevices = query.isTrue('onlyDevices');
-  const ofGroups = await membersOfGroups(request);
-  let users = entries.filter(({ id }) => isDevice(id) === onlyDevices && ofGroups?.has(id) !== false).map(({ value }) => JSON.parse(value) as StoredUser);
-  const owner = query.text('owner');
-  if (owner !== undefined) users = users.filter((user) => ownerOf(user) === owner);
-  if (!request.hasRole(...USER_READ)) users = await subusersOf(request, users);
-  const counts = query.isTrue('withSubusersCount') ? await subuserCounts(request) : undefined;
-  const items = await Promise.all(users.slice(page.offset, page.offset + page.size).map((user) =>
-    userText(request, user, counts === undefined ? [] : [['subusersCount', String(counts.get(user.userName) ?? 0)]])));
-  const total = page.wantsTotal ? users.length : undefined;
-  return found('userCollection', collectionText(request, page, { name: 'users', items, total }));
+  const { users, total } = await usersOfPage(request, page);
+  const counts = request.query.isTrue('withSubusersCount') ? await subuserCounts(request, users) : undefined;
+  const items = await userTexts(request, users, ({ userName }) => (counts === undefined ? [] : [['subusersCount', String(counts.get(userName))]]));
+  return found('userCollection', collectionText(request, page, { name: 'users', items, total: page.wantsTotal ? total : undefined }));
 }
 
-async function subusersOf(request: ApiRequest, users: readonly StoredUser[]): Promise<StoredUser[]> {
-  const own: StoredUser[] = [];
-  for (const user of users) if (await isSubuser(request, user)) own.push(user);
-  return own;
-}
-
-/** Users whose owner is the user, by its name. */
-async function subuserCounts(request: ApiRequest): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
-  for (const { value } of await request.platform.documents.list('user', request.tenant, '', { limit: USERS_MAX })) {
-    const owner = ownerOf(JSON.parse(value) as StoredUser);
-    if (owner !== undefined) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+/** How many people each of the users owns, by its name. */
+async function subuserCounts({ platform, tenant }: ApiRequest, users: readonly StoredUser[]): Promise<Map<string, number>> {
+  const counts = new Map(users.map(({ userName }) => [userName, 0]));
+  for await (const rows of peopleSteps({ documents: platform.documents, tenant })) {
+    for (const { value } of rows) {
+      const owner = ownerOf(JSON.parse(value) as StoredUser) ?? '';
+      const count = counts.get(owner);
+      if (count !== undefined) counts.set(owner, count + 1);
+    }
   }
   return counts;
 }
@@ -167,6 +203,7 @@ async function put(request: ApiRequest): Promise<Answer> {
     members.delete('twoFactorAuthenticationEnabled');
   }
   if (PROTECTED_MEMBERS.some((name) => isChanged(members, name, user))) await requireRightsOf(request, user);
+  if (members.get('enabled') === 'false' && isChanged(members, 'enabled', user)) requireDispensable(request, userId);
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
   const change = await changeOf(request, userId);
   if (isChanged(members, 'devicePermissions', user)) await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
@@ -185,24 +222,37 @@ function isChanged(members: Members, name: string, user: StoredUser): boolean {
   return sent !== stored;
 }
 
+/** Neither oneself nor the administrator of the tenant is deleted or disabled: somebody has to be left. @throws PlatformError 403. */
+function requireDispensable(request: ApiRequest, userName: string): void {
+  if (userName !== request.principal.userName && !isAdministrator(request, userName)) return;
+  const rule = 'nobody does so with himself or the tenant\'s administrator';
+  throw new PlatformError('users/administrator-kept', { what: `to delete or disable ${userName}`, rule });
+}
+
 async function remove(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const { userId } = request.params;
   await requireRightsOf(request, await loadUser(request, userId));
-  // Neither oneself nor the administrator of the tenant: somebody has to be left.
-  const { principal, platform } = request;
-  if (userId === principal.userName || userId === platform.tenants.byId(principal.tenant)?.adminName) throw new PlatformError('security/forbidden');
-  const body: UserDelete = { userName: userId, by: principal.userName };
+  requireDispensable(request, userId);
+  const body: UserDelete = { userName: userId, by: request.principal.userName };
   await request.command(COMMAND.USER_DELETE, TENANT_KEY, body);
   return NO_CONTENT;
 }
 
-/** Addresses of all who want the newsletter, comma separated. */
+/** Addresses of all who want the newsletter, comma separated. @throws PlatformError `general/page-too-large`. */
 async function newsletterEmails(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
-  const rows = await request.platform.documents.list('user', request.tenant, '', { limit: USERS_MAX });
-  const emails = rows.map(({ value }) => splitMembers((JSON.parse(value) as StoredUser).doc))
-    .filter((members) => members.get('newsletter') === 'true').map((members) => stringMember(members, 'email')).filter((email) => email !== undefined);
+  const emails: string[] = [];
+  const budget = new PageBudget(request);
+  for await (const rows of peopleSteps({ documents: request.platform.documents, tenant: request.tenant })) {
+    for (const { value } of rows) {
+      const members = splitMembers((JSON.parse(value) as StoredUser).doc);
+      const email = members.get('newsletter') === 'true' ? stringMember(members, 'email') : undefined;
+      if (email === undefined) continue;
+      budget.take(email.length);
+      emails.push(email);
+    }
+  }
   return { status: 200, text: emails.join(','), contentType: 'text/plain;charset=UTF-8' };
 }
 

@@ -239,12 +239,16 @@ export type StoredReceipt = Pick<SessionReceipt, 'id' | 'part' | 'parts'> & { re
  * Key: `t`. `password` is the hash of model/password.ts, never the password. Roles and groups are set as a whole or by what is added and
  * removed. `mustExist` refuses a user who is gone meanwhile; `by` is who did it, for the audit log.
  */
+/** Device permissions for one managed object; no entries take them away. */
+export interface ObjectPermissions { readonly object: string; readonly entries: readonly string[] }
 export interface UserPut { readonly userName: string; readonly password?: string; readonly passwordStrength?: string;
   readonly roles?: readonly string[]; readonly addRoles?: readonly string[]; readonly removeRoles?: readonly string[];
   readonly addGroups?: readonly number[]; readonly removeGroups?: readonly number[];
   /** Another name to log in with; '' removes it. */
   readonly alias?: string;
   readonly enabled?: boolean; readonly shouldResetPassword?: boolean; readonly doc?: DocumentText;
+  /** Of one object; those of other objects stay as they are. */
+  readonly devicePermissions?: ObjectPermissions;
   /** Tokens that were issued before are refused from now on. A new password and `enabled: false` do so too. */
   readonly endsTokens?: boolean; readonly mustBeNew?: boolean; readonly mustExist?: boolean; readonly by?: string }
 /** `expected` as of RecordChange: the text of the accepted request. `tenant` is the number of the tenant that gets the user. */

@@ -91,6 +91,7 @@ export const ERRORS = {
   'users/totp-wrong-code': entry(403, 'users/Forbidden', 'Invalid verification code'),
   'users/totp-not-verified': entry(422, 'users/Unprocessable Entity', 'The TOTP secret was not verified: show a code of it first'),
   'users/reference': entry(422, 'users/Unprocessable Entity', 'The body names no {what}: it takes {form}'),
+  'users/administrator-kept': entry(403, 'users/Forbidden', 'Access is denied: {what} would lock the tenant out; {rule}'),
   'users/role-not-assigned': entry(404, 'users/Not Found', 'The user {id} does not have the role {role}'),
   'groups/not-found': entry(404, 'groups/Not Found', 'Error retrieving group with id {id}! : Cannot find document'),
   'groups/duplicate': entry(409, 'groups/Duplicate', 'The group {id} exists already'),

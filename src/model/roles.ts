@@ -25,3 +25,6 @@ export const BOOTSTRAP_USER = 'devicebootstrap';
 export const SERVICE_BOOTSTRAP_ROLE = 'ROLE_SERVICE_BOOTSTRAP';
 /** Nobody is given these, and no microservice may ask for them. */
 export const INTERNAL_ROLES: readonly string[] = [BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE, 'ROLE_SYSTEM'];
+
+/** Roles that applications define for their own interfaces: the platform asks for none of them. */
+export const isOfApplication = (role: string): boolean => !ROLES.includes(role) && !INTERNAL_ROLES.includes(role);

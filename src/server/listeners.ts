@@ -218,6 +218,8 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
     config: {
       ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), trustsProxy: config.trustProxy === 'yes',
+      // Without a URL no mail is sent: this one is in the log, for who runs the server on his own machine.
+      mailUrl: config.baseUrl ?? `http://localhost:${config.httpPort}`,
       jsonBodyMaxBytes: config.jsonBodyMaxBytes,
       bodyMaxBytes: config.bodySizeMaxBytes, fileMaxBytes: config.fileMaxBytes, version: VERSION,
     },

@@ -255,6 +255,25 @@ t.test('device permissions of users and groups', async (t) => {
   for (const user of [of, member]) t.equal((await user.get(`/inventory/managedObjects/${inside.id}`)).status, 403);
 });
 
+t.test('device permissions that are set at once', async (t) => {
+  await newUser('of-many');
+  const group = (await rest.create(`/user/${TENANT}/groups`, { name: 'Of many' })).id;
+  const objects = await Promise.all(Array.from({ length: 6 }, () => rest.createDevice('permitted')));
+  const replies = await Promise.all([
+    rest.put(`/user/${TENANT}/users/of-many`, { firstName: 'M' }), rest.put(`/user/${TENANT}/groups/${group}`, { description: 'd' }),
+    ...objects.map((id) => {
+      const devicePermissions = { [id]: ['ALARM:*:READ'] };
+      return rest.put(`/user/devicePermissions/${id}`, { users: [{ userName: 'of-many', devicePermissions }], groups: [{ id: group, devicePermissions }] });
+    }),
+  ]);
+  t.same(replies.map(({ status }) => status), replies.map(() => 200));
+  const devicePermissions = Object.fromEntries(objects.map((id) => [id, ['ALARM:*:READ']]));
+  t.match(await rest.read(`/user/${TENANT}/users/of-many`), { firstName: 'M', devicePermissions });
+  t.match(await rest.read(`/user/${TENANT}/groups/${group}`), { description: 'd', devicePermissions });
+  await eventually('an audit record for each', async () =>
+    (await rest.read(`/audit/auditRecords?source=${group}&type=Group&pageSize=100`)).auditRecords.length === 8);
+});
+
 t.test('live channels of an object take its scope', async (t) => {
   const { of, assignments } = await newUser('watching');
   await rest.post(assignments, { managedObject: building, roles: [{ id: (await rest.create(ROLES, { name: 'Alarms only', permissions: [{ scope: 'ALARM', permission: 'READ' }] })).id }] });

@@ -43,6 +43,7 @@ t.test('login options, without credentials', async (t) => {
   for (const query of ['?management=true', '?tenantId=management']) {
     t.match((await (await fetch(`${server.url}/tenant/loginOptions${query}`)).json() as any).loginOptions[0].initRequest, /tenant_id=management$/);
   }
+  t.match(await rest.get('/tenant/loginOptions?tenantId=ghost'), { status: 404, json: { message: /ghost/ } });
   t.match(await rest.read('/tenant/loginOptions/BASIC'), { id: 'BASIC' });
   t.equal((await rest.get('/tenant/loginOptions/SSO')).status, 404);
 });
@@ -173,6 +174,7 @@ t.test('a link to set the password, through the log', async (t) => {
     return link === undefined ? undefined : new URL(link);
   };
   const link = await eventually('the mail in the log', linkOf);
+  t.equal(link.hostname, 'localhost');
   const [linkToken, email] = [link.searchParams.get('token') ?? '', link.searchParams.get('email') ?? ''];
   t.equal(email, 'invited@example.com');
   t.equal(link.searchParams.get('tenantId'), TENANT);
@@ -186,13 +188,15 @@ t.test('a link to set the password, through the log', async (t) => {
   t.equal(await set({ token: linkToken, email, newPassword: 'Chosen-word-1' }), 200);
   t.equal(await status(CURRENT, { authorization: basic(`${TENANT}/invited`, 'Chosen-word-1') }), 200);
   t.equal(await set({ token: linkToken, email, newPassword: 'Chosen-word-2' }), 422, 'once');
-  const ask = async (address: string, query = ''): Promise<number> =>
-    (await fetch(`${server.url}/user/passwordReset${query}`, { method: 'POST', body: JSON.stringify({ email: address }), headers: { 'content-type': 'application/json' } })).status;
+  const ask = async (address: string, query = '', headers: Record<string, string> = {}): Promise<number> =>
+    (await fetch(`${server.url}/user/passwordReset${query}`,
+      { method: 'POST', body: JSON.stringify({ email: address }), headers: { 'content-type': 'application/json', ...headers } })).status;
   const before = server.complaints.length;
   t.equal(await ask('nobody@example.com'), 200, 'the same answer for an address that nobody has');
   t.equal(server.complaints.length, before);
-  t.equal(await ask('Invited@Example.com', `?tenantId=${TENANT}`), 200);
+  t.equal(await ask('Invited@Example.com', `?tenantId=${TENANT}`, { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' }), 200);
   await eventually('another link', () => (linkOf()?.searchParams.get('token') !== linkToken));
+  t.equal(linkOf()?.origin, link.origin, 'what the request calls the server is not in the link');
   t.equal(await ask('x@example.com', '?tenantId=t9'), 404);
   t.match(await server.metricsText(), /millrace_mails_total\{result="logged"\} 2/);
 });

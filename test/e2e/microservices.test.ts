@@ -80,6 +80,18 @@ t.test('a service user for each subscribed tenant, with exactly the required rol
   t.equal((await ofAcme.get(`${CURRENT}/subscriptions`)).status, 403, 'passwords are for the bootstrap user');
   t.match(await ofAcme.read(CURRENT), { id: app.id });
   t.ok((await acme.read('/user/roles?pageSize=200')).roles.some(({ id }: any) => id === 'ROLE_HELLO_READ'), 'its own roles may be granted');
+  const role = { role: { self: 'x/user/roles/ROLE_HELLO_READ' } };
+  const group = (await acme.create('/user/acme/groups', { name: 'Callers', roles: [] })).id;
+  t.equal((await acme.post(`/user/acme/groups/${group}/roles`, role)).status, 201, 'by the administrator, who has it not');
+  t.equal((await acme.post('/user/acme/users', { userName: 'caller', password: 'Analytical-1', roles: ['ROLE_HELLO_READ'] })).status, 201);
+  t.equal((await acme.post('/user/acme/users', { userName: 'clerk', password: 'Analytical-1', roles: ['ROLE_USER_MANAGEMENT_CREATE'] })).status, 201);
+  const clerk = new Rest(server.url, 'acme/clerk', 'Analytical-1');
+  t.equal((await clerk.post('/user/acme/users', { userName: 'sub', password: 'Analytical-1', roles: ['ROLE_HELLO_READ'] })).status, 403, 'who may only create users');
+  t.equal((await acme.post('/user/acme/users/clerk/roles', role)).status, 201);
+  t.equal((await acme.post('/user/acme/users/clerk/roles', { role: { id: 'ROLE_OTHER_READ' } })).status, 404, 'of no application of the tenant');
+  t.equal((await acme.put('/user/acme/users/caller', { enabled: false })).status, 200);
+  t.equal((await acme.delete('/user/acme/users/clerk/roles/ROLE_HELLO_READ')).status, 204);
+  for (const name of ['caller', 'clerk']) t.equal((await acme.delete(`/user/acme/users/${name}`)).status, 204, name);
   const vendor = await bootstrap.request('GET', `${CURRENT}/subscriptions`, { headers: { accept: 'application/vnd.com.nsn.platform.applicationusercollection+json' } });
   t.match(vendor.headers.get('content-type'), /applicationUserCollection\+json/);
 });

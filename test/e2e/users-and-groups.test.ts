@@ -220,6 +220,51 @@ t.test('3.4: groups, their users and roles', async (t) => {
   t.same((await rest.read(`${USERS}/member/groups`)).references, []);
 });
 
+t.test('3.4: names, references and sizes of groups', async (t) => {
+  for (const name of ['\ud800', 'a\0b', 'a\nb', ' ', '\u00a0 ']) {
+    t.match(await rest.post(GROUPS, { name }), { status: 422, json: { error: 'groups/Invalid Data', message: /control characters/ } }, JSON.stringify(name));
+    t.match(await rest.post('/user/inventoryroles', { name }), { status: 422, json: { error: 'users/Invalid Data' } }, JSON.stringify(name));
+  }
+  const { id } = await rest.create(GROUPS, { name: 'Größe 😀 / 1', roles: ['ROLE_ALARM_READ', 'ROLE_ALARM_READ'] });
+  t.equal((await rest.put(`${GROUPS}/${id}`, { name: ' ' })).status, 422);
+  t.same((await rest.read(`${GROUPS}/${id}/roles`)).references.length, 1, 'a role is there once');
+  t.match(await rest.post(`${GROUPS}/${id}/users`, { user: { self: `${server.url}/user/other/users/ada` } }), { status: 404, json: { error: 'users/Not Found' } });
+  t.same((await rest.read(`${GROUPS}/${id}/users`)).references, []);
+  const big = 'x'.repeat(100_001);
+  for (const body of [{ description: big }, { customProperties: { big } }, { devicePermissions: { 251: [`ALARM:${big}:READ`] } }]) {
+    t.match(await rest.put(`${GROUPS}/${id}`, body), { status: 422, json: { error: 'groups/Invalid Data' } }, Object.keys(body)[0]);
+    t.equal((await rest.post(GROUPS, { name: 'Too big', ...body })).status, 422);
+  }
+  t.match((await rest.put(`${GROUPS}/${id}`, { description: big })).json.message, /at most 100000 bytes of further members of a group/);
+  t.match(await server.metricsText(), /millrace_refusals_total\{limit="users\/group-bytes"\} \d/);
+  t.equal((await rest.post('/user/inventoryroles', { name: 'Too big', description: 'x'.repeat(4_001) })).status, 422);
+});
+
+t.test('3.4: roles that are given to a group at once', async (t) => {
+  const { id } = await rest.create(GROUPS, { name: 'At once' });
+  const roles = (await rest.read('/user/roles?pageSize=2000')).roles.slice(0, 20).map((role: any) => role.id);
+  const replies = await Promise.all(roles.map((role: string) => rest.post(`${GROUPS}/${id}/roles`, roleBody(role))));
+  t.same(replies.map(({ status }) => status), roles.map(() => 201));
+  t.same((await rest.read(`${GROUPS}/${id}/roles?pageSize=100`)).references.map((one: any) => one.role.id), roles);
+});
+
+t.test('nobody locks the tenant out', async (t) => {
+  const admins = await groupId('admins');
+  await create('second');
+  await rest.create(`${GROUPS}/${admins}/users`, userBody('second'));
+  const second = login('second');
+  const kept = { status: 403, json: { error: 'users/Forbidden', message: /would lock the tenant out/ } };
+  t.match(await second.put(`${USERS}/admin`, { enabled: false }), kept, 'the administrator');
+  t.match(await second.put(`${USERS}/second`, { enabled: false }), kept, 'oneself');
+  t.match(await second.delete(`${USERS}/second`), kept);
+  for (const user of [rest, second]) t.match(await user.delete(`${GROUPS}/${admins}/users/admin`), kept, 'the administrator in admins');
+  t.match(await rest.delete(`${GROUPS}/${admins}/roles/ROLE_USER_MANAGEMENT_ADMIN`), kept, 'a role of admins');
+  t.equal((await rest.put(`${USERS}/admin`, { enabled: true })).status, 200, 'as it is');
+  t.equal((await rest.put(`${USERS}/second`, { enabled: false })).status, 200, 'somebody else');
+  t.equal((await rest.put(`${USERS}/second`, { enabled: false, firstName: 'S' })).status, 200);
+  t.equal((await rest.delete(`${GROUPS}/${admins}/users/second`)).status, 204);
+});
+
 t.test('3.4: roles of users', async (t) => {
   await create('graded');
   const user = login('graded');
@@ -227,6 +272,9 @@ t.test('3.4: roles of users', async (t) => {
   t.match(await rest.post(path, roleBody('ROLE_ALARM_READ')), { status: 201, json: { role: { id: 'ROLE_ALARM_READ' }, self: `${server.url}${path}/ROLE_ALARM_READ` } });
   t.equal((await rest.post(path, { role: { id: 'ROLE_EVENT_READ' } })).status, 201);
   t.equal((await user.get('/alarm')).status, 200);
+  const self = new URL((await rest.read(`${USERS}/graded`)).roles.self).pathname;
+  t.match(await rest.read(`${self}?withTotalElements=true`), { references: [{ role: { id: 'ROLE_ALARM_READ' } }, { role: { id: 'ROLE_EVENT_READ' } }], statistics: { totalElements: 2 } });
+  t.equal((await rest.get(`${USERS}/nobody/roles`)).status, 404);
   t.equal((await rest.post(path, roleBody('ROLE_NONE'))).status, 404);
   t.equal((await rest.post(path, {})).status, 422);
   t.equal((await rest.delete(`${path}/ROLE_ALARM_READ`)).status, 204);
@@ -248,7 +296,7 @@ t.test('who may only create users sees and changes his own ones', async (t) => {
   t.equal((await creator.post(`${USERS}/sub/roles`, roleBody('ROLE_ALARM_READ'))).status, 201);
   t.equal((await creator.post(`${USERS}/sub/roles`, roleBody('ROLE_EVENT_READ'))).status, 403, 'nobody gives more than he has');
   for (const [method, path, body] of [['GET', `${USERS}/admin`], ['PUT', `${USERS}/ada`, { firstName: 'x' }], ['DELETE', `${USERS}/sub`],
-    ['POST', `${USERS}/ada/roles`, roleBody('ROLE_ALARM_READ')], ['GET', `${USERS}/admin/groups`]] as [string, string, object?][]) {
+    ['POST', `${USERS}/ada/roles`, roleBody('ROLE_ALARM_READ')], ['GET', `${USERS}/admin/groups`], ['GET', `${USERS}/admin/roles`]] as [string, string, object?][]) {
     t.equal((await creator.request(method, path, body === undefined ? {} : { body })).status, 403, `${method} ${path}`);
   }
 });
