@@ -3,7 +3,7 @@ import { PlatformError } from '../model/errors.ts';
 import { AUDITED_KINDS, COMMAND } from '../model/command.ts';
 import type { ActorKey, AskedBy, CommandKind, HistoryReader } from '../model/command.ts';
 import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
-import { parseMembers } from '../model/json-document.ts';
+import { joinMembers, parseMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
@@ -143,6 +143,15 @@ export class ApiRequest {
   members(): Members {
     this.membersOfBody ??= parseMembers(this.bodyText());
     return this.membersOfBody;
+  }
+
+  /** Leaves out members of the body that are null. @throws PlatformError `general/bad-json`. */
+  dropNulls(names: ReadonlySet<string>): void {
+    const members = this.members();
+    const dropped = [...members].filter(([name, value]) => value === 'null' && names.has(name));
+    if (dropped.length === 0) return;
+    for (const [name] of dropped) members.delete(name);
+    this.body = Buffer.from(joinMembers(members));
   }
 
   /** Sends a command and waits for what its actor decides. */

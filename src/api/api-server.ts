@@ -450,6 +450,6 @@ function readMode(request: ApiRequest): void {
 
 function readJson(request: ApiRequest, compiled: CompiledRoute): void {
   if (compiled.route.body?.isOptional === true && request.body.length === 0) return;
-  request.members();
+  request.dropNulls(compiled.droppedNulls);
   if (compiled.checkBody !== undefined) compiled.checkBody(JSON.parse(request.bodyText()));
 }

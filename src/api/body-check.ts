@@ -13,6 +13,12 @@ interface SchemaError {
   readonly message: string;
 }
 
+/** Members of an object that a body may leave out: sent as null they are as good as left out of a POST. */
+export function optionalMembers(schema: TSchema): ReadonlySet<string> {
+  const { properties = {}, required = [] } = schema as { properties?: Readonly<Record<string, TSchema>>; required?: readonly string[] };
+  return new Set(Object.keys(properties).filter((name) => !required.includes(name)));
+}
+
 /** Errors that are looked at: a hostile body can have millions. */
 const ERRORS_MAX = 50;
 
@@ -28,7 +34,7 @@ export function compileBodyCheck(schema: TSchema, area: string): BodyCheck {
   };
 }
 
-/** A mandatory member that is null is as good as missing; optional ones may be null, which removes them. */
+/** A mandatory member that is null is as good as missing, as one that a PUT cannot remove; `nullable` ones may be null, which removes them. */
 function missingNames(error: SchemaError, value: unknown): string[] {
   if (error.keyword !== 'required')
     return valueAt(value, error.instancePath) === null ? [error.instancePath.slice(1).replaceAll('/', '.')] : [];

@@ -1,6 +1,6 @@
 /** Finds the route of a request: fixed paths by one Map look-up, paths with parameters segment by segment. */
 import { PlatformError } from '../model/errors.ts';
-import { compileBodyCheck } from './body-check.ts';
+import { compileBodyCheck, optionalMembers } from './body-check.ts';
 import type { BodyCheck } from './body-check.ts';
 import { compileQueryCheck } from './query-values.ts';
 import type { QueryCheck } from './query-values.ts';
@@ -11,6 +11,8 @@ export interface CompiledRoute {
   readonly route: Route;
   readonly checkQuery: QueryCheck | undefined;
   readonly checkBody: BodyCheck | undefined;
+  /** Members of the body that are left out when they are null: there are such in a POST only, a PUT removes by null. */
+  readonly droppedNulls: ReadonlySet<string>;
 }
 
 /** The methods of one path. */
@@ -76,6 +78,7 @@ export class Router {
       route,
       checkQuery: route.query === undefined ? undefined : compileQueryCheck(route.query),
       checkBody: route.body?.schema === undefined ? undefined : compileBodyCheck(route.body.schema, route.area),
+      droppedNulls: route.method !== 'POST' || route.body?.schema === undefined ? new Set() : optionalMembers(route.body.schema),
     };
     let node = this.root;
     const segments = route.path.split('/').slice(1);

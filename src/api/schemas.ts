@@ -5,6 +5,12 @@ import { OPERATION_STATUSES } from '../model/operation.ts';
 import { Binary, Id, OPEN, Timestamp, nullable } from './schema-parts.ts';
 
 const Source = Type.Object({ id: Id }, OPEN);
+const text = Type.Optional(nullable(Type.String()));
+/** Members that are of one type in every entity (document 4 section 0.3, Reserved keys). */
+const RESERVED = {
+  id: Type.Optional(nullable(Id)), self: text, source: Type.Optional(nullable(Type.Union([Type.Object({}, OPEN), Id]))), type: text, time: text, text,
+  status: text, severity: text, count: Type.Optional(nullable(Type.Number())), creationTime: text, lastUpdated: text, owner: text, name: text,
+};
 
 export const Measurement = Type.Object(
   { source: Source, time: Timestamp, type: Type.String() },
@@ -12,22 +18,16 @@ export const Measurement = Type.Object(
 );
 export const MeasurementPost = Type.Union([Measurement, Type.Object({ measurements: Type.Array(Measurement) })]);
 
-export const ManagedObject = Type.Object(
-  {
-    name: Type.Optional(nullable(Type.String())),
-    type: Type.Optional(nullable(Type.String())),
-    owner: Type.Optional(nullable(Type.String())),
-  },
-  OPEN,
-);
+export const ManagedObject = Type.Object(RESERVED, OPEN);
 
 export const ManagedObjectUser = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, OPEN);
 
-export const Event = Type.Object({ source: Source, time: Timestamp, type: Type.String({ minLength: 1 }), text: Type.String() }, OPEN);
-export const EventUpdate = Type.Object({ text: Type.Optional(Type.String()) }, OPEN);
+export const Event = Type.Object({ ...RESERVED, source: Source, time: Timestamp, type: Type.String({ minLength: 1 }), text: Type.String() }, OPEN);
+export const EventUpdate = Type.Object({ ...RESERVED, text: Type.Optional(Type.String()) }, OPEN);
 
 export const Alarm = Type.Object(
   {
+    ...RESERVED,
     source: Source,
     time: Timestamp,
     type: Type.String({ minLength: 1 }),
@@ -39,6 +39,7 @@ export const Alarm = Type.Object(
 );
 export const AlarmUpdate = Type.Object(
   {
+    ...RESERVED,
     text: Type.Optional(Type.String()),
     severity: Type.Optional(Type.Enum([...ALARM_SEVERITIES])),
     status: Type.Optional(Type.Enum([...ALARM_STATUSES])),
@@ -50,8 +51,8 @@ export const AlarmStatusChange = Type.Object({ status: Type.Enum([...ALARM_STATU
 const AuditChange = Type.Object(
   {
     attribute: Type.String(),
-    changeType: Type.Optional(Type.Enum(['ADDED', 'REPLACED', 'REMOVED'])),
-    type: Type.Optional(Type.String()),
+    changeType: Type.Optional(nullable(Type.Enum(['ADDED', 'REPLACED', 'REMOVED']))),
+    type: text,
     newValue: Type.Optional(Type.Unknown()),
     previousValue: Type.Optional(Type.Unknown()),
   },
@@ -59,6 +60,7 @@ const AuditChange = Type.Object(
 );
 export const AuditRecord = Type.Object(
   {
+    ...RESERVED,
     activity: Type.String(),
     source: Source,
     text: Type.String(),
@@ -72,11 +74,8 @@ export const AuditRecord = Type.Object(
   OPEN,
 );
 
-export const Operation = Type.Object({ deviceId: Id, description: Type.Optional(Type.String()) }, OPEN);
-export const OperationUpdate = Type.Object(
-  { status: Type.Enum([...OPERATION_STATUSES]), failureReason: Type.Optional(Type.String()), description: Type.Optional(Type.String()) },
-  OPEN,
-);
+export const Operation = Type.Object({ ...RESERVED, deviceId: Id, description: text }, OPEN);
+export const OperationUpdate = Type.Object({ ...RESERVED, status: Type.Enum([...OPERATION_STATUSES]), failureReason: text, description: text }, OPEN);
 
 /** Seconds; a year and more is a mistake. */
 const CreationRamp = Type.Number({ minimum: 0, maximum: 31_536_000, description: 'Seconds between the creation of two operations; fractions are taken' });
@@ -125,7 +124,7 @@ export const ExternalId = Type.Object({ externalId: Type.String({ minLength: 1 }
 
 const ChildObject = Type.Object({ id: Type.Optional(Id), self: Type.Optional(Type.String()) }, OPEN);
 export const ChildReference = Type.Object(
-  { managedObject: Type.Optional(ChildObject), references: Type.Optional(Type.Array(Type.Object({ managedObject: ChildObject }, OPEN))) },
+  { ...RESERVED, managedObject: Type.Optional(ChildObject), references: Type.Optional(Type.Array(Type.Object({ managedObject: ChildObject }, OPEN))) },
   OPEN,
 );
 

@@ -6,6 +6,7 @@ import { PlatformError } from '../model/errors.ts';
 import { stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { PASSWORD_RULE, isAllowedPassword } from '../model/password.ts';
+import { nullable } from './schema-parts.ts';
 
 const AREA = 'tenants';
 export const ID_LENGTH_MAX = 32;
@@ -42,9 +43,9 @@ const TEXTS: Readonly<Record<string, TextRule>> = {
 const text = (maxLength: number) => Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
 const MEMBERS = {
   adminName: text(ADMIN_NAME_LENGTH_MAX), adminEmail: text(ADMIN_EMAIL_LENGTH_MAX),
-  adminPass: Type.Optional(Type.String()), adminPassword: Type.Optional(Type.String()),
-  sendPasswordResetEmail: Type.Optional(Type.Boolean()),
-  allowCreateTenants: Type.Optional(Type.Boolean()),
+  adminPass: Type.Optional(nullable(Type.String())), adminPassword: Type.Optional(nullable(Type.String())),
+  sendPasswordResetEmail: Type.Optional(nullable(Type.Boolean())),
+  allowCreateTenants: Type.Optional(nullable(Type.Boolean())),
   storageLimitPerDevice: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
   contactName: text(CONTACT_NAME_LENGTH_MAX), contactPhone: text(CONTACT_PHONE_LENGTH_MAX),
   customProperties: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()])),

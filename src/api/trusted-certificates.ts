@@ -15,6 +15,7 @@ import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { changeRecords, listRecords, readRecord, updateRecord } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
+import { nullable } from './schema-parts.ts';
 import { tenantOf } from './subtenants.ts';
 
 const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'];
@@ -138,11 +139,14 @@ async function change(request: ApiRequest, activity: string, decide: (stored: St
   return found('trustedCertificate', certificateText(request, tenant, JSON.parse(text as string) as StoredCertificate));
 }
 
+interface SentChange extends Pick<Partial<Sent>, 'status'> { readonly name?: string | null; readonly autoRegistrationEnabled?: boolean | null }
+
 function put(request: ApiRequest): Promise<Answer> {
-  const { name, status, autoRegistrationEnabled } = JSON.parse(request.bodyText()) as Partial<Sent>;
+  const { name, status, autoRegistrationEnabled } = JSON.parse(request.bodyText()) as SentChange;
+  // What is removed is undefined, or its default again.
   return change(request, 'Trusted certificate changed', (stored) => ({
-    ...stored, ...(name === undefined ? {} : { name }), ...(status === undefined ? {} : { status }),
-    ...(autoRegistrationEnabled === undefined ? {} : { autoRegistrationEnabled }),
+    ...stored, ...(name === undefined ? {} : { name: name ?? undefined }), ...(status === undefined ? {} : { status }),
+    ...(autoRegistrationEnabled === undefined ? {} : { autoRegistrationEnabled: autoRegistrationEnabled ?? false }),
   }));
 }
 
@@ -185,12 +189,15 @@ function confirm(request: ApiRequest): Promise<Answer> {
 }
 
 const OPEN = { additionalProperties: true } as const;
-const Name = Type.Optional(Type.String({ maxLength: NAME_LENGTH_MAX }));
+const Name = Type.String({ maxLength: NAME_LENGTH_MAX });
 const Status = Type.Enum([...CERTIFICATE_STATUSES]);
 const Post = Type.Object({
-  name: Name, status: Status, certInPemFormat: Type.String({ maxLength: PEM_LENGTH_MAX }), autoRegistrationEnabled: Type.Optional(Type.Boolean()),
+  name: Type.Optional(Name), status: Status, certInPemFormat: Type.String({ maxLength: PEM_LENGTH_MAX }),
+  autoRegistrationEnabled: Type.Optional(Type.Boolean()),
 }, OPEN);
-const Put = Type.Object({ name: Name, status: Type.Optional(Status), autoRegistrationEnabled: Type.Optional(Type.Boolean()) }, OPEN);
+const Put = Type.Object({
+  name: Type.Optional(nullable(Name)), status: Type.Optional(Status), autoRegistrationEnabled: Type.Optional(nullable(Type.Boolean())),
+}, OPEN);
 const Bulk = Type.Object({ certificates: Type.Array(Post, { minItems: 1, maxItems: BULK_MAX }) }, OPEN);
 const Proof = Type.Object({ proofOfPossessionSignedVerificationCode: Type.String({ maxLength: PEM_LENGTH_MAX }) }, OPEN);
 const EXAMPLE = { name: 'plant', status: 'ENABLED', autoRegistrationEnabled: true, certInPemFormat: 'MIIB…' };

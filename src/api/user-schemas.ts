@@ -24,29 +24,29 @@ const profile = {
   customProperties: Type.Optional(nullable(Type.Object({}, OPEN))),
 };
 const userMembers = {
-  password: Type.Optional(Password),
-  sendPasswordResetEmail: Type.Optional(Type.Boolean()),
+  password: Type.Optional(nullable(Password)),
+  sendPasswordResetEmail: Type.Optional(nullable(Type.Boolean())),
   ...profile,
   alias: text,
   owner: text,
   delegatedBy: text,
   enabled: Type.Optional(Type.Boolean()),
-  shouldResetPassword: Type.Optional(Type.Boolean()),
-  twoFactorAuthenticationEnabled: Type.Optional(Type.Boolean()),
+  shouldResetPassword: Type.Optional(nullable(Type.Boolean())),
+  twoFactorAuthenticationEnabled: Type.Optional(nullable(Type.Boolean())),
   devicePermissions: Type.Optional(nullable(DevicePermissions)),
   applications: Type.Optional(nullable(Type.Array(Type.Object({}, OPEN)))),
 };
 const UserName = Type.String({ minLength: 1, maxLength: 1000, description: 'No blanks, slashes, backslashes, +, $, : and control characters' });
 export const User = Type.Object({ userName: UserName, ...userMembers, roles: Type.Optional(Roles) }, OPEN);
 export const UserUpdate = Type.Object(userMembers, OPEN);
-export const CurrentUserUpdate = Type.Object({ ...profile, password: Type.Optional(Password) }, OPEN);
+export const CurrentUserUpdate = Type.Object({ ...profile, password: Type.Optional(nullable(Password)) }, OPEN);
 export const PasswordChange = Type.Object({ currentUserPassword: Type.String(), newPassword: Password }, OPEN);
 export const PasswordResetRequest = Type.Object({ email: Type.String({ minLength: 3, maxLength: 254 }) }, OPEN);
 export const PasswordReset = Type.Object({ token: Type.String(), email: Type.String(), newPassword: Password }, OPEN);
 
 const groupMembers = {
   description: text,
-  roles: Type.Optional(Roles),
+  roles: Type.Optional(nullable(Roles)),
   applications: Type.Optional(nullable(Type.Array(Type.Object({}, OPEN)))),
   customProperties: Type.Optional(nullable(Type.Object({}, OPEN))),
   devicePermissions: Type.Optional(nullable(DevicePermissions)),
