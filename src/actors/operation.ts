@@ -9,7 +9,7 @@ import {
 import { operationResult } from '../model/operation-result.ts';
 import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { isStored } from '../model/processing-mode.ts';
 import { changesBetween, describeChanges } from './audit.ts';
 import type { ActorContext } from './context.ts';
 import { requireSource } from './managed-object.ts';
@@ -49,11 +49,6 @@ export function createOperation(context: ActorContext, body: OperationCreate): {
     members.set('status', '"FAILED"');
     members.set('failureReason', JSON.stringify(noAgent.message));
   }
-  if (context.command.mode === PROCESSING_MODE.TRANSIENT) {
-    const doc = joinMembers(members);
-    context.notify('operations', device, 'CREATE', doc);
-    return { doc };
-  }
   audit(context, body.id, body, 'Operation created', { text: `Operation created: ${describe(members)}` });
   return { doc: write(context, body.id, members, undefined) };
 }
@@ -64,9 +59,10 @@ function describe(members: Members): string {
     .filter(([, value]) => value !== undefined).map(([name, value]) => `${name}='${value}'`).join(', ');
 }
 
-/** Who did what to the operation (document 4 section 5.7). */
+/** Who did what to the operation (document 4 section 5.7); of what is not stored nothing is kept. */
 function audit(context: ActorContext, id: string, by: Pick<OperationUpdate, 'user' | 'application'>, activity: string,
   entry: Pick<AuditEntry, 'text' | 'changes'>): void {
+  if (!isStored(context.command.mode)) return;
   context.audit({ type: 'Operation', activity, ...entry, user: by.user, source: id, ...(by.application === undefined ? {} : { application: by.application }) });
 }
 
@@ -76,15 +72,17 @@ function load(context: ActorContext, id: string): Members {
   return splitMembers(text);
 }
 
-/** @param former the status before a change; a new operation has none. */
+/** Stores the operation unless it is TRANSIENT, and tells of it. @param former the status before a change; a new operation has none. */
 function write(context: ActorContext, id: string, members: Members, former: string | undefined): string {
   const device = String(context.command.key);
   const text = joinMembers(members);
-  const status = stringMember(members, 'status') ?? 'PENDING';
-  context.put('operation', id, text);
-  if (!isOpenOperation(status)) context.remove('openOperation', openOperationKey(device, id));
-  else if (status !== former) context.put('openOperation', openOperationKey(device, id), openEntry(context, status, former));
-  context.row(entityRow(context.command, 'operations', { id, source: Number(device), members }));
+  if (isStored(context.command.mode)) {
+    const status = stringMember(members, 'status') ?? 'PENDING';
+    context.put('operation', id, text);
+    if (!isOpenOperation(status)) context.remove('openOperation', openOperationKey(device, id));
+    else if (status !== former) context.put('openOperation', openOperationKey(device, id), openEntry(context, status, former));
+    context.row(entityRow(context.command, 'operations', { id, source: Number(device), members }));
+  }
   context.notify('operations', device, former === undefined ? 'CREATE' : 'UPDATE', text);
   return text;
 }

@@ -298,6 +298,18 @@ t.test('TRANSIENT: told, not stored', async (t) => {
   t.match(platform.notifications.slice(-2), [{ source: '2', action: 'CREATE' }, { source: '1', action: 'UPDATE' }]);
 });
 
+t.test('TRANSIENT change of an operation: told, not stored', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('1', '{"com_platform_model_Agent":{}}');
+  await platform.request({ kind: COMMAND.OPERATION_CREATE, key: 1, body: { id: '5', doc: '{"c8y_Restart":{}}', user: 'ada' } });
+  const [before, open] = [platform.rows.length, platform.ids('openOperation')];
+  await platform.request({ kind: COMMAND.OPERATION_UPDATE, key: 1, mode: 1, body: { id: '5', doc: '{"status":"FAILED","failureReason":"no"}', user: 'ada' } });
+  t.match(platform.get('operation', '5'), { status: 'PENDING', failureReason: undefined });
+  t.same(platform.ids('openOperation'), open);
+  t.equal(platform.rows.length, before, 'no row and no audit record');
+  t.match(platform.notifications.at(-1), { area: 'operations', source: '1', action: 'UPDATE', text: /"status":"FAILED".*"failureReason":"no"/ });
+});
+
 t.test('TRANSIENT change of an event: told, not stored', async (t) => {
   const platform = openPlatform(t);
   await platform.create('1');

@@ -227,6 +227,14 @@ t.test('operations of a service reach its device; TRANSIENT ones are delivered a
   t.equal(answer.headers.get('location'), null);
   await device.row('s/ds', '511,op-gateway,now');
   t.same((await list(`deviceId=${gateway}`)), []);
+  const stored = await create(gateway, { c8y_Command: { text: 'later' } });
+  await device.row('s/ds', '511,op-gateway,later');
+  await rest.put(`${PATH}/${stored.id}`, { status: 'FAILED', failureReason: 'busy' });
+  const transient = { body: { status: 'PENDING', c8y_Command: { text: 'again' } }, headers: { 'x-platform-processing-mode': 'TRANSIENT' } };
+  t.match(await rest.request('PUT', `${PATH}/${stored.id}`, transient), { status: 200, json: { status: 'PENDING' } });
+  await device.row('s/ds', '511,op-gateway,again');
+  t.match(await rest.read(`${PATH}/${stored.id}`), { status: 'FAILED', failureReason: 'busy', c8y_Command: { text: 'later' } });
+  t.equal((await rest.read(`/audit/auditRecords?source=${stored.id}&pageSize=100`)).auditRecords.length, 2);
 });
 
 t.test('a device that comes back gets what is PENDING once, and what is set to PENDING again', async (t) => {
