@@ -140,6 +140,9 @@ async function post(request: ApiRequest): Promise<Answer> {
 
 async function put(request: ApiRequest): Promise<Answer> {
   const target = await load(request);
+  const header = request.headers['content-range'];
+  // A chunk would take the place of the whole.
+  if (header !== '') throw chunkError(header, 'PUT replaces the whole binary; chunks are uploaded by POST');
   if (!target.binary?.isComplete) throw new PlatformError('event/binary-not-found');
   const binary = wholeOf(await store(request, EVENT_BINARY_BYTES_MAX));
   await change(request, target, binary);
