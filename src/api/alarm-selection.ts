@@ -2,7 +2,8 @@
 import Type from 'typebox';
 import { ALARM_SEVERITIES, ALARM_STATUSES, OPEN_ALARM_STATUSES } from '../model/alarm.ts';
 import type { ApiRequest } from './api-request.ts';
-import { sourcesOf } from './hierarchy.ts';
+import { addSources, sourceSelection } from './hierarchy.ts';
+import type { SourceSelection } from './hierarchy.ts';
 import { HistoryFilter } from './history-filter.ts';
 import { accessOf, conditionOfAccess } from './owner.ts';
 import type { Access } from './owner.ts';
@@ -23,8 +24,7 @@ export const ALARM_FILTERS = {
 type Range = readonly [from: number | null, to: number | null];
 
 /** Empty lists and nulls select everything. Times in ms since 1970. */
-export interface AlarmSelection {
-  readonly sources: readonly string[] | null;
+export interface AlarmSelection extends SourceSelection {
   readonly statuses: readonly string[];
   readonly severities: readonly string[];
   readonly types: readonly string[];
@@ -39,7 +39,7 @@ export async function alarmSelection(request: ApiRequest): Promise<AlarmSelectio
   const { query } = request;
   const range = (name: string): Range => [query.time(`${name}From`) ?? null, query.time(`${name}To`) ?? null];
   return {
-    sources: (await sourcesOf(request)) ?? null,
+    ...(await sourceSelection(request)),
     statuses: query.isTrue('resolved') ? ['CLEARED'] : query.isFalse('resolved') ? OPEN_ALARM_STATUSES : query.list('status'),
     severities: query.list('severity'),
     types: query.list('type'),
@@ -52,9 +52,9 @@ export async function alarmSelection(request: ApiRequest): Promise<AlarmSelectio
 
 export function alarmFilter(tenant: number, selection: AlarmSelection): HistoryFilter {
   const filter = new HistoryFilter(tenant);
-  if (selection.sources !== null) filter.idIn('source', selection.sources);
+  addSources(filter, selection);
   const time = (column: string, [from, to]: Range): void => void filter.time(column, from ?? undefined, to ?? undefined);
-  if (selection.access !== undefined) filter.add(conditionOfAccess(selection.access, filter, 'source'));
+  if (selection.access !== undefined) filter.ofPart(conditionOfAccess(selection.access, filter, 'source'));
   time('time', selection.time);
   time('creation_time', selection.created);
   time('last_updated', selection.lastUpdated);

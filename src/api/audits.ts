@@ -13,6 +13,7 @@ import { entityText, managedObjectUrl, quote, segment, sourceIdOf } from './enti
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
 import { HistoryFilter } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
+import { isOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { RANGE, REVERT, text } from './query-parameters.ts';
 import { created, found } from './reply.ts';
@@ -51,6 +52,9 @@ const SOURCES: Readonly<Record<string, (tenant: string) => string>> = {
   User: (tenant) => `/user/${segment(tenant)}/users/`,
   UserAuthentication: (tenant) => `/user/${segment(tenant)}/users/`,
 };
+
+/** Types whose records are about something else than a managed object, whatever id it has. */
+const NOT_OF_OBJECTS = [...Object.keys(SOURCES), 'SYSTEM', 'TenantAuthConfig', 'TrustedCertificates'];
 
 const auditUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/audit/auditRecords/${segment(id)}`;
 
@@ -101,6 +105,9 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
     .textIn('type', typesOf(query.text('type')))
     .text('user', query.text('user'))
     .time('time', query.time('dateFrom'), query.time('dateTo'));
+  if (!request.isPrivileged) {
+    filter.add(`type NOT IN ${filter.bind('Array(String)', NOT_OF_OBJECTS)}`, 'type').ownedSources(request, 'toUInt64OrZero(source)');
+  }
   const format = exportFormat(request);
   if (format !== undefined) {
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> =>
@@ -123,9 +130,15 @@ async function load(request: ApiRequest): Promise<DocumentRow> {
   throw new PlatformError('audit/not-found', { id });
 }
 
+async function isOfOwnObject(request: ApiRequest, members: Members): Promise<boolean> {
+  return !NOT_OF_OBJECTS.includes(stringMember(members, 'type') ?? '') && (await isOwner(request, sourceIdOf(members), members)) === true;
+}
+
 async function get(request: ApiRequest): Promise<Answer> {
   const { entityId, doc } = await load(request);
-  return found('auditRecord', auditText(request, entityId, splitMembers(doc)));
+  const members = splitMembers(doc);
+  if (!request.isPrivileged && !(await isOfOwnObject(request, members))) throw new PlatformError('security/forbidden');
+  return found('auditRecord', auditText(request, entityId, members));
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
@@ -151,7 +164,7 @@ export function auditRoutes(): Route[] {
       method: 'GET',
       path,
       area,
-      access: 'roles',
+      access: 'owner',
       roles: READ,
       summary: 'List audit records, newest first',
       query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
@@ -186,7 +199,7 @@ export function auditRoutes(): Route[] {
       method: 'GET',
       path: `${path}/{id}`,
       area,
-      access: 'roles',
+      access: 'owner',
       roles: READ,
       summary: 'Read an audit record',
       answers: [{ status: 200, description: 'The audit record', mediaType: 'auditRecord' }],

@@ -55,7 +55,7 @@ export async function documentPage(
   request: ApiRequest, table: MutableTable, filter: HistoryFilter, order: string | TimeOrder, page: Page,
 ): Promise<DocumentPage> {
   const keys = await keysOf(request, table, filter, order, page);
-  const total = page.wantsTotal ? await totalOf(request, table, filter, page, keys.length) : undefined;
+  const total = page.wantsTotal && !filter.isOfPart ? await totalOf(request, table, filter, page, keys.length) : undefined;
   const rows = await refusalsCounted(request, textsOf(request, table, filter, keys));
   return { rows, total, isFull: keys.length >= page.size };
 }

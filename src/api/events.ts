@@ -13,8 +13,8 @@ import { changedMembers, newDocument, requiredTime, sentSource } from './entity-
 import { isEntityId } from './entity-id.ts';
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
-import { sourcesOf } from './hierarchy.ts';
-import { HistoryFilter, countDocuments } from './history-filter.ts';
+import { addSources, sourceSelection } from './hierarchy.ts';
+import { HistoryFilter, countText } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { isOwner, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
@@ -103,8 +103,7 @@ async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
   const { query } = request;
   requireFragmentOfValue(request);
   const filter = new HistoryFilter(request.tenant);
-  const sources = await sourcesOf(request);
-  if (sources !== undefined) filter.idIn('source', sources);
+  addSources(filter, await sourceSelection(request));
   filter
     .text('type', query.text('type'))
     .fragment(query.text('fragmentType'))
@@ -140,7 +139,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
-  return { status: 200, contentType: JSON_TYPE, text: String(await countDocuments(request, 'events', await filterOf(request))) };
+  return { status: 200, contentType: JSON_TYPE, text: await countText(request, 'events', await filterOf(request)) };
 }
 
 async function get(request: ApiRequest): Promise<Answer> {

@@ -1,6 +1,8 @@
 /** Children and descendants of managed objects, read from the documents (document 4 section 2.5). */
 import type { ChildKind } from '../model/command.ts';
 import { INNER_MAX, agentDevicesCondition } from '../inventory/agent-devices.ts';
+import { DEVICE_MARKER, objectsBelowCondition } from '../inventory/objects-below.ts';
+import type { ObjectsBelow } from '../inventory/objects-below.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers } from '../model/json-document.ts';
 import { AGENT_LINKS, isAgent } from '../model/operation.ts';
@@ -8,10 +10,13 @@ import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import type { HistoryFilter } from './history-filter.ts';
 
-/** Objects of one hierarchy that a request may be about; with more it is refused: a part of them would be taken for all. */
+export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
+/** Objects of one hierarchy whose data a DELETE may be about; with more it is refused: a part of them would be taken for all. */
 const OBJECTS_MAX = 10_000;
-/** Devices of an agent that are looked up one by one: beyond them the history store finds them. */
-const AGENT_DEVICES_MAX = 1_000;
+/** Objects of a hierarchy that are looked up one by one: beyond them the history store finds them. */
+const LISTED_MAX = 1_000;
+/** Objects that are read at once. */
+const READ_AT_ONCE = 1_000;
 /** Lists of children that are read at once. */
 const LISTS_AT_ONCE = 100;
 const OBJECTS_LIMIT = 'http/hierarchy-objects';
@@ -59,18 +64,55 @@ function tooLarge(request: ApiRequest, root: string, maximum: number): never {
   throw new PlatformError('general/hierarchy-too-large', { id: root, maximum, limit: OBJECTS_LIMIT });
 }
 
-/**
- * The sources that a list of alarms or events is about: one, or its sub-hierarchy with `withSourceAssets` and `withSourceDevices`.
- * @throws PlatformError `general/hierarchy-too-large`.
- */
-export async function sourcesOf(request: ApiRequest): Promise<string[] | undefined> {
-  const { query } = request;
-  const source = query.text('source');
+/** What a list is about, as a value that can be stored: these sources, an object with what is below it, or, with neither, everything. */
+export interface SourceSelection {
+  readonly sources: readonly string[] | null;
+  readonly below?: ObjectsBelow;
+}
+
+/** What `withSourceAssets` and `withSourceDevices` ask for below the source (document 4 section 5.3); undefined for nothing. */
+function wantedBelow({ query }: ApiRequest): ObjectsBelow['wanted'] | undefined {
+  const [assets, devices] = [query.isTrue('withSourceAssets'), query.isTrue('withSourceDevices')];
+  if (assets && devices) return 'all';
+  return devices ? 'devices' : assets ? 'assets' : undefined;
+}
+
+/** The sources that a list of alarms or events is about: one, or with it the devices and assets of its sub-hierarchy. */
+export async function sourceSelection(request: ApiRequest): Promise<SourceSelection> {
+  const source = request.query.text('source');
+  const wanted = wantedBelow(request);
+  if (source === undefined) return { sources: null };
+  if (wanted === undefined || !isEntityId(source)) return { sources: [source] };
+  const objects = await descendantsUpTo(request, source, CHILD_KINDS, LISTED_MAX);
+  return objects === undefined ? { sources: null, below: { root: Number(source), wanted } } : { sources: await onlyWanted(request, objects, wanted) };
+}
+
+export function addSources(filter: HistoryFilter, { sources, below }: SourceSelection): void {
+  if (sources !== null) filter.idIn('source', sources);
+  if (below !== undefined) filter.add(objectsBelowCondition('source', below, filter));
+}
+
+/** The same sources one by one. @returns undefined for all. @throws PlatformError `general/hierarchy-too-large`. */
+export async function sourcesOf(request: ApiRequest): Promise<readonly string[] | undefined> {
+  const source = request.query.text('source');
+  const wanted = wantedBelow(request);
   if (source === undefined) return undefined;
-  const kinds: ChildKind[] = [];
-  if (query.isTrue('withSourceAssets')) kinds.push('childAssets');
-  if (query.isTrue('withSourceDevices')) kinds.push('childDevices');
-  return kinds.length === 0 ? [source] : withDescendants(request, source, kinds);
+  return wanted === undefined ? [source] : onlyWanted(request, await withDescendants(request, source, CHILD_KINDS), wanted);
+}
+
+/** The first object, and the devices or assets among the others: by what they are, since groups link devices as assets. */
+async function onlyWanted(request: ApiRequest, [root, ...others]: readonly string[], wanted: ObjectsBelow['wanted']): Promise<string[]> {
+  if (wanted === 'all') return [root, ...others];
+  const found = [root];
+  for (let start = 0; start < others.length; start += READ_AT_ONCE) {
+    const some = others.slice(start, start + READ_AT_ONCE);
+    const texts = await request.platform.documents.getMany('managedObject', request.tenant, some);
+    found.push(...some.filter((_, index) => {
+      const text = texts[index];
+      return text !== undefined && splitMembers(text).has(DEVICE_MARKER) === (wanted === 'devices');
+    }));
+  }
+  return found;
 }
 
 /** Whether the parameter `agentId` names an agent: no other has operations of its own and its devices (document 4 section 5.1). */
@@ -82,7 +124,7 @@ async function asksForAgent(request: ApiRequest, agent: string): Promise<boolean
 /** Adds that `source` is the agent or, as the inventory is now, a device or service below it. @throws PlatformError `general/hierarchy-too-large`. */
 export async function addDevicesOfAgent(request: ApiRequest, filter: HistoryFilter, agent: string): Promise<void> {
   if (!await asksForAgent(request, agent)) return void filter.none();
-  const devices = await descendantsUpTo(request, agent, AGENT_LINKS, AGENT_DEVICES_MAX);
+  const devices = await descendantsUpTo(request, agent, AGENT_LINKS, LISTED_MAX);
   if (devices !== undefined) return void filter.idIn('source', devices);
   const { platform: { documents }, tenant, history } = request;
   const condition = await agentDevicesCondition('source', agent, { tenant, documents, history }, filter);

@@ -37,6 +37,8 @@ export class HistoryFilter {
   /** Columns that have one value in all rows that match. */
   private readonly fixed = new Set<string>();
   private count = 0;
+  /** Who asks sees a part of the inventory alone: totals are not for him (document 4 section 0.4). */
+  isOfPart = false;
 
   constructor(tenant: number) {
     this.params = { tenant };
@@ -135,20 +137,35 @@ export class HistoryFilter {
     return this.add(condition, 'fragments');
   }
 
+  /** Only what somebody without a global role may reach. */
+  ofPart(condition: string): this {
+    this.isOfPart = true;
+    return this.add(condition);
+  }
+
   /** For principals without a global role: only data of managed objects that they own or have a permission for. */
   ownedSources(request: ApiRequest, column: string): this {
-    return request.isPrivileged ? this : this.add(accessibleCondition(request, this, column));
+    return request.isPrivileged ? this : this.ofPart(accessibleCondition(request, this, column));
   }
 
   /** The same for the managed objects themselves. */
   accessibleObjects(request: ApiRequest): this {
-    return request.isPrivileged ? this : this.add(accessibleCondition(request, this, 'id', true));
+    return request.isPrivileged ? this : this.ofPart(accessibleCondition(request, this, 'id', true));
   }
 }
 
 /** A SELECT of how many rows match, as `total`. */
 export const countSql = (table: MutableTable, filter: HistoryFilter): string =>
   `SELECT count() AS total FROM ${table} FINAL ${filter.clauses(table)} ${IN_PARTITIONS}`;
+
+/** What a count of alarms or events tells those who see a part of the inventory alone (document 4 sections 5.3, 5.5). */
+const COUNT_OF_PART_MAX = 100;
+
+/** @returns how many rows match, for an answer. */
+export async function countText(request: ApiRequest, table: MutableTable, filter: HistoryFilter): Promise<string> {
+  const total = await countDocuments(request, table, filter);
+  return String(filter.isOfPart ? Math.min(total, COUNT_OF_PART_MAX) : total);
+}
 
 /** @returns how many rows match. */
 export function countDocuments(request: ApiRequest, table: MutableTable, filter: HistoryFilter): Promise<number> {

@@ -11,6 +11,7 @@ import { accessesOf, globalRolesFor, holds } from '../model/inventory-access.ts'
 import type { GrantPermission, GrantScope, InventoryGrant, WantedAccess } from '../model/inventory-access.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
+import { ownsObjects } from './owner.ts';
 import { peopleSteps } from './record-steps.ts';
 import { USER_ADMIN, isDevice, requireRoles } from './user-text.ts';
 
@@ -79,9 +80,7 @@ export async function requireNameWithoutRights(request: ApiRequest, userName: st
   const isOpen = request.hasRole(...USER_ADMIN) || !(isDevice(userName) || await ownsUsers(request, userName));
   if (!isOpen) throw new PlatformError('security/forbidden');
   if (accessesOf(OF_OWNER).every((wanted) => isGlobal(request, wanted))) return;
-  const sql = 'SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND owner = {owner:String} LIMIT 1';
-  const owned = await request.platform.history.query(sql, { tenant: request.tenant, owner: userName });
-  if (owned.length > 0) throw new PlatformError('security/forbidden');
+  if (await ownsObjects(request, userName)) throw new PlatformError('security/forbidden');
 }
 
 /** Whether users name it as `owner` or `delegatedBy`: they stay when their owner is deleted. */

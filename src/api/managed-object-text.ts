@@ -3,11 +3,10 @@ import type { ChildKind } from '../model/command.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { entityText, managedObjectUrl, quote, segment } from './entity-text.ts';
-import { linkedIds } from './hierarchy.ts';
+import { CHILD_KINDS, linkedIds } from './hierarchy.ts';
 import type { QueryParameters } from './query-values.ts';
 import { flag } from './query-parameters.ts';
 
-export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
 /** Kind of child -> the collection of its parents. */
 export const PARENTS_OF_KIND: Readonly<Record<ChildKind, string>> = {
   childDevices: 'deviceParents',

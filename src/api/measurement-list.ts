@@ -120,7 +120,7 @@ class OuterConditions {
 }
 
 function totalOf(request: ApiRequest, selection: Selection, page: Page): Promise<number> | undefined {
-  if (!page.wantsTotal) return undefined;
+  if (!page.wantsTotal || selection.filter.isOfPart) return undefined;
   const what = selection.isOnHeads ? 'count()' : 'uniqExact(id)';
   const sql = `SELECT ${what} AS total FROM measurements WHERE ${selection.filter.where}`;
   return cachedTotal(request, sql, selection.filter.params);

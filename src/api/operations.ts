@@ -141,7 +141,8 @@ async function get(request: ApiRequest): Promise<Answer> {
 async function put(request: ApiRequest): Promise<Answer> {
   const stored = await load(request);
   const device = deviceOf(stored);
-  await requireOwner(request, device, stored);
+  // Neither what it was nor what it becomes may have a command that the user has no permission for.
+  await requireOwner(request, device, new Map([...stored, ...request.members()]));
   const changes = changedMembers(request.members(), stored, AREA, FIXED, DERIVED);
   const body: OperationUpdate = { id: request.params['id'], doc: joinMembers(changes), user: request.principal.userName, ...applicationOf(request) };
   const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_UPDATE, Number(device), body);

@@ -2,9 +2,11 @@
  * Who may read and write managed objects and their data without a global role: the owner (document 1 Authentication 6), and who has an
  * inventory role or a device permission for it or for something above it (document 4 section 3.5).
  */
+import { belowSql } from '../inventory/objects-below.ts';
 import { PlatformError } from '../model/errors.ts';
-import { grantsFor, mayAccess } from '../model/inventory-access.ts';
+import { grantsFor, isByTypeAlone, mayAccess } from '../model/inventory-access.ts';
 import type { WantedAccess } from '../model/inventory-access.ts';
+import { dropNulls } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
@@ -27,7 +29,7 @@ const wantedBy = (request: ApiRequest): WantedAccess => ({
 /** What a POST wants to create, when it is one JSON object. */
 function sentEntity(request: ApiRequest): Members | undefined {
   const { body } = request.route;
-  return request.method === 'POST' && body !== undefined && (body.form ?? 'json') === 'json' ? request.members() : undefined;
+  return request.method === 'POST' && body !== undefined && (body.form ?? 'json') === 'json' ? dropNulls(new Map(request.members())) : undefined;
 }
 
 /**
@@ -51,6 +53,12 @@ export async function requireOwner(request: ApiRequest, managedObject: string, e
   if ((await isOwner(request, managedObject, entity)) === false) throw new PlatformError('security/forbidden');
 }
 
+/** Whether a user, by default the principal, owns any managed object: also one that was made a moment ago, whatever the request says about flushing. */
+export async function ownsObjects({ platform, tenant, principal }: ApiRequest, userName = principal.userName): Promise<boolean> {
+  const sql = 'SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND owner = {owner:String} LIMIT 1';
+  return (await platform.history.query(sql, { tenant, owner: userName })).length > 0;
+}
+
 /** Whether the route's roles, the owner rule or a permission let the principal do with a managed object what he asks for. */
 export async function mayReach(request: ApiRequest, id: string, doc: string): Promise<boolean> {
   return request.isPrivileged || mayAccess(request.platform.documents, request.principal, { id, doc }, wantedBy(request));
@@ -62,7 +70,7 @@ export function typesHeld(request: ApiRequest): Members {
 }
 
 /**
- * How a permission for one type is written for a table; by default a type or a fragment. A measurement is several rows, one of which has the fragment.
+ * How a permission for one type is written for a table where it is no matter of a type or a fragment in their columns. A measurement is several rows, one of which has the fragment.
  * @param place of the type. @param below condition on the managed object.
  */
 const TYPED: Readonly<Record<string, (place: string, below: string) => string>> = {
@@ -84,13 +92,20 @@ export function accessibleCondition(request: ApiRequest, filter: HistoryFilter, 
 export interface Access {
   readonly owner: string;
   readonly scope: WantedAccess['scope'];
+  /** Absent from changes of many alarms that an older version began. */
+  readonly permission?: WantedAccess['permission'];
   readonly grants: readonly { readonly type: string; readonly root: number }[];
 }
 
 export function accessOf(request: ApiRequest): Access {
   const wanted = wantedBy(request);
   const grants = grantsFor(request.principal, wanted).map(({ type, root }) => ({ type, root }));
-  return { owner: request.principal.userName, scope: wanted.scope, grants };
+  return { owner: request.principal.userName, ...wanted, grants };
+}
+
+function typedCondition({ scope, permission = 'READ' }: Access, place: string, below: string): string {
+  if (isByTypeAlone({ scope, permission })) return `type = ${place}`;
+  return TYPED[scope]?.(place, below) ?? `(type = ${place} OR has(fragments, ${place}))`;
 }
 
 /** As `accessibleCondition`. */
@@ -104,17 +119,7 @@ export function conditionOfAccess(access: Access, filter: HistoryFilter, column:
   for (const [type, roots] of rootsOfType) {
     const below = `${column} IN (${belowSql(filter.bind('Array(UInt64)', [...new Set(roots)]))})`;
     const place = type === '*' ? '' : filter.bind('String', type);
-    const typed = TYPED[access.scope] ?? ((name: string) => `(type = ${name} OR has(fragments, ${name}))`);
-    conditions.push(type === '*' ? below : `(${below} AND ${typed(place, below)})`);
+    conditions.push(type === '*' ? below : `(${below} AND ${typedCondition(access, place, below)})`);
   }
   return `(${conditions.join(' OR ')})`;
-}
-
-/** Ids of the roots and of everything below them. Each step is distinct, so that many paths to one object do not multiply. */
-function belowSql(roots: string): string {
-  return (
-    `WITH RECURSIVE reached AS (SELECT arrayJoin(${roots}) AS id UNION ALL SELECT DISTINCT link.id AS id FROM ` +
-    '(SELECT id, arrayJoin(parents) AS parent FROM managed_objects FINAL WHERE tenant = {tenant:UInt32}) AS link ' +
-    'INNER JOIN reached ON link.parent = reached.id) SELECT id FROM reached'
-  );
 }

@@ -44,7 +44,7 @@ export interface Collection {
   /** Name of the array, for instance `alarms`. */
   readonly name: string;
   readonly items: readonly string[];
-  /** Needed when the page wants totals. */
+  /** Needed when the page wants totals; undefined is shown as null then: not for who sees a part of the inventory alone (document 4 section 0.4). */
   readonly total?: number | undefined;
   /** Whether there may be more: usually that the page is full. */
   readonly isFull?: boolean;
@@ -62,14 +62,13 @@ export function collectionText(request: ApiRequest, page: Page, collection: Coll
   // Pages of an export are cut by its own sizes (page-export.ts).
   if (request.page === undefined) requirePageBytes(request, collection.items.reduce((sum, { length }) => sum + length, 0));
   const { query } = request;
+  const { total } = collection;
   const link = (current: number): string => JSON.stringify(pageLink(request, page.size, current));
   const isFull = collection.isFull ?? collection.items.length >= page.size;
-  const isLast = !isFull || (collection.total !== undefined && page.current * page.size >= collection.total);
-  const statistics: Record<string, number> = { currentPage: page.current, pageSize: page.size };
-  if (collection.total !== undefined) {
-    if (query.isTrue('withTotalPages')) statistics['totalPages'] = Math.ceil(collection.total / page.size);
-    if (query.isTrue('withTotalElements')) statistics['totalElements'] = collection.total;
-  }
+  const isLast = !isFull || (total !== undefined && page.current * page.size >= total);
+  const statistics: Record<string, number | null> = { currentPage: page.current, pageSize: page.size };
+  if (query.isTrue('withTotalPages')) statistics['totalPages'] = total === undefined ? null : Math.ceil(total / page.size);
+  if (query.isTrue('withTotalElements')) statistics['totalElements'] = total ?? null;
   const next = isLast ? '' : `"next":${link(page.current + 1)},`;
   const prev = page.current > 1 ? `"prev":${link(page.current - 1)},` : '';
   const items = collection.items.join(',');

@@ -26,8 +26,8 @@ export const entity = (schema: TSchema): TSchema => Type.Intersect([Type.Object(
 const Statistics = Type.Object({
   currentPage: Type.Integer(),
   pageSize: Type.Integer(),
-  totalPages: optional(Type.Integer()),
-  totalElements: optional(Type.Integer()),
+  totalPages: optional(nullable(Type.Integer())),
+  totalElements: optional(nullable(Type.Integer())),
 });
 /** A page of a collection: `name` holds the items. */
 export const collectionOf = (name: string, item: TSchema): TSchema =>

@@ -5,6 +5,7 @@
 import type { DocumentReader } from './command.ts';
 import { splitMembers, stringMember } from './json-document.ts';
 import type { Members } from './json-document.ts';
+import { commandsOf } from './operation.ts';
 import type { Principal } from './principal.ts';
 
 export const GRANT_SCOPES = ['ALARM', 'AUDIT', 'EVENT', 'MANAGED_OBJECT', 'MEASUREMENT', 'OPERATION', '*'] as const;
@@ -74,19 +75,40 @@ export async function holds(documents: ListedDocuments, principal: Principal, { 
   Promise<boolean> {
   const held = grantsFor(principal, wanted).filter((grant) => grant.type === ANY || grant.type === type);
   const roots = new Set(held.map((grant) => String(grant.root)));
-  return roots.size > 0 && isBelow(documents, principal.tenantNumber, [String(root)], 0, roots);
+  return roots.size > 0 && isBelow(documents, principal.tenantNumber, [String(root)], 0, [roots]);
 }
 
+/**
+ * Whether a grant for one type is about the type of the entity alone. Who writes an alarm or event could put any fragment into it; its type is fixed.
+ * Audit records have no fragments in their lists.
+ */
+export const isByTypeAlone = ({ scope, permission }: WantedAccess): boolean =>
+  scope === 'AUDIT' || (permission === 'ADMIN' && (scope === 'ALARM' || scope === 'EVENT'));
+
 /** Whether a grant's type fits an entity. */
-export function fitsType(type: string, entity: Members | undefined): boolean {
+function fitsType(type: string, entity: Members | undefined, wanted: WantedAccess): boolean {
   if (type === ANY) return true;
-  return entity !== undefined && (stringMember(entity, 'type') === type || entity.has(type));
+  return entity !== undefined && (stringMember(entity, 'type') === type || (!isByTypeAlone(wanted) && entity.has(type)));
+}
+
+/**
+ * Objects of grants: one of each set has to be at the object or above it. Whoever writes an operation needs a grant for each of its commands: the
+ * device carries out all that it finds in it.
+ */
+function rootsWanted(principal: Principal, wanted: WantedAccess, entity: Members | undefined): ReadonlySet<string>[] {
+  const grants = grantsFor(principal, wanted);
+  const rootsOf = (fits: (type: string) => boolean): Set<string> => new Set(grants.filter(({ type }) => fits(type)).map(({ root }) => String(root)));
+  if (wanted.scope !== 'OPERATION' || wanted.permission !== 'ADMIN') return [rootsOf((type) => fitsType(type, entity, wanted))];
+  const held = new Set(grants.map(({ type }) => type));
+  // Commands that no grant names take one for all, as an operation without a command does: they are looked for once.
+  const commands = entity === undefined ? [] : commandsOf(entity).map((name) => (held.has(name) ? name : ANY));
+  return (commands.length === 0 ? [ANY] : [...new Set(commands)]).map((name) => rootsOf((type) => type === ANY || type === name));
 }
 
 /**
  * Whether the user owns the object, or has a grant at it or above it.
  * @param doc of the managed object.
- * @param entity what is read or written: the event, the alarm and so on; the managed object itself for its own scope.
+ * @param entity what is read or written: the event, the alarm and so on; of an operation that is changed what it has been and what it becomes.
  */
 export function mayAccess(documents: ListedDocuments, principal: Principal, object: { readonly id: string; readonly doc: string }, wanted: WantedAccess,
   entity?: Members): boolean | Promise<boolean> {
@@ -94,19 +116,26 @@ export function mayAccess(documents: ListedDocuments, principal: Principal, obje
   if (stringMember(members, 'owner') === principal.userName) return true;
   if (principal.grants === undefined) return false;
   const typed = wanted.scope === 'MANAGED_OBJECT' ? members : entity;
-  const roots = new Set(grantsFor(principal, wanted).filter(({ type }) => fitsType(type, typed)).map(({ root }) => String(root)));
-  return roots.size > 0 && isBelow(documents, principal.tenantNumber, [object.id], 0, roots);
+  const roots = rootsWanted(principal, wanted, typed);
+  return roots.every(({ size }) => size > 0) && isBelow(documents, principal.tenantNumber, [object.id], 0, roots);
 }
 
-/** Climbs the links of all kinds. @param found the object and what was found above it; those before `next` have been looked at. */
-function isBelow(documents: ListedDocuments, tenant: number, found: string[], next: number, roots: ReadonlySet<string>): boolean | Promise<boolean> {
+/**
+ * Climbs the links of all kinds.
+ * @param found the object and what was found above it; those before `next` have been looked at.
+ * @param wanted sets of which none was met yet.
+ */
+function isBelow(documents: ListedDocuments, tenant: number, found: string[], next: number, wanted: readonly ReadonlySet<string>[]):
+  boolean | Promise<boolean> {
+  let missing = wanted;
   for (let index = next; index < found.length && found.length <= ANCESTORS_MAX; index += 1) {
-    if (roots.has(found[index])) return true;
+    missing = missing.filter((roots) => !roots.has(found[index]));
+    if (missing.length === 0) return true;
     const rows = documents.list('parents', tenant, `${found[index]}\n`, { limit: ANCESTORS_MAX });
     if (rows instanceof Promise) {
       return rows.then((answered) => {
         addParents(found, answered);
-        return isBelow(documents, tenant, found, index + 1, roots);
+        return isBelow(documents, tenant, found, index + 1, missing);
       });
     }
     addParents(found, rows);

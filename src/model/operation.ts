@@ -11,6 +11,13 @@ export const OPERATION_SERVER_KEPT = ['id', 'self', 'creationTime', 'deviceId', 
 /** Members that every operation begins without, or with the server's value. */
 export const OPERATION_BEGINS_WITHOUT = ['status', 'failureReason'] as const;
 
+/** Members that say whose an operation is and how far it is; every other one is a command to the device. */
+const OPERATION_NO_COMMANDS: ReadonlySet<string> = new Set<string>([...OPERATION_SERVER_KEPT, ...OPERATION_BEGINS_WITHOUT, 'description', 'deliveryType',
+  'bulkOperationId', 'lastUpdated']);
+
+/** Names of the fragments that tell the device what to do. */
+export const commandsOf = (operation: Members): string[] => [...operation.keys()].filter((name) => !OPERATION_NO_COMMANDS.has(name));
+
 /** Links by which a device or a service belongs to an agent: a group above it is none (document 1, Inventory rule 4). */
 export const AGENT_LINKS = ['childDevices', 'childAdditions'] as const;
 

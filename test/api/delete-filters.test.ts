@@ -1,6 +1,6 @@
 /** The filters that DELETE routes put into a command are known to the store: an unknown one would stop the projector for good. */
 import t from 'tap';
-import type { DataDelete } from '../../src/model/command.ts';
+import type { DataDelete, RecordsChange } from '../../src/model/command.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { ClickHouseHistoryWriter } from '../../src/store/clickhouse-history.ts';
 import { startApi } from './helpers/api.ts';
@@ -60,14 +60,18 @@ t.test('DELETE takes every filter that GET takes', async (t) => {
 t.test('the sources of a hierarchy are one command', async (t) => {
   const api = await startApi(t);
   api.fake.addManagedObject('1', { com_platform_model_Agent: {} }, 'device_1');
-  for (const kind of ['childDevices', 'childAdditions', 'childAssets']) api.fake.put('children', `1\n${kind}\n${kind.length}`, '1');
+  for (const kind of ['childDevices', 'childAdditions', 'childAssets']) {
+    api.fake.addManagedObject(String(kind.length), kind === 'childDevices' ? { c8y_IsDevice: {} } : {});
+    api.fake.put('children', `1\n${kind}\n${kind.length}`, '1');
+  }
   const sent = async (path: string): Promise<unknown[]> => {
     const before = api.fake.sent.length;
     t.equal((await api.call('DELETE', path)).status, 204, path);
     return api.fake.sent.slice(before).map(({ body }) => (body as DataDelete).filter);
   };
   t.strictSame(await sent('/event/events?source=1&withSourceDevices=true&type=a'), [{ type: 'a', sources: '1,12' }]);
-  t.strictSame(await sent('/alarm/alarms?source=1&withSourceAssets=true&withSourceDevices=true'), [{ sources: '1,11,12' }]);
+  t.strictSame(await sent('/alarm/alarms?source=1&withSourceAssets=true&withSourceDevices=true'), [{ sources: '1,12,11,14' }]);
+  t.strictSame(await sent('/alarm/alarms?source=1&withSourceAssets=true'), [{ sources: '1,11,14' }]);
   t.strictSame(await sent('/event/events?source=1'), [{ source: '1' }]);
   t.strictSame(await sent('/devicecontrol/operations?agentId=1'), [{ sources: '1,12,14' }], 'an agent: devices and services');
   t.strictSame(await sent('/devicecontrol/operations?agentId=12'), [], 'no agent: nothing to delete');
@@ -106,14 +110,22 @@ t.test('filters without effect select nothing rather than everything', async (t)
   t.equal((await api.call('DELETE', '/event/events')).status, 204, 'nothing that was passed over: everything is meant');
 });
 
-t.test('a hierarchy that is too large for one request is refused as a whole', async (t) => {
+t.test('a hierarchy that is too large for one DELETE is refused as a whole; lists and changes take it', async (t) => {
   const api = await startApi(t);
   for (let child = 2; child <= 10_001; child += 1) api.fake.put('children', `1\nchildDevices\n${child}`, '1');
   const query = 'source=1&withSourceDevices=true';
-  for (const [method, path] of [['GET', '/event/events'], ['GET', '/alarm/alarms/count'], ['DELETE', '/event/events'], ['PUT', '/alarm/alarms']]) {
-    const reply = await api.call(method, `${path}?${query}`, method === 'PUT' ? { body: { status: 'CLEARED' } } : {});
-    t.match(reply, { status: 422, json: { error: 'general/Invalid Data', message: /hierarchy of 1 has more than 10000 objects \(http\/hierarchy-objects\)/ } }, `${method} ${path}`);
+  for (const path of ['/event/events', '/alarm/alarms']) {
+    const reply = await api.call('DELETE', `${path}?${query}`);
+    t.match(reply, { status: 422, json: { error: 'general/Invalid Data', message: /hierarchy of 1 has more than 10000 objects \(http\/hierarchy-objects\)/ } }, path);
   }
-  t.strictSame(api.fake.sent, [], 'nothing was deleted or changed');
-  t.strictSame(api.fake.counted, Array.from({ length: 4 }, () => 'http/hierarchy-objects'));
+  t.strictSame(api.fake.sent, [], 'nothing was deleted');
+  t.strictSame(api.fake.counted, Array.from({ length: 2 }, () => 'http/hierarchy-objects'));
+  for (const path of ['/event/events', '/event/events/count', '/alarm/alarms', '/alarm/alarms/count']) {
+    t.equal((await api.call('GET', `${path}?${query}`)).status, 200, path);
+    t.match(api.fake.asked.at(-1), { sql: /RECURSIVE/ }, path);
+    t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).every((value) => [value].flat().length < 10), 'none of them is bound');
+  }
+  t.equal((await api.call('PUT', `/alarm/alarms?${query}`, { body: { status: 'CLEARED' } })).status, 202);
+  const [job] = (api.fake.sent.at(-1)?.body as RecordsChange).changes;
+  t.match(JSON.parse(job.value as string), { selection: { sources: null, below: { root: 1, wanted: 'devices' } } });
 });

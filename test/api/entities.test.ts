@@ -79,12 +79,15 @@ t.test('lists below a hierarchy', async (t) => {
   ]) {
     api.fake.put('children', `${parent}\n${kind}\n${child}`, '1');
   }
+  api.fake.addManagedObject('2', { c8y_IsDevice: {} });
+  api.fake.addManagedObject('3', {});
   const sources = async (query: string): Promise<unknown> => {
     await api.call('GET', `/alarm/alarms?${query}`);
     return [Object.values(api.fake.asked.at(-1)?.params ?? {})[1]].flat().sort();
   };
   t.strictSame(await sources('source=1'), [1]);
   t.strictSame(await sources('source=1&withSourceDevices=true'), [1, 2]);
+  t.strictSame(await sources('source=1&withSourceAssets=true'), [1, 3], 'below a device too');
   t.strictSame(await sources('source=1&withSourceDevices=true&withSourceAssets=true'), [1, 2, 3], 'also around a cycle');
 });
 

@@ -109,7 +109,7 @@ t.test('links do not show objects that one may not read', async (t) => {
   t.strictSame(await idsOf('1/assetParents', mine), []);
   const first = await api.call('GET', `${PATH}/1/childDevices?pageSize=1&withTotalElements=true`, { headers: mine });
   t.match(first.json, { references: [], next: /currentPage=2/ }, 'a short page with a next one');
-  t.notOk('totalElements' in first.json.statistics);
+  t.equal(first.json.statistics.totalElements, null);
   t.strictSame(await idsOf('1/childDevices?pageSize=1&currentPage=2', mine), ['3']);
   t.equal((await api.call('GET', `${PATH}/1/childDevices/2`, { headers: mine })).status, 403);
   t.equal((await api.call('GET', `${PATH}/1/childDevices/3`, { headers: mine })).status, 200);

@@ -111,7 +111,8 @@ t.test('history: who changed what (document 1, Alarms rule 4, Audit record)', as
 });
 
 t.test('filters of the list, the count, the bulk change and DELETE (document 4 section 5.3)', async (t) => {
-  const [device, child, asset] = [await rest.createDevice('Root'), await rest.createDevice('Child'), await rest.createDevice('Asset')];
+  const [device, child] = [await rest.createDevice('Root'), await rest.createDevice('Child')];
+  const asset = (await rest.create('/inventory/managedObjects', { name: 'Asset' })).id as string;
   const grandchild = await rest.createDevice('Grandchild');
   await rest.post(`/inventory/managedObjects/${device}/childDevices`, { managedObject: { id: child } });
   await rest.post(`/inventory/managedObjects/${device}/childAssets`, { managedObject: { id: asset } });
@@ -185,6 +186,46 @@ t.test('filters of the list, the count, the bulk change and DELETE (document 4 s
   }
 });
 
+t.test('the sub-hierarchy: by what an object is, whatever kind its links are, and however many there are', async (t) => {
+  const made = async (name: string, more: object = {}): Promise<string> => (await rest.create('/inventory/managedObjects', { name, ...more })).id;
+  const below = async (parent: string, kind: string, child: string): Promise<string> => {
+    await rest.create(`/inventory/managedObjects/${parent}/${kind}`, { managedObject: { id: child } });
+    return child;
+  };
+  const group = await made('Group', { c8y_IsDeviceGroup: {} });
+  const subgroup = await below(group, 'childAssets', await made('Subgroup', { c8y_IsDeviceGroup: {} }));
+  const device = await below(subgroup, 'childAssets', await rest.createDevice('In a group'));
+  const child = await below(device, 'childDevices', await rest.createDevice('Child of it'));
+  const service = await below(device, 'childAdditions', await made('Service'));
+  for (const [id, type] of [[group, 'g'], [subgroup, 's'], [device, 'd'], [child, 'c'], [service, 'v']]) {
+    await raise(id, type);
+    await rest.create('/event/events', { source: { id }, type, text: 't', time: TIME });
+  }
+  const cases = [['', 'g'], ['&withSourceDevices=true', 'cdg'], ['&withSourceAssets=true', 'gsv'], ['&withSourceAssets=true&withSourceDevices=true', 'cdgsv']] as const;
+  const check = async (when: string): Promise<void> => {
+    for (const [flags, want] of cases) {
+      const query = `source=${group}${flags}`;
+      t.equal((await typesOf(query)).sort().join(''), want, `${when}: alarms ${flags}`);
+      const { events } = await rest.read(`/event/events?pageSize=100&${query}`);
+      t.equal(events.map(({ type }: { type: string }) => type).sort().join(''), want, `${when}: events ${flags}`);
+      for (const count of ['/alarm/alarms/count', '/event/events/count']) t.equal((await rest.get(`${count}?${query}`)).text, String(want.length), `${when}: ${count} ${flags}`);
+      const page = await rest.read(`/alarm/alarms?${query}&type=${want[0]}&status=ACTIVE&pageSize=1&withTotalElements=true`);
+      t.match(page, { alarms: [{ type: want[0] }], statistics: { totalElements: 1 } }, `${when}: with other filters`);
+    }
+  };
+  await check('looked up one by one');
+  for (let done = 0; done < 1_000; done += 100) {
+    await Promise.all(Array.from({ length: 100 }, () => rest.post(`/inventory/managedObjects/${subgroup}/childAssets`, { name: 'One of many', c8y_IsDevice: {} })));
+  }
+  await check('found by the history');
+  t.ok([200, 202].includes((await rest.put(`/alarm/alarms?source=${group}&withSourceDevices=true`, { status: 'CLEARED' })).status));
+  await eventually('the alarms of the devices are cleared', async () =>
+    (await typesOf(`source=${group}&withSourceAssets=true&withSourceDevices=true&status=CLEARED`)).sort().join('') === 'cdg');
+  t.equal((await rest.delete(`/alarm/alarms?source=${group}&withSourceAssets=true`)).status, 204);
+  await eventually('those of the assets are deleted', async () =>
+    (await typesOf(`source=${group}&withSourceAssets=true&withSourceDevices=true`)).sort().join('') === 'cd');
+});
+
 t.test('a change of many alarms goes on behind the answer', async (t) => {
   const device = await rest.createDevice('Many');
   const count = 3_000;
@@ -214,7 +255,7 @@ t.test('roles: owner of the source, and others (document 1, Alarms)', async (t) 
     ['create at others', 'POST', '/alarm/alarms', alarmOf(other, 'new'), { reader: 403, admin: 201, owner: 403 }],
     ['change', 'PUT', `/alarm/alarms/${id}`, { status: 'CLEARED' }, { reader: 403, admin: 200, owner: 200 }],
     ['change of others', 'PUT', `/alarm/alarms/${strange}`, { status: 'CLEARED' }, { reader: 403, admin: 200, owner: 403 }],
-    ['bulk change', 'PUT', '/alarm/alarms?type=none', { status: 'CLEARED' }, { reader: 403, admin: 200, owner: 403 }],
+    ['bulk change', 'PUT', '/alarm/alarms?type=none', { status: 'CLEARED' }, { reader: 403, admin: 200, owner: 200 }],
     ['delete', 'DELETE', '/alarm/alarms?type=none', undefined, { reader: 403, admin: 204, owner: 403 }],
     ['the root', 'GET', '/alarm', undefined, { reader: 200 }],
   ];
@@ -226,6 +267,10 @@ t.test('roles: owner of the source, and others (document 1, Alarms)', async (t) 
   }
   t.same((await owner.read('/alarm/alarms?pageSize=100')).alarms.map((alarm: any) => alarm.source.id).filter((found: string) => found !== device), []);
   t.equal((await owner.get('/alarm/alarms/count')).text, '2');
+  await rest.put(`/alarm/alarms/${strange}`, { status: 'ACTIVE' });
+  t.equal((await owner.put('/alarm/alarms?status=ACTIVE', { status: 'ACKNOWLEDGED' })).status, 200);
+  t.match(await typesOf(`source=${device}&status=ACKNOWLEDGED`), ['new'], 'an owner changes his alarms by filters');
+  t.equal((await rest.read(`/alarm/alarms/${strange}`)).status, 'ACTIVE', 'and no others');
 });
 
 t.test('what is not stored: maintenance, mapped types, processing modes', async (t) => {

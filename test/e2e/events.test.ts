@@ -46,7 +46,8 @@ t.test('fields (document 1, Event)', async (t) => {
 });
 
 t.test('filters of the list, the count and DELETE (document 4 section 5.5)', async (t) => {
-  const [device, child, asset] = [await rest.createDevice('Root'), await rest.createDevice('Child'), await rest.createDevice('Asset')];
+  const [device, child] = [await rest.createDevice('Root'), await rest.createDevice('Child')];
+  const asset = (await rest.create('/inventory/managedObjects', { name: 'Asset' })).id as string;
   await rest.post(`/inventory/managedObjects/${device}/childDevices`, { managedObject: { id: child } });
   await rest.post(`/inventory/managedObjects/${device}/childAssets`, { managedObject: { id: asset } });
   await create(device, 'a', { time: at(1), c8y_F: 'text', 'od"d\\': 'x' });
@@ -241,6 +242,8 @@ t.test('a binary in chunks (document 1, rule 3)', async (t) => {
   t.equal((await chunk('600-999/1000', 600, 999)).status, 201, 'also the last one');
   t.match(await rest.read(`/event/events/${id}`), { c8y_IsBinary: { type: 'application/zip', length: 1_000 }, c8y_IsIncompleteBinary: undefined });
   t.ok((await send('GET', path, undefined)).bytes.equals(content));
+  t.match(await send('PUT', path, 'x', { 'content-range': '0-0/1' }), { status: 422, json: { error: 'event/Invalid Data', message: /0-0\/1.*POST/ } });
+  t.ok((await send('GET', path, undefined)).bytes.equals(content), 'a chunk replaces nothing');
   t.equal((await chunk('0-299/*', 0, 299)).status, 409);
   await send('DELETE', path, undefined);
   await chunk('0-99/*', 0, 99);
