@@ -6,6 +6,8 @@ import { refusedBy } from '../model/errors.ts';
 import { verifyPassword } from '../model/password.ts';
 import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { ChangedUsers } from './changed-users.ts';
+import { CredentialCache } from './credential-cache.ts';
 import { principalOf } from './effective-rights.ts';
 import { optionKey } from './options.ts';
 import { TFA_CATEGORY, changesNeed, secondFactorError } from './second-factor.ts';
@@ -14,25 +16,37 @@ import type { LoginGuard } from './login-guard.ts';
 import { isActive, isAdmitted } from './tenants.ts';
 import type { Tenant, Tenants } from './tenants.ts';
 
-/** Credentials remembered at once. */
-const CACHE_SIZE_MAX = 20_000;
 const CACHE_AGE_MAX_MS = 10 * 60_000;
 /** Slow checks under way at once; more are refused until one ends. Each takes 16 MiB. */
 const CHECKS_MAX = 8;
 /** Checks that wait for one of these; above it nobody knows whether a password is right. */
 const CHECKS_WAITING_MAX = 10_000;
 const CHECKS_WAITING = 'authentication/checks-waiting';
+/** How often a login is checked whose password changes each time meanwhile; then it counts as wrong. */
+const CHECKS_OF_LOGIN_MAX = 3;
+/** Takes the time of a right one, for users that do not exist. */
+const NO_PASSWORD = `scrypt$${'A'.repeat(22)}==$${'A'.repeat(43)}=`;
 /** Users whose names begin so have no alias (document 1 Authentication 3). */
 const DEVICE_USER_PREFIX = 'device_';
 /** Records that decide about rights; a change of one may concern many users of the tenant. */
 const SHARED_RIGHTS: ReadonlySet<string> = new Set(['group', 'inventoryRole']);
 const TFA_OPTIONS = optionKey(TFA_CATEGORY, '');
 
-interface Cached { readonly principal: Principal; readonly expiresAt: number; readonly user: string }
+interface Login { readonly name: string; readonly password: string; readonly takesAlias: boolean }
+
+/** The user as read after the check of the password, and the generation of changes before that. */
+interface Checked { readonly user: StoredUser | undefined; readonly isRight: boolean; readonly asOf: number }
+
+/** A check on its way, for all who come with the same credentials. */
+interface UnderWay {
+  answer: Promise<Principal | undefined>;
+  /** Whose record it looks at for the last time, and since when. Absent while the password is being checked: what changes until then is seen. */
+  last: { readonly userName: string; readonly asOf: number } | undefined;
+}
 
 export class CachingAuthenticator implements Authenticator {
-  /** Grows whenever a user changes: whoever cached a principal forgets it. */
-  generation = 0;
+  /** Whoever reads users to identify somebody takes its generation before. */
+  readonly changed = new ChangedUsers();
   readonly #documents: DocumentReader;
   readonly #tenants: Tenants;
   readonly #refusals: Refusals;
@@ -44,8 +58,8 @@ export class CachingAuthenticator implements Authenticator {
   readonly #secondFactor: SecondFactor | undefined;
   /** Keyed by a secret of this process: a memory dump gives no password hash that can be tried elsewhere. */
   readonly #secret = randomBytes(32);
-  readonly #cache = new Map<string, Cached>();
-  readonly #underWay = new Map<string, Promise<Principal | undefined>>();
+  readonly #cache = new CredentialCache();
+  readonly #underWay = new Map<string, UnderWay>();
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
@@ -97,50 +111,77 @@ export class CachingAuthenticator implements Authenticator {
     if (!tenant || name === '') return undefined;
     const takesAlias = place.takesAlias === true;
     const key = createHmac('sha256', this.#secret).update(`${tenant.number} ${takesAlias} ${name.length} ${name}${password}`).digest('base64');
-    const cached = this.#cache.get(key);
-    if (cached && cached.expiresAt > this.#now()) return cached.principal;
+    const cached = this.#cache.get(key, this.#now());
+    if (cached !== undefined) return this.#asOfNow(key, cached);
     // A fleet that connects with one account waits for one check, not for thousands.
-    let check = this.#underWay.get(key);
-    if (!check) {
-      const started = this.#check(tenant, { name, password, takesAlias }, key)
-        .finally(() => { if (this.#underWay.get(key) === started) this.#underWay.delete(key); });
-      this.#underWay.set(key, started);
-      check = started;
-    }
-    return check;
+    const underWay = this.#underWay.get(key);
+    if (underWay !== undefined && this.#sees(tenant.number, underWay)) return underWay.answer;
+    return this.#begin(tenant, { name, password, takesAlias }, key);
+  }
+
+  /** What is cached ends with each change that concerns it. */
+  #asOfNow(key: string, cached: Principal): Principal {
+    const { generation } = this.changed;
+    if (cached.asOf === generation) return cached;
+    const principal = { ...cached, asOf: generation };
+    this.#cache.replace(key, principal);
+    return principal;
+  }
+
+  /** Whether a check that is under way sees, or has seen, everything that has changed until now. */
+  #sees(tenant: number, { last }: UnderWay): boolean {
+    return last === undefined || !this.changed.hasChanged(tenant, last.userName, last.asOf);
+  }
+
+  #begin(tenant: Tenant, login: Login, key: string): Promise<Principal | undefined> {
+    const underWay: UnderWay = { answer: Promise.resolve(undefined), last: undefined };
+    this.#underWay.set(key, underWay);
+    underWay.answer = this.#check(tenant, login, { key, underWay })
+      .finally(() => { if (this.#underWay.get(key) === underWay) this.#underWay.delete(key); });
+    return underWay.answer;
+  }
+
+  current(principal: Principal): Principal | undefined {
+    const { tenantNumber, userName, asOf } = principal;
+    const { generation } = this.changed;
+    if (asOf === generation) return principal;
+    if (asOf === undefined || this.changed.hasChanged(tenantNumber, userName, asOf)) return undefined;
+    return { ...principal, asOf: generation };
   }
 
   /** A user changed: its cached credentials end. */
   forget(tenantNumber: number, userName: string): void {
-    this.generation += 1;
-    // Nobody joins a check that began before the change.
-    this.#underWay.clear();
-    for (const [key, cached] of this.#cache) if (cached.user === `${tenantNumber}/${userName}`) this.#cache.delete(key);
+    this.changed.userChanged(tenantNumber, userName);
+    this.#cache.forgetUser(tenantNumber, userName);
   }
 
   /** Records of a tenant changed: whoever is concerned is looked at again. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     const isAnyOf = (test: (collection: string) => boolean): boolean => changes.some(({ collection }) => test(collection));
-    // Tokens are not cached here, passwords are right as before.
-    if (isAnyOf((collection) => collection === 'tokenRevocation')) this.generation += 1;
     if (isAnyOf((collection) => collection === 'tenant')) {
-      this.generation += 1;
-      this.#cache.clear();
+      this.forgetAll();
     } else if (isAnyOf((collection) => SHARED_RIGHTS.has(collection)) || changes.some(isOfSecondFactors)) {
-      this.generation += 1;
-      for (const [key, { user }] of this.#cache) if (user.startsWith(`${tenant}/`)) this.#cache.delete(key);
+      this.changed.tenantChanged(tenant);
+      this.#cache.forgetTenant(tenant);
     }
     for (const { collection, id, expected, value } of changes) {
       if (collection === 'user') this.forget(tenant, id);
       else if (collection === 'totp' && changesNeed(expected, value)) this.forget(tenant, id);
       else if (collection === 'inventoryAssignment') this.forget(tenant, id.slice(0, id.indexOf('\n')));
+      else if (collection === 'tokenRevocation') this.#tokensEnded(tenant, id);
     }
+  }
+
+  /** Tokens are not cached here, passwords are right as before. */
+  #tokensEnded(tenant: number, id: string): void {
+    const end = id.indexOf('\n');
+    if (end < 0) this.changed.tenantChanged(tenant);
+    else this.changed.userChanged(tenant, id.slice(0, end));
   }
 
   /** Changes may have been missed. */
   forgetAll(): void {
-    this.generation += 1;
-    this.#underWay.clear();
+    this.changed.allChanged();
     this.#cache.clear();
   }
 
@@ -154,30 +195,19 @@ export class CachingAuthenticator implements Authenticator {
     return userName.startsWith(DEVICE_USER_PREFIX) ? undefined : this.#find(tenant, userName, false);
   }
 
-  async #check(tenant: Tenant, login: { readonly name: string; readonly password: string; readonly takesAlias: boolean },
-    key: string): Promise<Principal | undefined> {
+  async #check(tenant: Tenant, login: Login, { key, underWay }: { key: string; underWay: UnderWay }): Promise<Principal | undefined> {
     const account = `${tenant.id}/${login.name}`;
     this.#guard?.check(account);
-    // Before the user is read: a change after that must not leave old rights in the cache.
-    const { generation } = this;
     const { number } = tenant;
-    const user = await this.#find(number, login.name, login.takesAlias);
-    if (this.#running >= CHECKS_MAX) {
-      if (this.#waiting.length >= this.#checksWaitingMax) {
-        this.#refusals.count(CHECKS_WAITING);
-        throw refusedBy(CHECKS_WAITING);
-      }
-      await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
-    }
-    this.#running += 1;
-    let isRight: boolean;
+    await this.#checkBegins();
+    let checked: Checked;
     try {
-      // An unknown user costs as much time as a wrong password.
-      isRight = await verifyPassword(login.password, user?.password ?? `scrypt$${'A'.repeat(22)}==$${'A'.repeat(43)}=`);
+      checked = await this.#checkPassword(number, login, underWay);
     } finally {
       this.#running -= 1;
       this.#waiting.shift()?.();
     }
+    const { user, isRight, asOf } = checked;
     // Looked at after the slow check: it may have been suspended or deleted meanwhile.
     if (!isRight || user === undefined || !isAdmitted(this.#tenants, user) || !isActive(this.#tenants.byNumber(number))) {
       if (!isRight) this.#guard?.failed(account);
@@ -188,14 +218,39 @@ export class CachingAuthenticator implements Authenticator {
     this.#onChecked?.(number, login.name, true);
     const secondFactor = await this.#secondFactor?.need(number, user);
     const principal: Principal = {
-      ...await principalOf(this.#documents, tenant, user, this.#refusals), ...(secondFactor === undefined ? {} : { secondFactor }),
+      ...await principalOf(this.#documents, tenant, user, this.#refusals), asOf, ...(secondFactor === undefined ? {} : { secondFactor }),
     };
-    if (this.#cache.size >= CACHE_SIZE_MAX) {
-      const oldest = this.#cache.keys().next().value;
-      if (oldest !== undefined) this.#cache.delete(oldest);
-    }
-    if (generation === this.generation) this.#cache.set(key, { principal, expiresAt: this.#now() + this.#ageMaxMs, user: `${number}/${user.userName}` });
+    // What was read before a change must not stay.
+    if (!this.changed.hasChanged(number, user.userName, asOf)) this.#cache.set(key, principal, this.#now() + this.#ageMaxMs);
     return principal;
+  }
+
+  /** Waits until a slow check may begin. @throws PlatformError `general/busy` when too many wait. */
+  async #checkBegins(): Promise<void> {
+    if (this.#running >= CHECKS_MAX) {
+      if (this.#waiting.length >= this.#checksWaitingMax) {
+        this.#refusals.count(CHECKS_WAITING);
+        throw refusedBy(CHECKS_WAITING);
+      }
+      await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
+    }
+    this.#running += 1;
+  }
+
+  /** Checks the password, slowly, and reads the user again: it may have been changed, or one of that name made, meanwhile. */
+  async #checkPassword(tenant: number, login: Login, underWay: UnderWay): Promise<Checked> {
+    let user = await this.#find(tenant, login.name, login.takesAlias);
+    for (let tries = 1; ; tries += 1) {
+      underWay.last = undefined;
+      // An unknown user costs as much time as a wrong password.
+      const isRight = await verifyPassword(login.password, user?.password ?? NO_PASSWORD);
+      const asOf = this.changed.generation;
+      underWay.last = { userName: user?.userName ?? login.name, asOf };
+      const after = await this.#find(tenant, login.name, login.takesAlias);
+      if (after?.userName === user?.userName && after?.password === user?.password) return { user: after, isRight, asOf };
+      if (tries >= CHECKS_OF_LOGIN_MAX) return { user: after, isRight: false, asOf };
+      user = after;
+    }
   }
 }
 

@@ -3,14 +3,15 @@ import type { X509Certificate } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { CommandPort, DocumentReader, UserPut } from '../model/command.ts';
-import { DEVICES_GROUP } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
+import type { ChangedUsers } from './changed-users.ts';
 import { UntrustedCertificate, commonNameOf, serialsOf } from './certificates.ts';
 import type { TrustAnchor, TrustedCertificates } from './certificates.ts';
 import { principalOf } from './effective-rights.ts';
+import { rightsOfDevices } from './groups.ts';
 import type { Tenants } from './tenants.ts';
 import { isActive } from './tenants.ts';
 
@@ -25,6 +26,7 @@ export interface CertificateLoginsOptions {
   readonly documents: DocumentReader;
   readonly commands: CommandPort;
   readonly tenants: Pick<Tenants, 'byId' | 'byNumber'>;
+  readonly changed: Pick<ChangedUsers, 'generation'>;
   readonly refusals: Refusals;
   readonly now: () => number;
 }
@@ -49,29 +51,37 @@ export class CertificateLogins {
     const anchor = certificates.anchorOf(chain, now(), wanted?.number);
     const tenant = tenants.byNumber(anchor.tenant);
     if (!isActive(tenant)) throw new UntrustedCertificate('the tenant is suspended');
-    const user = await this.#user(anchor, `${DEVICE_USER_PREFIX}${deviceId}`);
+    const { user, asOf } = await this.#user(anchor, `${DEVICE_USER_PREFIX}${deviceId}`);
     if (!user.enabled) throw new UntrustedCertificate('the user of the device is disabled');
     const principal = await principalOf(documents, tenant, user, refusals);
     // What was read before a command may have changed meanwhile.
     if (!isActive(tenants.byNumber(anchor.tenant))) throw new UntrustedCertificate('the tenant is suspended');
-    return { principal: { ...principal, certificate: anchor.stored.fingerprint, certificateSerials: serialsOf([...chain, anchor.certificate]) }, deviceId };
+    const { stored, certificate } = certificates.anchorOf(chain, now(), anchor.tenant);
+    return { principal: { ...principal, asOf, certificate: stored.fingerprint, certificateSerials: serialsOf([...chain, certificate]) }, deviceId };
   }
 
-  async #user({ tenant, stored }: TrustAnchor, userName: string): Promise<StoredUser> {
-    const known = await this.#read(tenant, userName);
-    if (known !== undefined) return known;
+  async #user(anchor: TrustAnchor, userName: string): Promise<{ readonly user: StoredUser; readonly asOf: number }> {
+    const { changed } = this.#options;
+    let asOf = changed.generation;
+    const known = await this.#read(anchor.tenant, userName);
+    if (known !== undefined) return { user: known, asOf };
+    await this.#register(anchor, userName);
+    asOf = changed.generation;
+    const user = await this.#read(anchor.tenant, userName);
+    if (user === undefined) throw new UntrustedCertificate('the user of the device was deleted');
+    return { user, asOf };
+  }
+
+  async #register({ tenant, stored }: TrustAnchor, userName: string): Promise<void> {
     if (!stored.autoRegistrationEnabled) throw new UntrustedCertificate('the device is not registered, and its issuer does not register devices');
-    const { commands, now } = this.#options;
-    const body: UserPut = { userName, addGroups: [DEVICES_GROUP], enabled: true, mustBeNew: true, by: `certificate ${stored.fingerprint}` };
+    const { commands, documents, now } = this.#options;
+    const body: UserPut = { userName, ...await rightsOfDevices(documents, tenant), enabled: true, mustBeNew: true, by: `certificate ${stored.fingerprint}` };
     try {
       await commands.request({ kind: COMMAND.USER_PUT, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
     } catch (error) {
       // Two connections of one device at once.
       if (!(error instanceof PlatformError) || error.code !== 'users/duplicate') throw error;
     }
-    const made = await this.#read(tenant, userName);
-    if (made === undefined) throw new UntrustedCertificate('the user of the device was deleted');
-    return made;
   }
 
   async #read(tenant: number, userName: string): Promise<StoredUser | undefined> {

@@ -3,13 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { COMMAND } from '../model/command.ts';
 import type { AskedBy, AuditEntry, CommandPort, DeviceCredentialsIssue, DocumentReader, RecordChange, UserPut } from '../model/command.ts';
 import {
-  DEVICE_ID_RULE, DEVICE_ROLES, DEVICE_USER_PREFIX, DEVICES_GROUP, deviceUserOf, isDeviceId, joinKey, requestKey, REQUESTS, REQUESTS_TENANT,
+  DEVICE_ID_RULE, DEVICE_USER_PREFIX, deviceUserOf, isDeviceId, joinKey, requestKey, REQUESTS, REQUESTS_TENANT,
   SECURITY_TOKEN_LENGTH_MAX, tenantKey, tenantPrefix, TOKEN_POLICIES,
 } from '../model/device-request.ts';
 import type { DeviceCredentials, StoredDeviceRequest, TokenPolicy } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { hashPassword, passwordStrength } from '../model/password.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { rightsOfDevices } from './groups.ts';
 
 const TENANT_KEY = 't';
 /** Requests of one tenant that are listed. */
@@ -180,10 +181,9 @@ export class DeviceRegistration {
    * @param options.password undefined for a device that shows a certificate instead.
    */
   async userOf(tenant: number, id: string, options: { readonly password?: string | undefined; readonly by: string }): Promise<UserPut> {
-    const hasGroup = await this.#parts.documents.get('group', tenant, String(DEVICES_GROUP)) !== undefined;
     const { password, by } = options;
     return {
-      userName: deviceUserOf(id), endsTokens: true, by, ...(hasGroup ? { addGroups: [DEVICES_GROUP] } : { addRoles: DEVICE_ROLES }),
+      userName: deviceUserOf(id), endsTokens: true, by, ...await rightsOfDevices(this.#parts.documents, tenant),
       ...(password === undefined ? {} : { password: await hashPassword(password), passwordStrength: passwordStrength(password) }),
     };
   }

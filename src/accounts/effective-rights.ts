@@ -77,7 +77,8 @@ export async function principalOf(documents: DocumentReader, tenant: { readonly 
   const { roles, grants } = await effectiveRights(documents, tenant.number, user, refusals);
   const { userName, service } = user;
   return {
-    tenant: tenant.id, tenantNumber: tenant.number, userName, roles, ...(grants.length > 0 ? { grants } : {}),
+    tenant: tenant.id, tenantNumber: tenant.number, userName, roles, tokenGeneration: user.tokenGeneration ?? 0,
+    ...(grants.length > 0 ? { grants } : {}),
     ...(service === undefined ? {} : { serviceOwner: service.owner }),
   };
 }

@@ -1,5 +1,6 @@
 /** Groups of users (document 4 section 3.4): their stored form, and those that every tenant begins with. */
-import { DEVICES_GROUP } from '../model/device-request.ts';
+import type { DocumentReader, UserPut } from '../model/command.ts';
+import { DEVICES_GROUP, DEVICE_ROLES } from '../model/device-request.ts';
 import { ROLES } from '../model/roles.ts';
 
 /** A group as stored in the collection `group`, by its id. */
@@ -19,6 +20,12 @@ export const isGroupKey = (key: string): boolean => /^\d+$/.test(key);
 export const GROUPS_MADE_KEY = 'predefined';
 
 export const ADMINS_GROUP = 1;
+
+/** What a device user gets, however it registers. */
+export async function rightsOfDevices(documents: Pick<DocumentReader, 'get'>, tenant: number): Promise<Pick<UserPut, 'addGroups' | 'addRoles'>> {
+  const hasGroup = await documents.get('group', tenant, String(DEVICES_GROUP)) !== undefined;
+  return hasGroup ? { addGroups: [DEVICES_GROUP] } : { addRoles: DEVICE_ROLES };
+}
 
 const of = (areas: readonly string[], levels: readonly string[]): string[] =>
   areas.flatMap((area) => levels.map((level) => `ROLE_${area}_${level}`)).filter((role) => ROLES.includes(role));

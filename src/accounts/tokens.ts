@@ -6,10 +6,12 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
-import type { CommandPort, DocumentReader, RecordChange, RecordsChange, UserPut } from '../model/command.ts';
+import type { AskedBy, AuditEntry, CommandPort, DocumentReader, RecordChange, RecordsChange, UserPut } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
+import type { ChangedUsers } from './changed-users.ts';
 import { principalOf } from './effective-rights.ts';
 import { isActive, isAdmitted } from './tenants.ts';
 import type { Tenants } from './tenants.ts';
@@ -35,6 +37,7 @@ export interface TokensOptions {
   readonly commands: CommandPort;
   readonly tenants: Pick<Tenants, 'byId' | 'byNumber'>;
   readonly key: SigningKey;
+  readonly changed: Pick<ChangedUsers, 'generation'>;
   readonly refusals: Refusals;
   readonly now: () => number;
 }
@@ -49,15 +52,19 @@ export class Tokens {
     this.#options = options;
   }
 
-  /** @param audience the domain that was called. @param withCode whether a one-time code was shown. */
-  async issue(tenant: { readonly id: string; readonly number: number }, userName: string, lifetimeSeconds: number,
+  /**
+   * @param login as it was checked. @param audience the domain that was called. @param withCode whether a one-time code was shown.
+   * @returns undefined when the user may not log in any more, or what was checked has changed meanwhile (the password).
+   */
+  async issue(login: Pick<Principal, 'tenant' | 'tenantNumber' | 'userName' | 'tokenGeneration'>, lifetimeSeconds: number,
     audience: string, withCode = false): Promise<IssuedToken | undefined> {
-    const user = await this.#user(tenant.number, userName);
-    if (user === undefined || !isAdmitted(this.#options.tenants, user)) return undefined;
+    const { tenant, tenantNumber, userName, tokenGeneration = 0 } = login;
+    const user = await this.#user(tenantNumber, userName);
+    if (user === undefined || !isAdmitted(this.#options.tenants, user) || (user.tokenGeneration ?? 0) !== tokenGeneration) return undefined;
     const issuedAt = Math.floor(this.#options.now() / 1_000);
     const expiresAt = issuedAt + lifetimeSeconds;
     const xsrfToken = random();
-    const claims = { ten: tenant.id, xsrfToken, tfa: withCode, gen: user.tokenGeneration ?? 0, tgen: await this.#tenantGeneration(tenant.number) };
+    const claims = { ten: tenant, xsrfToken, tfa: withCode, gen: tokenGeneration, tgen: await this.#tenantGeneration(tenantNumber) };
     const token = await new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' }).setSubject(userName).setIssuer(audience)
       .setAudience(audience).setIssuedAt(issuedAt).setNotBefore(issuedAt).setExpirationTime(expiresAt).setJti(random())
       .sign(await this.#options.key.read());
@@ -70,13 +77,14 @@ export class Tokens {
     const claims = await this.#verified(token);
     const tenant = claims === undefined ? undefined : this.#options.tenants.byId(claims.ten);
     if (claims === undefined || !isActive(tenant)) return undefined;
+    const asOf = this.#options.changed.generation;
     const user = await this.#user(tenant.number, claims.sub);
     if (user === undefined || !isAdmitted(this.#options.tenants, user) || (user.tokenGeneration ?? 0) !== claims.gen) return undefined;
     if (await this.#tenantGeneration(tenant.number) !== claims.tgen) return undefined;
     const { documents, refusals } = this.#options;
     if (await documents.get('tokenRevocation', tenant.number, revocationKey(claims.sub, claims.jti)) !== undefined) return undefined;
     const principal = await principalOf(documents, tenant, user, refusals);
-    return { ...principal, session: { id: claims.jti, expiresAt: claims.exp * 1_000, xsrfToken: claims.xsrfToken } };
+    return { ...principal, asOf, session: { id: claims.jti, expiresAt: claims.exp * 1_000, xsrfToken: claims.xsrfToken } };
   }
 
   /** Ends the token of the principal. */
@@ -99,11 +107,18 @@ export class Tokens {
     ]);
   }
 
-  /** Ends all tokens of a tenant. @throws PlatformError `general/changed-meanwhile` when somebody else does so now. */
-  async revokeAll(tenantNumber: number): Promise<void> {
+  /** Ends all tokens of a tenant. */
+  async revokeAll(tenantNumber: number, by: AskedBy): Promise<void> {
     const expected = await this.#options.documents.get('tokenRevocation', tenantNumber, ALL_USERS);
     const value = JSON.stringify({ generation: generationOf(expected) + 1 });
-    await this.#change(tenantNumber, [{ collection: 'tokenRevocation', id: ALL_USERS, expected, value }]);
+    const activity = 'All users logged out';
+    try {
+      await this.#change(tenantNumber, [{ collection: 'tokenRevocation', id: ALL_USERS, expected, value }],
+        [{ type: 'User', activity, text: `${activity}: the tokens of all users of the tenant have ended`, ...by }]);
+    } catch (error) {
+      // Somebody else has done it since this was asked for.
+      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+    }
   }
 
   async #verified(token: string): Promise<Claims | undefined> {
@@ -127,8 +142,8 @@ export class Tokens {
     return generationOf(await this.#options.documents.get('tokenRevocation', tenant, ALL_USERS));
   }
 
-  async #change(tenant: number, changes: readonly RecordChange[]): Promise<void> {
-    const body: RecordsChange = { changes };
+  async #change(tenant: number, changes: readonly RecordChange[], audits: readonly AuditEntry[] = []): Promise<void> {
+    const body: RecordsChange = { changes, audits };
     await this.#request(COMMAND.RECORDS_CHANGE, tenant, body);
   }
 

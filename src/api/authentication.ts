@@ -3,9 +3,9 @@
  * the header as it was sent.
  */
 import { isSameSecret } from '../accounts/tokens.ts';
-import type { LoginPlace, Principal } from '../model/principal.ts';
+import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
 import { tenantOfHost } from './login-host.ts';
-import type { Accounts, CachedAuthenticator, Tenants } from './platform.ts';
+import type { Accounts, Tenants } from './platform.ts';
 
 /** Headers remembered at once; the oldest goes first. */
 const CACHE_SIZE_MAX = 10_000;
@@ -60,24 +60,22 @@ export const ANONYMOUS: Principal = { tenant: '', tenantNumber: 0, userName: '',
 export type SecondFactorPlace = Pick<LoginPlace, 'tfaToken' | 'handlesSecondFactor'>;
 
 interface Remembered {
-  readonly principal: Principal;
+  principal: Principal;
   readonly expiresAt: number;
 }
 
 export class HeaderAuthentication {
-  private readonly authenticator: CachedAuthenticator;
+  private readonly authenticator: Authenticator;
   private readonly tokens: Accounts['tokens'];
   private readonly tenants: Tenants;
   private readonly now: () => number;
   private readonly remembered = new Map<string, Remembered>();
-  private generation: number;
 
-  constructor(options: { authenticator: CachedAuthenticator; tokens: Accounts['tokens']; tenants: Tenants; now: () => number }) {
+  constructor(options: { authenticator: Authenticator; tokens: Accounts['tokens']; tenants: Tenants; now: () => number }) {
     this.authenticator = options.authenticator;
     this.tokens = options.tokens;
     this.tenants = options.tenants;
     this.now = options.now;
-    this.generation = options.authenticator.generation;
   }
 
   /**
@@ -86,9 +84,8 @@ export class HeaderAuthentication {
    * @throws PlatformError 403 for a host that begins with the id of a tenant.
    */
   authenticate(text: string, host: () => string, shown: () => SecondFactorPlace = () => ({})): Principal | undefined | Promise<Principal | undefined> {
-    if (this.generation !== this.authenticator.generation) this.forgetAll();
-    const known = this.remembered.get(text);
-    if (known !== undefined && known.expiresAt > this.now()) return known.principal;
+    const known = this.known(text);
+    if (known !== undefined) return known;
     if (text.length > HEADER_LENGTH_MAX) return undefined;
     const token = /^\s*(?:bearer|cookie)\s+(\S+)\s*$/i.exec(text);
     if (token !== null) return this.awaited(text, this.tokens.authenticate(token[1]));
@@ -100,8 +97,8 @@ export class HeaderAuthentication {
     if (userName.includes('/')) return this.awaited(text, this.authenticator.authenticate(userName, password, people), people);
     const called = host();
     const key = `${text}\n${called}`;
-    const knownHere = this.remembered.get(key);
-    if (knownHere !== undefined && knownHere.expiresAt > this.now()) return knownHere.principal;
+    const knownHere = this.known(key);
+    if (knownHere !== undefined) return knownHere;
     const tenant = tenantOfHost(this.tenants, called);
     const place = tenant === undefined ? people : { ...people, tenantNumber: tenant.number };
     return this.awaited(key, this.authenticator.authenticate(userName, password, place), place);
@@ -111,14 +108,21 @@ export class HeaderAuthentication {
     Principal | undefined | Promise<Principal | undefined> {
     // What a token has shown counts for its request only; the key does not have it.
     if ((place.tfaToken ?? '') !== '') return result;
-    if (!(result instanceof Promise)) return this.remember(key, result, this.generation);
-    const { generation } = this;
-    return result.then((principal) => this.remember(key, principal, generation));
+    return result instanceof Promise ? result.then((principal) => this.remember(key, principal)) : this.remember(key, result);
   }
 
-  private remember(header: string, principal: Principal | undefined, generation: number): Principal | undefined {
-    // A user that changed while the check was under way is checked again next time.
-    if (principal === undefined || principal.secondFactor !== undefined || generation !== this.authenticator.generation) return principal;
+  /** A user that has changed since is checked again. */
+  private known(header: string): Principal | undefined {
+    const known = this.remembered.get(header);
+    if (known === undefined) return undefined;
+    const principal = known.expiresAt > this.now() ? this.authenticator.current(known.principal) : undefined;
+    if (principal === undefined) this.remembered.delete(header);
+    else known.principal = principal;
+    return principal;
+  }
+
+  private remember(header: string, principal: Principal | undefined): Principal | undefined {
+    if (principal === undefined || principal.secondFactor !== undefined) return principal;
     if (this.remembered.size >= CACHE_SIZE_MAX && !this.remembered.has(header)) {
       const oldest = this.remembered.keys().next().value;
       if (oldest !== undefined) this.remembered.delete(oldest);
@@ -127,11 +131,6 @@ export class HeaderAuthentication {
     const expiresAt = Math.min(this.now() + CACHE_AGE_MAX_MS, principal.session?.expiresAt ?? Infinity);
     this.remembered.set(header, { principal, expiresAt });
     return principal;
-  }
-
-  private forgetAll(): void {
-    this.remembered.clear();
-    this.generation = this.authenticator.generation;
   }
 }
 

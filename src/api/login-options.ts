@@ -149,7 +149,7 @@ function change(request: ApiRequest, tenant: number, type: LoginType, activity: 
 
 async function answerChanged(request: ApiRequest, type: LoginType): Promise<Answer> {
   const { platform, tenant } = request;
-  if (request.query.isTrue('terminateUserSessions')) await platform.accounts.tokens.revokeAll(tenant);
+  if (request.query.isTrue('terminateUserSessions')) await platform.accounts.tokens.revokeAll(tenant, request.askedBy);
   return found('authConfig', JSON.stringify(await optionOf(request, platform.tenants.byNumber(tenant) as TenantInfo, type)));
 }
 

@@ -46,7 +46,7 @@ async function logIn(request: ApiRequest): Promise<{ issued: IssuedToken; lifeti
   const seconds = await lifetimeSeconds(request, tenant);
   const isWithCode = principal.secondFactor !== undefined || (await platform.accounts.secondFactor.read(tenant.number, principal.userName))?.isActive === true;
   const audience = hostName(request.called?.host ?? '') || tenant.id;
-  const issued = await platform.accounts.tokens.issue(tenant, principal.userName, seconds, audience, isWithCode);
+  const issued = await platform.accounts.tokens.issue(principal, seconds, audience, isWithCode);
   if (issued === undefined) throw new PlatformError('security/unauthorized');
   return { issued, lifetimeSeconds: seconds };
 }
@@ -90,7 +90,7 @@ async function logout(request: ApiRequest): Promise<Answer> {
 
 async function logoutAll(request: ApiRequest): Promise<Answer> {
   if (request.params['tenant'] !== request.principal.tenant) throw new PlatformError('security/forbidden');
-  await request.platform.accounts.tokens.revokeAll(request.tenant);
+  await request.platform.accounts.tokens.revokeAll(request.tenant, request.askedBy);
   return { status: 200, text: '' };
 }
 

@@ -67,12 +67,6 @@ export interface Accounts {
   readonly secondFactor: Pick<SecondFactor, 'read' | 'isForced' | 'begin' | 'activate' | 'revoke' | 'useCode' | 'issueToken' | 'takesToken'>;
 }
 
-/** An authenticator whose answers may be cached by its callers. */
-export interface CachedAuthenticator extends Authenticator {
-  /** Grows whenever a user, a password, a role or a tenant changes: whoever cached a principal forgets it. */
-  readonly generation: number;
-}
-
 export interface HealthReport {
   /** Whether requests can be served now. */
   readonly ready: boolean;
@@ -119,7 +113,7 @@ export interface Platform {
   readonly availability: AvailabilityPort;
   readonly retention: RetentionPort;
   readonly statisticsFiles: Pick<StatisticsFiles, 'list' | 'get' | 'ofMonth' | 'read' | 'createTest'>;
-  readonly authenticator: CachedAuthenticator;
+  readonly authenticator: Authenticator;
   readonly accounts: Accounts;
   readonly tenants: Tenants;
   /** Counts requests, and writes down what was counted. */

@@ -22,6 +22,7 @@ interface RealtimeRequester<Form> {
   readonly urlForm: Form;
   readonly baseUrl: string;
   readonly ofCookie: Principal | undefined;
+  readonly renew?: () => Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }>;
 }
 
 const PATH_SUFFIXES = ['', '/handshake', '/connect', '/disconnect', '/subscribe', '/unsubscribe'];
@@ -87,7 +88,12 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
       sockets.set(channel, realtime.open({
         send: (text) => channel.send(text, false), get bufferedBytes() { return channel.bufferedBytes; },
         end: (reason) => channel.end(CLOSE_NORMAL, reason),
-      }, { principal, urlForm: form, baseUrl: api.baseUrlOfUpgrade(channel.head.headers), ofCookie }));
+      }, { principal, urlForm: form, baseUrl: api.baseUrlOfUpgrade(channel.head.headers), ofCookie, renew: () => renew(channel) }));
+    };
+    const renew = async (channel: WebSocketChannel): Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }> => {
+      const opener = api.identifyUpgrade(channel.head.headers);
+      const found = await opener?.principal;
+      return opener?.isOfCookie === true ? { principal: undefined, ofCookie: found } : { principal: found, ofCookie: undefined };
     };
     const waiting = new Map<WebSocketChannel, string[]>();
     api.webSocket(path, {

@@ -24,6 +24,10 @@ export interface Principal {
   readonly certificate?: string;
   /** Serial numbers of that device's chain, see accounts/certificates.ts. */
   readonly certificateSerials?: readonly string[];
+  /** The generation of the user's tokens (StoredUser) when the credentials were checked. */
+  readonly tokenGeneration?: number;
+  /** The generation of changes on this node (accounts/changed-users.ts) before the user was read. */
+  readonly asOf?: number;
 }
 
 /** Whether the principal's access ends with that of the tenant. */
@@ -56,6 +60,11 @@ export interface Authenticator {
    * @returns the principal, or undefined when tenant, user or password is wrong. Synchronous when cached.
    */
   authenticate(userName: string, password: string, place?: LoginPlace): Principal | undefined | Promise<Principal | undefined>;
+  /**
+   * Asked by whoever keeps a principal, or has waited since the check: of a live session, in the same turn as it becomes one that a change ends.
+   * @returns the principal, as of now; undefined when the user may have changed since it was read: then the credentials are checked again.
+   */
+  current(principal: Principal): Principal | undefined;
 }
 
 /** Who is connected: by number of the tenant and name, with the rights that each connection has. */

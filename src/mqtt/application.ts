@@ -105,6 +105,8 @@ export interface MqttApplication {
    * @throws `{mqttReason, message}` when the certificate is not trusted.
    */
   authenticateCertificate?(certificates: readonly X509Certificate[], userName: string): Promise<{ principal: Principal; deviceId: string }>;
+  /** Asked when a login that was checked becomes a connection: whether what was checked still counts. Otherwise it is checked again. */
+  isCurrent(principal: Principal): boolean;
   /** The identity under which sessions are kept and taken over, for instance the device's serial without prefix. Throws a
    * PlatformError-like `{mqttReason, message}` when the client id is not allowed. */
   sessionKey(principal: Principal, clientId: string): string;

@@ -1,4 +1,5 @@
 /** CONNECT (3.1.1 and 5.0 section 3.1): credentials, session, takeover, CONNACK. Document 4 sections 7.1 and 7.2. */
+import type { X509Certificate } from 'node:crypto';
 import type { Principal } from '../model/principal.ts';
 import type { IConnectPacket } from 'mqtt-packet';
 import type { Connection } from './connection.ts';
@@ -15,6 +16,8 @@ import { isTopicNameText } from './topic.ts';
 import { isWellFormed } from './well-formed.ts';
 import { Will } from './will.ts';
 
+/** How often credentials are checked whose user changes each time meanwhile. */
+const CHECKS_MAX = 3;
 /** Receive Maximum when CONNECT has none [MQTT-3.1.2.11.3]. */
 const RECEIVE_MAXIMUM_DEFAULT = 65_535;
 
@@ -94,25 +97,10 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
     return refuse(connection, REASON.CLIENT_IDENTIFIER_NOT_VALID, 'a session that is kept needs a client identifier');
   }
   // A cached answer is no promise: then CONNECT is checked within the read that brought it.
-  let principal: Principal | undefined;
-  /** The client id that the certificate asks for. */
-  let deviceId: string | undefined;
-  try {
-    if (certificates.length > 0 && context.application.authenticateCertificate !== undefined) {
-      ({ principal, deviceId } = await context.application.authenticateCertificate(certificates, packet.username ?? ''));
-    } else {
-      const answer = context.application.authenticate(packet.username ?? '', packet.password?.toString() ?? '');
-      principal = answer instanceof Promise ? await answer : answer;
-    }
-  } catch (error) {
-    if (connection.state === STATE.CONNECTING) refuseFor(connection, error, REASON.SERVER_UNAVAILABLE);
-    return;
-  }
-  if (connection.state !== STATE.CONNECTING) return;
-  if (principal === undefined) {
-    return refuse(connection, REASON.BAD_USER_NAME_OR_PASSWORD, 'the user name or the password is wrong');
-  }
-  connection.principal = principal;
+  const answered = identify(connection, packet, certificates);
+  const identity = answered instanceof Promise ? await answered : answered;
+  if (identity === undefined) return;
+  const { principal, deviceId } = identity;
   if (deviceId !== undefined && packet.clientId === '') connection.clientId = deviceId;
   const { clientId } = connection;
   let key: string;
@@ -131,6 +119,47 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
   }
   if (!mayConnect) return refuse(connection, REASON.NOT_AUTHORIZED, 'the user may not connect');
   await openSession(connection, { key, isClean, requestedSeconds: expiryOf(packet), hasClientId: packet.clientId !== '' });
+}
+
+interface Identity {
+  readonly principal: Principal;
+  /** The client id that the certificate asks for. */
+  readonly deviceId?: string;
+}
+
+/**
+ * Finds out who connects, and makes the connection the user's: from then on a change of the user ends it. A change while the credentials were
+ * being checked has found no connection, so they are checked again. @returns undefined when the connection was refused or is gone.
+ */
+function identify(connection: Connection, packet: IConnectPacket, certificates: readonly X509Certificate[], tries = 1):
+  Identity | undefined | Promise<Identity | undefined> {
+  const { application } = connection.context;
+  const isWaiting = (): boolean => connection.state === STATE.CONNECTING;
+  const checked = (identity: Identity | undefined): ReturnType<typeof identify> => {
+    if (!isWaiting()) return undefined;
+    if (identity === undefined) return refuse(connection, REASON.BAD_USER_NAME_OR_PASSWORD, 'the user name or the password is wrong');
+    if (!application.isCurrent(identity.principal)) {
+      if (tries < CHECKS_MAX) return identify(connection, packet, certificates, tries + 1);
+      return refuse(connection, REASON.SERVER_UNAVAILABLE, 'the user is being changed');
+    }
+    connection.principal = identity.principal;
+    return identity;
+  };
+  const failed = (error: unknown): undefined => {
+    if (isWaiting()) refuseFor(connection, error, REASON.SERVER_UNAVAILABLE);
+  };
+  const answer = check(connection, packet, certificates);
+  return answer instanceof Promise ? answer.then(checked, failed) : checked(answer);
+}
+
+function check({ context }: Connection, packet: IConnectPacket, certificates: readonly X509Certificate[]):
+  Identity | undefined | Promise<Identity | undefined> {
+  const { application } = context;
+  const userName = packet.username ?? '';
+  if (certificates.length > 0 && application.authenticateCertificate !== undefined) return application.authenticateCertificate(certificates, userName);
+  const identityOf = (principal: Principal | undefined): Identity | undefined => (principal === undefined ? undefined : { principal });
+  const answer = application.authenticate(userName, packet.password?.toString() ?? '');
+  return answer instanceof Promise ? answer.then(identityOf) : identityOf(answer);
 }
 
 /** @returns seconds that the client wants its session to be kept. */
@@ -207,7 +236,7 @@ function restoreSubscriptions(connection: Connection, session: Session): string[
 }
 
 /** Closes with CONNACK; no session is present [MQTT-3.2.2-4]. */
-function refuse(connection: Connection, reasonCode: number, reason: string, limit?: string): void {
+function refuse(connection: Connection, reasonCode: number, reason: string, limit?: string): undefined {
   const { protocolVersion } = connection;
   const named = limit === undefined ? reason : `${reason} (${limit})`;
   connection.will = undefined;

@@ -93,6 +93,10 @@ export class DeviceApplication implements MqttApplication {
     return this.#authenticator.authenticate(userName, password);
   }
 
+  isCurrent(principal: Principal): boolean {
+    return this.#authenticator.current(principal) !== undefined;
+  }
+
   /** @throws `{mqttReason, message}`, see MqttApplication. */
   async authenticateCertificate(certificates: readonly X509Certificate[], userName: string): Promise<CertificateLogin> {
     try {

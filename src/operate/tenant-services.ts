@@ -1,5 +1,6 @@
 /** What the server keeps and runs for its tenants: options in memory, the key of secrets, the deletion of tenants that are gone. */
 import { BasicRestrictions } from '../accounts/login-options.ts';
+import type { ChangedUsers } from '../accounts/changed-users.ts';
 import { CertificateLogins } from '../accounts/certificate-login.ts';
 import { TrustedCertificates } from '../accounts/certificates.ts';
 import type { StoredCertificate } from '../accounts/certificates.ts';
@@ -26,6 +27,7 @@ export interface TenantServicesOptions {
   readonly tenants: Tenants;
   readonly documents: DocumentReader;
   readonly commands: CommandPort;
+  readonly changed: Pick<ChangedUsers, 'generation'>;
   readonly secrets: SecretsStore;
   readonly refusals: Refusals;
   /** Requests a second of a tenant and of a user; 0 for no limit. */
@@ -65,8 +67,8 @@ export class TenantServices {
     this.#tenants = settings.tenants;
     this.options = new WatchedOptions([ALLOW_ORIGIN, USER_RATE_OPTION]);
     const { tenantRate, userRate, history, insertUsage } = settings;
-    const { documents, commands, collections, rows, removeApplications, tenants, refusals, isMine, log, now } = settings;
-    this.certificateLogins = new CertificateLogins({ certificates: this.certificates, documents, commands, tenants, refusals, now });
+    const { documents, commands, collections, rows, removeApplications, tenants, changed, refusals, isMine, log, now } = settings;
+    this.certificateLogins = new CertificateLogins({ certificates: this.certificates, documents, commands, tenants, changed, refusals, now });
     this.rates = new RequestRates({ tenants, options: this.options, tenantRate, userRate, refusals, now });
     this.usage = new Usage({
       history, insert: insertUsage, tenants: () => Array.from(tenants.all, ({ number }) => number), isMine, log, now,

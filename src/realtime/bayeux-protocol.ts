@@ -19,7 +19,9 @@ export interface Requester {
   /** Under which it sees the server, for links; without it live data have none. */
   readonly baseUrl?: string | undefined;
   /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (section 10.4, `xsrfToken`). */
-  readonly ofCookie?: Principal | undefined;
+  ofCookie?: Principal | undefined;
+  /** Checks the credentials of the connection again. A request brings them each time: it has none. */
+  readonly renew?: () => Promise<Pick<Requester, 'principal' | 'ofCookie'>>;
 }
 
 /** Where a connect is to be answered. */
@@ -44,6 +46,10 @@ export interface ProtocolOptions {
 /** SmartREST's connection type is announced as the documents show it; its rows are not spoken here. */
 const CONNECTION_TYPES = ['long-polling', 'smartrest-long-polling', 'websocket'];
 
+/** How often the credentials of a handshake are checked whose user changes each time meanwhile. */
+const CHECKS_MAX = 3;
+/** The next handshake is checked again. */
+const CHANGED_MEANWHILE: Answer = { successful: false, error: '401::The user was changed meanwhile', advice: { interval: 0, reconnect: 'handshake' } };
 const UNAUTHORIZED: Answer = { successful: false, error: '401::Unauthorized', advice: { reconnect: 'none' } };
 
 export class BayeuxProtocol {
@@ -79,9 +85,10 @@ export class BayeuxProtocol {
   }
 
   async #handshake(request: Request, requester: Requester): Promise<Answer> {
-    const isAuthenticatedByMessage = await this.#authenticate(request, requester);
-    const { principal, urlForm, baseUrl } = requester;
-    if (principal === undefined) return UNAUTHORIZED;
+    const identified = await this.#identify(request, requester);
+    if ('successful' in identified) return identified;
+    const { principal, isAuthenticatedByMessage } = identified;
+    const { urlForm, baseUrl } = requester;
     const refusal = this.#options.sessions.refusal(principal);
     if (refusal !== undefined) {
       return { successful: false, error: '403::Handshake denied', advice: { reconnect: 'none' }, ext: refusal };
@@ -92,6 +99,27 @@ export class BayeuxProtocol {
       clientId: session.clientId, version: '1.0', minimumVersion: '1.0', supportedConnectionTypes: CONNECTION_TYPES,
       ext: { ack: true }, successful: true, data: null,
     };
+  }
+
+  /**
+   * A session begins with what its user may do now: a WebSocket may be older than a change, and a change while credentials were being checked
+   * has found no session to end. @returns the answer when there is none.
+   */
+  async #identify(request: Request, requester: Requester): Promise<Answer | Pick<SessionRequester, 'principal' | 'isAuthenticatedByMessage'>> {
+    for (let tries = 1; tries <= CHECKS_MAX; tries += 1) {
+      const isAuthenticatedByMessage = await this.#authenticate(request, requester);
+      if (requester.principal === undefined) return UNAUTHORIZED;
+      const principal = this.#options.authenticators.authenticator.current(requester.principal);
+      if (principal !== undefined) {
+        requester.principal = principal;
+        return { principal, isAuthenticatedByMessage };
+      }
+      if (requester.renew === undefined && !isAuthenticatedByMessage) break;
+      const renewed = await requester.renew?.();
+      requester.principal = renewed?.principal;
+      if (renewed !== undefined) requester.ofCookie = renewed.ofCookie;
+    }
+    return CHANGED_MEANWHILE;
   }
 
   /**

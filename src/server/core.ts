@@ -128,7 +128,7 @@ export function loginParts(core: Pick<ServerCore, 'config' | 'log' | 'metrics' |
     documents, tenants, refusals: metrics, now, guard, secondFactor, onChecked: (tenant, userName, isRight) => loginAudit.attempted(tenant, userName, isRight),
     ...(ageMaxMs === undefined ? {} : { ageMaxMs }),
   });
-  const tokens = new Tokens({ documents, commands, tenants, refusals: metrics, now, key });
+  const tokens = new Tokens({ documents, commands, tenants, refusals: metrics, now, key, changed: authenticator.changed });
   return { authenticator, tokens, secondFactor };
 }
 

@@ -78,7 +78,8 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const isMine = (tenant: number): boolean => core.isMine(tenant, TENANT_KEY);
   const isServersMine = (): boolean => isMine(SERVER_WIDE);
   const tenantServices = await TenantServices.open({
-    tenants: core.tenants, documents, commands, secrets: core.secrets, secretKey: config.secretKey, collections: COLLECTIONS, rows: core.tenantRows,
+    tenants: core.tenants, documents, commands, changed: authenticator.changed,
+    secrets: core.secrets, secretKey: config.secretKey, collections: COLLECTIONS, rows: core.tenantRows,
     removeApplications: (tenant, by) => removeApplicationsOf(
       { platform: { documents, commands, tenants: core.tenants, blobs: core.blobs, now: Date.now, refusals: metrics }, principal: { userName: by } }, tenant),
     tenantRate: config.httpTenantRateMax, userRate: config.httpUserRateMax, history: core.historyReader,

@@ -4,12 +4,13 @@ import { LoginGuard } from '../../src/accounts/login-guard.ts';
 import { SigningKey } from '../../src/accounts/signing-key.ts';
 import { REVOCATIONS_OF_USER_MAX, Tokens } from '../../src/accounts/tokens.ts';
 import { COMMAND } from '../../src/model/command.ts';
-import type { Collection, Command, RecordsChange } from '../../src/model/command.ts';
+import type { AuditEntry, Collection, Command, RecordsChange } from '../../src/model/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import type { Log } from '../../src/model/log.ts';
 import { passwordStrength, isAllowedPassword } from '../../src/model/password.ts';
 
 const TENANT = { id: 't1', number: 2 };
+const ADA = { tenant: 't1', tenantNumber: 2, userName: 'ada', tokenGeneration: 0 };
 
 function world() {
   const stored = new Map<string, string>();
@@ -29,29 +30,31 @@ function world() {
         stored.set(key('user', command.tenant, 'ada'), JSON.stringify({ ...user, tokenGeneration: 99 }));
         return undefined as Answer;
       }
-      for (const { collection, id, expected, value } of (command.body as RecordsChange).changes) {
+      const { changes, audits: written = [] } = command.body as RecordsChange;
+      for (const { collection, id, expected, value } of changes) {
         if (documents.get(collection, command.tenant, id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection, id });
         if (value === undefined) stored.delete(key(collection, command.tenant, id));
         else stored.set(key(collection, command.tenant, id), value);
       }
+      audits.push(...written);
       return undefined as Answer;
     },
   };
-  const counted: string[] = [];
+  const [counted, audits]: [string[], AuditEntry[]] = [[], []];
   const clock = { now: Date.UTC(2026, 0, 1) };
   const now = (): number => clock.now;
   const refusals = { count: (limit: string) => void counted.push(limit) };
   const tenants = { byId: (id: string) => (id === 't1' ? TENANT : undefined), byNumber: (number: number) => (number === TENANT.number ? TENANT : undefined) };
-  const newTokens = (secretKey?: string): Tokens => new Tokens({ documents, commands, tenants, refusals, now, key: new SigningKey({ documents, commands, now, secretKey }) });
+  const newTokens = (secretKey?: string): Tokens => new Tokens({ documents, commands, tenants, refusals, now, changed: { generation: 0 }, key: new SigningKey({ documents, commands, now, secretKey }) });
   const put = (user: object): void => void stored.set(key('user', 2, 'ada'), JSON.stringify({ userName: 'ada', password: 'x', roles: ['R'], enabled: true, doc: '{}', ...user }));
   put({});
-  return { stored, clock, counted, newTokens, put };
+  return { stored, clock, counted, newTokens, put, audits };
 }
 
 t.test('a token is good from its second to its last, and for its user only', async (t) => {
   const { clock, newTokens, put } = world();
   const tokens = newTokens();
-  const issued = await tokens.issue(TENANT, 'ada', 300, 'example.com');
+  const issued = await tokens.issue(ADA, 300, 'example.com');
   t.ok(issued);
   const { token, xsrfToken, expiresAt } = issued!;
   t.equal(expiresAt, clock.now + 300_000);
@@ -62,33 +65,39 @@ t.test('a token is good from its second to its last, and for its user only', asy
   t.equal(await tokens.authenticate(token), undefined, 'over');
   clock.now -= 301_000;
   t.equal(await tokens.authenticate(token), undefined, 'not yet');
-  t.equal(await tokens.issue(TENANT, 'nobody', 300, ''), undefined);
+  t.equal(await tokens.issue({ ...ADA, userName: 'nobody' }, 300, ''), undefined);
+  put({ tokenGeneration: 7 });
+  t.equal(await tokens.issue(ADA, 300, ''), undefined, 'the password was changed since it was checked');
+  t.ok(await tokens.issue({ ...ADA, tokenGeneration: 7 }, 300, ''));
   put({ enabled: false });
-  t.equal(await tokens.issue(TENANT, 'ada', 300, ''), undefined);
+  t.equal(await tokens.issue(ADA, 300, ''), undefined);
 });
 
 t.test('nodes share the key that is stored, or that of the configuration', async (t) => {
   const { newTokens, stored } = world();
   const [one, other] = [newTokens(), newTokens()];
-  const [first, second] = await Promise.all([one.issue(TENANT, 'ada', 300, ''), other.issue(TENANT, 'ada', 300, '')]);
+  const [first, second] = await Promise.all([one.issue(ADA, 300, ''), other.issue(ADA, 300, '')]);
   t.ok(await one.authenticate(second!.token));
   t.ok(await other.authenticate(first!.token));
   t.equal([...stored.keys()].filter((name) => name.includes('signingKey')).length, 1);
   const configured = newTokens('a configured secret of some length!');
   t.equal(await configured.authenticate(first!.token), undefined);
-  const own = (await configured.issue(TENANT, 'ada', 300, ''))!.token;
+  const own = (await configured.issue(ADA, 300, ''))!.token;
   t.ok(await newTokens('a configured secret of some length!').authenticate(own));
 });
 
 t.test('logouts: one session, many, of all', async (t) => {
-  const { newTokens, clock, counted, stored } = world();
+  const { newTokens, clock, counted, stored, audits } = world();
   const tokens = newTokens();
-  const open = async (): Promise<string> => (await tokens.issue(TENANT, 'ada', 300, ''))!.token;
+  let tokenGeneration = 0;
+  const open = async (): Promise<string> => (await tokens.issue({ ...ADA, tokenGeneration }, 300, ''))!.token;
   const [one, other] = [await open(), await open()];
   await tokens.revoke((await tokens.authenticate(one))!);
   t.equal(await tokens.authenticate(one), undefined);
   t.ok(await tokens.authenticate(other));
-  await tokens.revokeAll(2);
+  await Promise.all([tokens.revokeAll(2, { user: 'admin' }), tokens.revokeAll(2, { user: 'boss', application: 'app' })]);
+  t.same(audits, [{ type: 'User', activity: 'All users logged out', text: 'All users logged out: the tokens of all users of the tenant have ended', user: 'admin' }],
+    'one has done it for both');
   t.equal(await tokens.authenticate(other), undefined);
   t.ok(await tokens.authenticate(await open()), 'a new login is good again');
   for (let count = 1; count < REVOCATIONS_OF_USER_MAX; count += 1) await tokens.revoke((await tokens.authenticate(await open()))!);
@@ -96,6 +105,7 @@ t.test('logouts: one session, many, of all', async (t) => {
   t.ok(await tokens.authenticate(kept));
   await tokens.revoke((await tokens.authenticate(await open()))!);
   t.equal(await tokens.authenticate(kept), undefined, 'above the bound all sessions of the user end');
+  tokenGeneration = 99;
   t.same(counted, ['accounts/logouts-of-user']);
   clock.now += 400_000;
   await tokens.revoke((await tokens.authenticate(await open()))!);

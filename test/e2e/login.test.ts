@@ -138,6 +138,27 @@ t.test('what ends all tokens of a user', async (t) => {
   t.equal((await rest.delete(`${USERS}/profile/roles/ROLE_ALARM_READ`)).status, 204);
   t.equal(await status('/alarm', bearer(jwt)), 403);
   t.equal((await rest.post('/user/logout/management/allUsers', {})).status, 403);
+  const atOnce = await Promise.all(Array.from({ length: 5 }, () => rest.post(`/user/logout/${TENANT}/allUsers`, {})));
+  t.same(atOnce.map((reply) => reply.status), [200, 200, 200, 200, 200], 'who finds it done by somebody else has it done');
+  await eventually('the audit record', async () => (await rest.read('/audit/auditRecords?type=User&pageSize=100')).auditRecords
+    .some((record: any) => record.activity === 'All users logged out' && record.user === 'admin'));
+});
+
+t.test('a password that is changed while it is being checked opens nothing', async (t) => {
+  await newUser('racer', { roles: ['ROLE_DEVICE', 'ROLE_INVENTORY_CREATE'] });
+  await newUser('disabled', { roles: ['ROLE_DEVICE', 'ROLE_INVENTORY_CREATE'] });
+  t.equal((await rest.get(CURRENT)).status, 200);
+  // What the checks are busy with.
+  const noise = Array.from({ length: 40 }, (_, index) => status(CURRENT, { authorization: basic(`${TENANT}/noise-${index}`, 'wrong') }));
+  const connected = connectDevice(t, server, 'racer-1', { username: `${TENANT}/disabled`, password: PASSWORD }).then(() => 'connected', () => 'refused');
+  const reply = post(`/tenant/oauth/token?tenant_id=${TENANT}`, formOf('racer'));
+  await rest.put(`${USERS}/disabled`, { enabled: false });
+  await rest.put(`${USERS}/racer`, { password: 'Another-one-2' });
+  t.equal(await connected, 'refused');
+  const { status: answered, text } = await reply;
+  if (answered === 200) t.equal(await status(CURRENT, bearer(JSON.parse(text).access_token)), 401, 'a token from before the change has ended');
+  else t.equal(answered, 401);
+  await Promise.all(noise);
 });
 
 t.test('tenant prefix, host, and the tenant id as a subdomain', async (t) => {

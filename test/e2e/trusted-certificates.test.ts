@@ -170,6 +170,17 @@ t.test('devices log in by certificates', async (t) => {
   t.match(counted, /millrace_refusals_total\{limit="mqtt\/connack-0x87"\} [1-9]/, 'refusals are counted');
 });
 
+t.test('a tenant that has deleted the group of devices registers devices by certificates all the same', async (t) => {
+  const issuer = factory.authority('Groupless');
+  await management.create('/tenant/tenants', { company: 'g', domain: 'groupless', id: 'groupless', adminName: 'a', adminEmail: 'a@b.c', adminPass: 'Analytical-1' });
+  const admin = new Rest(server.url, 'groupless/a', 'Analytical-1');
+  t.equal((await admin.delete('/user/groupless/groups/2')).status, 204);
+  await add(issuer, { autoRegistrationEnabled: true }, admin, '/tenant/trusted-certificates');
+  const device = await connect('groupless-1', factory.issue('groupless-1', issuer), { username: 'groupless' });
+  await device.publish('s/us', '100,Groupless,c8y_MQTTDevice');
+  t.match(await admin.read('/user/groupless/users/device_groupless-1'), { enabled: true });
+});
+
 t.test('of two tenants that trust one issuer the one counts that is named, or that has proven possession', async (t) => {
   const shared = factory.authority('Shared CA');
   const tenant = await management.create('/tenant/tenants', { company: 'c', domain: 'other', id: 'other', adminName: 'a', adminEmail: 'a@b.c', adminPass: 'Analytical-1' });

@@ -73,7 +73,7 @@ class Platform {
       },
     };
     this.application = new DeviceApplication({
-      authenticator: { authenticate: () => undefined }, commands: commands as never, group: group as never, documents, ids: { next: () => 1, nextBeside: () => 1 } as never,
+      authenticator: { authenticate: () => undefined, current: (principal) => principal }, commands: commands as never, group: group as never, documents, ids: { next: () => 1, nextBeside: () => 1 } as never,
       bus: { subscribe: () => () => undefined } as never, refusals: { count() {} }, log, now: () => 0,
     });
     this.application.onResult = (result) => { this.results.push(result); };

@@ -41,7 +41,7 @@ const COMMON: readonly MutantTable[] = [
     { rule: 'with UseXBasic a 401 opens no login dialog', file: 'src/api/api-server.ts', tests: ['api/request-rules'],
       changes: [["wantsXBasic ? 'XBasic' : 'Basic'", "wantsXBasic ? 'Basic' : 'Basic'"]] },
     { rule: 'a changed user is refused at once, whatever is remembered of the header', file: 'src/api/authentication.ts', tests: ['api/request-rules'],
-      changes: [['if (this.generation !== this.authenticator.generation) this.forgetAll();', '']] },
+      changes: [['this.authenticator.current(known.principal) : undefined', 'known.principal : undefined']] },
   ] },
   { heading: 'Issue 2, 3.1: roles per route', mutants: [
     { rule: 'a route with roles answers 403 without one of them', file: 'src/api/api-server.ts', tests: ['api/roles-table'],

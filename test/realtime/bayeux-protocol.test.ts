@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { Principal } from '../../src/model/principal.ts';
 import { urlFormOf } from '../../src/realtime/bayeux-channel.ts';
 import { AGENTS_URL, CLIENTS_URL, createWorld, deliveriesOf, DOCUMENTS_URL, PollingClient, principal, settle, SocketClient,
   TestNotification } from './helpers.ts';
@@ -220,6 +221,31 @@ t.test('a changed user shakes hands again; a stopping server says so', async (t)
   world.server.close();
   t.match(other.messages, [{ successful: false, error: '503::The server is stopping', advice: { reconnect: 'handshake' } }]);
   t.equal(world.clock.timerCount, 0);
+});
+
+t.test('a handshake is checked again when the user has changed since: a WebSocket may be old, a login may have waited', async (t) => {
+  let generation = 0;
+  const asOf = (): Principal => ({ ...principal(), asOf: generation });
+  let checks = 0;
+  const world = createWorld({ authenticator: {
+    authenticate: () => { checks += 1; return checks > 1 ? asOf() : { ...principal(), asOf: -1 }; },
+    current: (one) => (one.asOf === generation ? one : undefined),
+  } });
+  const polling = new PollingClient(world, { principal: asOf() });
+  generation += 1;
+  t.match(await polling.handshake(), { successful: false, error: /^401/, advice: { reconnect: 'handshake', interval: 0 } }, 'the next request is checked anew');
+  t.equal((await new PollingClient(world, { principal: asOf() }).handshake()).successful, true);
+  let mayLogIn = true;
+  const socket = new SocketClient(world, { principal: asOf(), renew: async () => ({ principal: mayLogIn ? asOf() : undefined }) });
+  t.equal((await socket.handshake()).successful, true);
+  generation += 1;
+  t.equal((await socket.handshake()).successful, true, 'a WebSocket has its credentials checked again');
+  generation += 1;
+  mayLogIn = false;
+  t.match(await socket.handshake(), { successful: false, error: '401::Unauthorized', advice: { reconnect: 'none' } });
+  const inMessage = new PollingClient(world, { principal: undefined });
+  t.equal((await inMessage.handshake({ ext: { 'com.cumulocity.authn': { token: Buffer.from('t1/admin:x').toString('base64') } } })).successful, true);
+  t.equal(checks, 2, 'those in a message too');
 });
 
 t.test('credentials in ext serve a connection that has none', async (t) => {

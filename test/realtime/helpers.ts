@@ -122,6 +122,7 @@ export function createWorld(options: Partial<BayeuxOptions> = {}): World {
   const server = new BayeuxServer({
     bus, log, refusals, clock, hierarchy: { ancestors: () => [] },
     authenticator: {
+      current: (principal) => principal,
       authenticate: (userName, password) => (userName === 't1/admin' && password === 'secret:1' ? principal() : undefined),
     },
     ...options,
@@ -222,9 +223,10 @@ export class SocketClient {
   readonly socket: BayeuxSocket;
   clientId = '';
 
-  constructor(world: World, options: { principal?: Principal | undefined; urlForm?: UrlForm } = {}) {
+  constructor(world: World, options: { principal?: Principal | undefined; urlForm?: UrlForm; renew?: () => Promise<{ principal: Principal | undefined }> } = {}) {
     const who = 'principal' in options ? options.principal : principal();
-    this.socket = world.server.open(this.channel, { principal: who, urlForm: options.urlForm ?? CLIENTS_URL });
+    const { renew } = options;
+    this.socket = world.server.open(this.channel, { principal: who, urlForm: options.urlForm ?? CLIENTS_URL, ...(renew === undefined ? {} : { renew }) });
   }
 
   async ask(...messages: Message[]): Promise<Message[]> {

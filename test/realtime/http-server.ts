@@ -32,7 +32,7 @@ export async function startServer(options: Partial<BayeuxOptions> = {}): Promise
   const refusals = new CountingRefusals();
   const bus = new InProcessLiveBus({ log });
   const server = new BayeuxServer({
-    bus, log, refusals, hierarchy: { ancestors: () => [] }, authenticator: { authenticate }, ...options,
+    bus, log, refusals, hierarchy: { ancestors: () => [] }, authenticator: { authenticate, current: (principal) => principal }, ...options,
   });
   let requestCount = 0;
   const principalOf = (request: IncomingMessage): Principal | undefined =>

@@ -149,14 +149,12 @@ export class FakePlatform {
       totals: new TotalCache(Date.now),
       retention: { defaultDays: 60, begin: () => Promise.reject(new PlatformError('retention/running', { id: '1' })) },
       authenticator: {
-        get generation() {
-          return fake.generation;
-        },
+        current: (principal) => (principal.asOf === fake.generation ? principal : undefined),
         authenticate: (userName, password, place) => {
           fake.authenticated += 1;
           fake.loginPlace = place;
           const user = fake.users.get(userName.includes('/') ? userName : `t1/${userName}`);
-          return fake.login.then(() => (user?.password === password ? user.principal : undefined));
+          return fake.login.then(() => (user?.password === password ? { ...user.principal, asOf: fake.generation } : undefined));
         },
       },
       tenants: {
@@ -197,7 +195,7 @@ export class FakePlatform {
 
   /** Real tokens over the documents of the fake. */
   private tokens(): Tokens {
-    return new Tokens({ ...this.loginParts(), tenants: {
+    return new Tokens({ ...this.loginParts(), changed: this, tenants: {
       byId: (id) => (id === 't1' ? { id, number: 2 } : undefined), byNumber: (number) => (number === 2 ? { id: 't1', number } : undefined),
     } });
   }

@@ -162,6 +162,7 @@ export class Harness {
   connectionsGauge = 0;
   onPublish: (link: TestLink, topic: string, packetId: number) => PublishResult = () => PUBLISH_RESULT.PENDING;
   authenticate: MqttApplication['authenticate'] = (userName, password) => password === 'right' ? principalOf(userName) : undefined;
+  isCurrent: MqttApplication['isCurrent'] = () => true;
   rateOf: NonNullable<MqttServerOptions['rateOf']> = () => undefined;
   readonly #limits: Partial<MqttLimits>;
 
@@ -232,7 +233,7 @@ export class Harness {
 
   #createServer(): MqttServer {
     const application: MqttApplication = {
-      authenticate: (userName, password) => this.authenticate(userName, password),
+      authenticate: (userName, password) => this.authenticate(userName, password), isCurrent: (principal) => this.isCurrent(principal),
       sessionKey: (principal, clientId) => this.sessionKey(principal, clientId),
       mayConnect: (_principal, clientId) => clientId !== 'barred',
       open: (connection) => {
