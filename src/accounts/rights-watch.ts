@@ -1,18 +1,15 @@
 /** What changed rights and ended tokens mean for those who are connected: remembered credentials are looked at again, live sessions end. */
 import type { DocumentReader, RecordChange } from '../model/command.ts';
-import type { InventoryGrant } from '../model/inventory-access.ts';
 import type { Log } from '../model/log.ts';
 import type { ConnectedUsers, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { StoredUser } from '../actors/user.ts';
 import type { CachingAuthenticator } from './authenticator.ts';
 import { effectiveRights } from './effective-rights.ts';
-import { isGroupKey } from './groups.ts';
-import type { StoredGroup } from './groups.ts';
+import type { StoredAssignment, StoredGroup } from './groups.ts';
+import { grantText, losesRights } from './lost-rights.ts';
 
-/** Members of a changed group whose live sessions are ended. */
-const MEMBERS_MAX = 100_000;
-/** Users that are read at a time. */
+/** Users, members of a group and assignments that are read at a time. */
 const RECHECKED_AT_ONCE = 1_000;
 
 export interface RightsWatchOptions {
@@ -20,8 +17,8 @@ export interface RightsWatchOptions {
   readonly documents: DocumentReader;
   readonly refusals: Refusals;
   readonly log: Log;
-  /** Ends MQTT connections and Bayeux sessions of a user. */
-  readonly endUser: (tenant: number, userName: string) => void;
+  /** Ends MQTT connections and Bayeux sessions of users. */
+  readonly endUsers: (tenant: number, userNames: ReadonlySet<string>) => void;
   /** Ends Bayeux sessions that were opened with a token: of one user, or of all of the tenant. */
   readonly endTokenSessions: (tenant: number, userName: string | undefined) => void;
 }
@@ -35,18 +32,20 @@ export class RightsWatch {
 
   /** Called on every node, after the commit and before the answer. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
-    const { authenticator, endUser, endTokenSessions } = this.#options;
+    const { authenticator, endTokenSessions } = this.#options;
     authenticator.recordsChanged(tenant, changes);
     for (const change of changes) {
       const end = change.id.indexOf('\n');
-      if (change.collection === 'inventoryAssignment') endUser(tenant, change.id.slice(0, end));
+      if (change.collection === 'inventoryAssignment') this.#endUser(tenant, change.id.slice(0, end));
       // Users of microservices; those of people are changed by commands of their own.
-      else if (change.collection === 'user' && change.expected !== undefined && change.value !== change.expected) endUser(tenant, change.id);
+      else if (change.collection === 'user' && change.expected !== undefined && change.value !== change.expected) this.#endUser(tenant, change.id);
       else if (change.collection === 'tokenRevocation' && change.value !== undefined) {
         endTokenSessions(tenant, end < 0 ? undefined : change.id.slice(0, end));
-      } else if (change.collection === 'group' && isGroupKey(change.id) && losesRoles(change)) {
-        this.#endMembers(tenant, change.id).catch((error: Error) => {
-          this.#options.log.error({ err: error, tenant, group: change.id }, 'live sessions of the members of a group with fewer roles could not be ended');
+      } else if (losesRights(change)) {
+        const { collection, id } = change;
+        const ended = collection === 'group' ? this.#endMembers(tenant, id) : this.#endAssigned(tenant, Number(id));
+        ended.catch((error: Error) => {
+          this.#options.log.error({ err: error, tenant, collection, id }, 'live sessions of those who have lost rights could not be ended');
         });
       }
     }
@@ -57,7 +56,7 @@ export class RightsWatch {
    * @throws what the store says.
    */
   async recheck(connected: ConnectedUsers): Promise<void> {
-    const { documents, endUser } = this.#options;
+    const { documents } = this.#options;
     for (const [tenant, users] of connected) {
       const entries = [...users];
       for (let from = 0; from < entries.length; from += RECHECKED_AT_ONCE) {
@@ -67,7 +66,7 @@ export class RightsWatch {
         const rolesOf = await this.#rolesOfGroups(tenant, stored);
         for (const [index, [name, principals]] of some.entries()) {
           const user = stored[index];
-          if (user === undefined || !user.enabled || await this.#hasLost(tenant, user, principals, rolesOf)) endUser(tenant, name);
+          if (user === undefined || !user.enabled || await this.#hasLost(tenant, user, principals, rolesOf)) this.#endUser(tenant, name);
         }
       }
     }
@@ -92,18 +91,32 @@ export class RightsWatch {
     return held.some(({ grants = [] }) => grants.some((grant) => !left.has(grantText(grant))));
   }
 
+  #endUser(tenant: number, userName: string): void {
+    this.#options.endUsers(tenant, new Set([userName]));
+  }
+
   /** Who only gains something may stay connected. */
   async #endMembers(tenant: number, group: string): Promise<void> {
     const prefix = `${group}\n`;
-    const rows = await this.#options.documents.list('groupMember', tenant, prefix, { limit: MEMBERS_MAX });
-    for (const { id } of rows) this.#options.endUser(tenant, id.slice(prefix.length));
+    for await (const rows of this.#pages('groupMember', tenant, prefix)) this.#options.endUsers(tenant, new Set(rows.map(({ id }) => id.slice(prefix.length))));
   }
-}
 
-const grantText = ({ root, scope, type, permission }: InventoryGrant): string => `${root}\n${scope}\n${type}\n${permission}`;
+  /** Assignments are kept by user: all of the tenant are looked through. */
+  async #endAssigned(tenant: number, role: number): Promise<void> {
+    for await (const rows of this.#pages('inventoryAssignment', tenant, '')) {
+      const assigned = rows.filter(({ value }) => (JSON.parse(value) as StoredAssignment).roles.includes(role));
+      if (assigned.length > 0) this.#options.endUsers(tenant, new Set(assigned.map(({ id }) => id.slice(0, id.indexOf('\n')))));
+    }
+  }
 
-function losesRoles({ expected, value }: RecordChange): boolean {
-  if (expected === undefined) return false;
-  const roles = value === undefined ? [] : (JSON.parse(value) as StoredGroup).roles;
-  return (JSON.parse(expected) as StoredGroup).roles.some((role) => !roles.includes(role));
+  /** Others have their turn between two pages. */
+  async * #pages(collection: 'groupMember' | 'inventoryAssignment', tenant: number, prefix: string): AsyncGenerator<{ id: string; value: string }[]> {
+    for (let after: string | undefined; ;) {
+      const rows = await this.#options.documents.list(collection, tenant, prefix, { limit: RECHECKED_AT_ONCE, ...(after === undefined ? {} : { after }) });
+      yield rows;
+      if (rows.length < RECHECKED_AT_ONCE) return;
+      after = rows[rows.length - 1].id;
+      await new Promise((resolve) => { setImmediate(resolve); });
+    }
+  }
 }

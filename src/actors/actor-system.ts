@@ -13,6 +13,7 @@ import type { JournalCommand } from '../ingest/command-record.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
 import { decodeMeasurement, entityText, isWholeMeasurement } from '../ingest/measurement-record.ts';
 import { ActorContext } from './context.ts';
+import type { ChangedUser } from './context.ts';
 import type { DocumentChange, Documents } from './documents.ts';
 import { charsOf, COMMAND_CHARS_MAX, GROUP_CHARS_MAX, newestRows } from './group-size.ts';
 import { FollowUps, HANDLED_PREFIX, shardOfPending } from './follow-ups.ts';
@@ -103,7 +104,7 @@ export interface ActorSystemOptions {
   readonly append: (command: Command, pendingId: string) => Promise<void>;
   readonly onCommitFailed: (error: Error) => void;
   /** A user was changed or deleted: what was remembered about it is forgotten, before the change is answered. */
-  readonly onUserChanged: (tenant: number, userName: string) => void;
+  readonly onUserChanged: (tenant: number, changed: ChangedUser) => void;
   /** Records of a tenant were changed: whoever keeps some in memory reads them again, before the change is answered. */
   readonly onRecordsChanged: (tenant: number, changes: readonly RecordChange[]) => void;
   /** Counts what was stored, for the statistics of the tenant. */
@@ -444,7 +445,7 @@ export class ActorSystem {
       if (!group.isReplay) this.#followUps.send(context);
       const { kind, key, tenant, body } = context.command;
       if (typeof key === 'number' && (kind === COMMAND.MANAGED_OBJECT_UPDATE || kind === COMMAND.MANAGED_OBJECT_DELETE)) this.#options.onObjectChanged(key);
-      if (kind === COMMAND.USER_PUT || kind === COMMAND.USER_DELETE) this.#options.onUserChanged(tenant, (body as { userName: string }).userName);
+      if (context.changedUser !== undefined) this.#options.onUserChanged(tenant, context.changedUser);
       // One that was refused has none.
       if (kind === COMMAND.RECORDS_CHANGE && context.changes.length > 0) this.#options.onRecordsChanged(tenant, (body as RecordsChange).changes);
       if (isStored(context.command.mode)) for (const notification of context.notifications) this.#options.usage?.changed(notification);

@@ -23,12 +23,21 @@ const auditId = ({ shard, seq }: JournalCommand, place: number): string =>
 /** A command that one actor sends to another. Mode and time are those of its cause, the tenant too unless it is given. */
 export type FollowUp = Pick<Command, 'kind' | 'key' | 'body'> & { readonly tenant?: number };
 
+/** A user that a command has changed or deleted. */
+export interface ChangedUser {
+  readonly userName: string;
+  /** Nothing has changed that decides whether and with which rights he is connected. */
+  readonly keepsConnections: boolean;
+}
+
 export class ActorContext {
   readonly command: JournalCommand;
   readonly changes: DocumentChange[] = [];
   readonly rows: HistoryRow[] = [];
   readonly notifications: Notification[] = [];
   readonly followUps: FollowUp[] = [];
+  /** Told after the commit. */
+  changedUser: ChangedUser | undefined = undefined;
   readonly #state: StateView;
   #auditsCount = 0;
 

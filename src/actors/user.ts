@@ -62,6 +62,8 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
     tokenGeneration: endsTokens ? context.command.seq : old?.tokenGeneration ?? 0,
   };
   context.put('user', userName, JSON.stringify(user));
+  // Nobody is connected as a user that is new.
+  context.changedUser = { userName, keepsConnections: old === undefined || connectionRights(old) === connectionRights(user) };
   if (body.by !== undefined) context.audit(auditOf(userName, isNew ? 'User created' : 'User updated', body.by, rightChanges(old, user)));
   return { doc: user.doc };
 }
@@ -141,6 +143,11 @@ function mergeDocuments(old: string, sent: string): string {
   return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
 }
 
+/** What of a user decides whether and with which rights he is connected; names, addresses and settings of front ends do not. */
+function connectionRights({ password, roles, enabled, groups = [], alias, tokenGeneration = 0, doc }: StoredUser): string {
+  return JSON.stringify([password, roles, enabled, groups, alias, tokenGeneration, parseMembers(doc).get('devicePermissions')]);
+}
+
 type Changes = NonNullable<AuditEntry['changes']>;
 
 /** What changed of the user's rights. */
@@ -169,6 +176,7 @@ export function deleteUser(context: ActorContext, body: UserDelete): undefined {
     return undefined;
   }
   context.remove('user', userName);
+  context.changedUser = { userName, keepsConnections: false };
   if (user.alias !== undefined) context.remove(ALIASES, user.alias);
   if (context.get('totp', userName) !== undefined) context.remove('totp', userName);
   for (const group of user.groups ?? []) context.remove(MEMBERS, memberKey(group, userName));

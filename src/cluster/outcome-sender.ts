@@ -2,8 +2,7 @@
  * What an owner tells other nodes after a commit: first what changed (`changed`, to all of them), then the answers, to the gateways that
  * wait for them. Gathered over a turn of the event loop.
  */
-import { isGroupKey } from '../accounts/groups.ts';
-import type { StoredGroup } from '../accounts/groups.ts';
+import { toldFormer } from '../accounts/lost-rights.ts';
 import type { StoredTotp } from '../accounts/second-factor.ts';
 import type { RecordChange } from '../model/command.ts';
 import type { PlatformError } from '../model/errors.ts';
@@ -34,6 +33,8 @@ export interface Change {
   readonly tenant: number;
   /** User name, id of the object, the records, or the number of the shard. */
   readonly id: string;
+  /** Of a user: what is remembered ends, live sessions do not. */
+  readonly keepsConnections?: boolean;
 }
 
 interface AnswersMessage { readonly shard: number; readonly answers: readonly CommandAnswer[] }
@@ -137,14 +138,16 @@ export class OutcomeSender {
 const isLarge = (text: string): boolean => text.length * 3 > ANSWER_BYTES_MAX && Buffer.byteLength(text) > ANSWER_BYTES_MAX;
 
 /**
- * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/rights-watch.ts): a group's roles, and of a
- * user only that there was one; and whether a second factor was asked for, by which secret (accounts/second-factor.ts).
+ * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/rights-watch.ts): a group's roles, whether
+ * it or an inventory role has lost grants, and of a user only that there was one; and whether a second factor was asked for, by which secret
+ * (accounts/second-factor.ts).
  */
-function toldRecord({ collection, id, expected }: RecordChange): ToldRecord {
+function toldRecord(change: RecordChange): ToldRecord {
+  const { collection, id, expected } = change;
   if (expected === undefined) return [collection, id];
-  if (collection === 'group' && isGroupKey(id)) return [collection, id, rolesOf(expected)];
-  if (collection === 'totp') return [collection, id, needOf(expected)];
-  return collection === 'user' ? [collection, id, ''] : [collection, id];
+  if (collection === 'user') return [collection, id, ''];
+  const former = collection === 'totp' ? needOf(expected) : toldFormer(change);
+  return former === undefined ? [collection, id] : [collection, id, former];
 }
 
 /** Without the secret. */
@@ -152,9 +155,6 @@ function needOf(text: string): string {
   const { id, isActive } = JSON.parse(text) as Pick<StoredTotp, 'id' | 'isActive'>;
   return JSON.stringify({ id, isActive });
 }
-
-/** A group's text may be as large as a request. */
-const rolesOf = (text: string): string => JSON.stringify({ roles: (JSON.parse(text) as Pick<StoredGroup, 'roles'>).roles });
 
 /** The texts of one message, or of several where one would be too large. */
 function* packed(texts: readonly string[]): Generator<readonly string[]> {

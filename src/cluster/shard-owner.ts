@@ -163,7 +163,7 @@ export class ShardOwner {
     const actors = new ActorSystem({
       documents: routed, bus, log, append: deliver,
       onCommitFailed: () => { /* The documents tell of it, whoever has committed. */ },
-      onUserChanged: (tenant, userName) => outcomes.changed({ kind: 'user', tenant, id: userName }),
+      onUserChanged: (tenant, { userName, keepsConnections }) => outcomes.changed({ kind: 'user', tenant, id: userName, keepsConnections }),
       onObjectChanged: (id) => outcomes.changed({ kind: 'object', tenant: 0, id: String(id) }),
       onRecordsChanged: (tenant, changes) => outcomes.recordsChanged(tenant, changes),
       ...(usage ? { usage } : {}),

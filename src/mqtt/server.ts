@@ -155,12 +155,12 @@ export class MqttServer {
     return connection;
   }
 
-  /** Ends the connections of a user that was deleted, disabled or changed: whoever still has rights connects again. */
-  disconnectUser(tenantNumber: number, userName: string): void {
+  /** Ends the connections of users that were deleted, disabled or changed: whoever still has rights connects again. */
+  disconnectUsers(tenantNumber: number, userNames: ReadonlySet<string>): void {
     for (const connection of this.#connections) {
       // Before CONNECT is checked there is none.
       const principal = connection.principal as Connection['principal'] | undefined;
-      if (principal?.tenantNumber === tenantNumber && principal.userName === userName) {
+      if (principal?.tenantNumber === tenantNumber && userNames.has(principal.userName)) {
         connection.disconnect(REASON.NOT_AUTHORIZED, 'the user was changed or deleted');
       }
     }

@@ -53,7 +53,7 @@ export class ClusterCaches implements NodeCaches {
   #changed(change: Change): void {
     if (change.kind === 'user') {
       this.#core.authenticator.forget(change.tenant, change.id);
-      this.#core.events.onUserChanged?.(change.tenant, change.id);
+      if (change.keepsConnections !== true) this.#core.events.onUsersEnded?.(change.tenant, new Set([change.id]));
     } else if (change.kind === 'object') {
       this.#core.sources.forget(Number(change.id));
       this.#core.events.onObjectChanged?.(Number(change.id));

@@ -32,8 +32,8 @@ export type RecordListener = (tenant: number, changes: readonly RecordChange[]) 
 
 /** What the listeners are told. Set before the listeners open. */
 export class CoreEvents {
-  /** Ends what listeners hold for a user. */
-  onUserChanged: ((tenant: number, userName: string) => void) | undefined;
+  /** Ends what listeners hold for users. */
+  onUsersEnded: ((tenant: number, userNames: ReadonlySet<string>) => void) | undefined;
   onObjectChanged: ((id: number) => void) | undefined;
   /** Ends what is connected for tenants that were suspended or deleted. */
   onTenantsEnded: ((ended: readonly Tenant[]) => void) | undefined;

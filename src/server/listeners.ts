@@ -131,7 +131,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   tenantServices.onRevoked = (tenant, serials) => mqtt.disconnectRevoked(tenant, serials);
   const tenantId = (tenant: number): string => core.tenants.byNumber(tenant)?.id ?? '';
   const rights = new RightsWatch({
-    authenticator, documents, refusals: metrics, log, endUser: (tenant, userName) => events.onUserChanged?.(tenant, userName),
+    authenticator, documents, refusals: metrics, log, endUsers: (tenant, userNames) => events.onUsersEnded?.(tenant, userNames),
     endTokenSessions: (tenant, userName) => bayeux.endTokenSessions(tenantId(tenant), userName),
   });
   events.recordListeners.push((tenant, changes) => rights.recordsChanged(tenant, changes));
@@ -195,9 +195,9 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   });
   events.recordListeners.push((_tenant, changes) => retention.recordsChanged(changes));
   events.onObjectChanged = (id) => device.objectDeleted(id);
-  events.onUserChanged = (tenant, userName) => {
-    mqtt.disconnectUser(tenant, userName);
-    bayeux.endUser(tenantId(tenant), userName);
+  events.onUsersEnded = (tenant, userNames) => {
+    mqtt.disconnectUsers(tenant, userNames);
+    for (const userName of userNames) bayeux.endUser(tenantId(tenant), userName);
   };
   device.onResult = (result) => { messages.inc({ protocol: 'mqtt', result }); };
   const { usage } = tenantServices;

@@ -6,6 +6,7 @@ import { Tokens } from '../accounts/tokens.ts';
 import { createFirstAccounts } from '../accounts/first-start.ts';
 import { MANAGEMENT_TENANT, Tenants } from '../accounts/tenants.ts';
 import { ActorSystem } from '../actors/actor-system.ts';
+import type { ChangedUser } from '../actors/context.ts';
 import { DataDeletion } from '../actors/data-deletion.ts';
 import { ProjectorMemory } from '../actors/projector-memory.ts';
 import type { Config } from '../config.ts';
@@ -120,7 +121,7 @@ export class SingleNode implements ServerCore {
       documents: this.watchedDocuments, bus: this.bus, log, onCommitFailed: fatal,
       append: (command, pendingId) => this.commands.appendFollowUp(command, pendingId),
       usage: { count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification) },
-      onUserChanged: (tenant, userName) => this.#userChanged(tenant, userName), onObjectChanged: (id) => this.#objectChanged(id),
+      onUserChanged: (tenant, changed) => this.#userChanged(tenant, changed), onObjectChanged: (id) => this.#objectChanged(id),
       onRecordsChanged: (tenant, changes) => recordsChanged(this, tenant, changes),
       onSetAside: (command, error) => {
         this.quarantine.add(entryOfCommand(command, error, this.actors.committedSeq)).catch((failure: Error) => {
@@ -226,9 +227,9 @@ export class SingleNode implements ServerCore {
     this.handledSeq = this.actors.handleGroup(firstSeq, records);
   }
 
-  #userChanged(tenant: number, userName: string): void {
+  #userChanged(tenant: number, { userName, keepsConnections }: ChangedUser): void {
     this.authenticator.forget(tenant, userName);
-    this.events.onUserChanged?.(tenant, userName);
+    if (!keepsConnections) this.events.onUsersEnded?.(tenant, new Set([userName]));
   }
 
   insertUsage(table: string, texts: readonly string[]): Promise<void> {

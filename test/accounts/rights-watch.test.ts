@@ -10,7 +10,7 @@ t.test('a user whose record was changed or removed is ended, one that was made o
   const ended: string[] = [];
   const watch = new RightsWatch({
     authenticator: { recordsChanged: () => undefined } as unknown as CachingAuthenticator, documents: {} as DocumentReader, refusals: { count: () => undefined }, log: {} as Log,
-    endUser: (tenant, userName) => ended.push(`${tenant}/${userName}`), endTokenSessions: () => undefined,
+    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); }, endTokenSessions: () => undefined,
   });
   watch.recordsChanged(7, [
     { collection: 'user', id: 'changed', expected: '{}', value: '{"roles":[]}' }, { collection: 'user', id: 'removed', expected: '{}', value: undefined },
@@ -18,6 +18,46 @@ t.test('a user whose record was changed or removed is ended, one that was made o
     { collection: 'application', id: 'service\n1', expected: '{}', value: undefined },
   ]);
   t.same(ended, ['7/changed', '7/removed']);
+});
+
+t.test('a group that loses roles or grants ends its members, an inventory role those who have it', async (t) => {
+  const ended: string[] = [];
+  const members = Array.from({ length: 2_500 }, (_, index) => ({ id: `5\nmember-${String(index).padStart(4, '0')}`, value: '1' }));
+  const assignments = [['ada\n1', [4, 8]], ['bob\n2', [9]], ['eve\n3', [8]]].map(([id, assigned]) => ({ id: id as string, value: JSON.stringify({ roles: assigned }) }));
+  const pages: number[] = [];
+  const watch = new RightsWatch({
+    authenticator: { recordsChanged: () => undefined } as unknown as CachingAuthenticator, refusals: { count: () => undefined }, log: {} as Log,
+    documents: {
+      get: () => undefined, getMany: () => [],
+      list: (collection, _tenant, prefix, { after = '', limit }) => {
+        const page = (collection === 'groupMember' ? members : assignments).filter(({ id }) => id.startsWith(prefix) && id > after).slice(0, limit);
+        pages.push(page.length);
+        return page;
+      },
+    },
+    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); }, endTokenSessions: () => undefined,
+  });
+  const group = (more: object, devicePermissions?: object): string => JSON.stringify({ id: 5, roles: ['A'], doc: JSON.stringify({ devicePermissions, x: 1 }), ...more });
+  const role = (...permissions: string[]): string => JSON.stringify({ id: 8, permissions: permissions.map((scope, index) => ({ id: index + 1, scope, type: '*', permission: 'READ' })) });
+  const both = { 251: ['ALARM:*:READ', 'EVENT:*:READ'] };
+  const isEnded = async (collection: 'group' | 'inventoryRole', expected: string, value: string | undefined): Promise<number> => {
+    ended.length = 0;
+    watch.recordsChanged(7, [{ collection, id: collection === 'group' ? '5' : '8', expected, value }]);
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => { setImmediate(resolve); });
+    return ended.length;
+  };
+  t.equal(await isEnded('group', group({}, both), group({}, { 251: ['ALARM:*:READ'] })), 2_500, 'a permission of an object');
+  t.same([pages, ended[0], ended[2_499]], [[1_000, 1_000, 500], '7/member-0000', '7/member-2499']);
+  t.equal(await isEnded('group', group({}, both), group({}, {})), 2_500);
+  t.equal(await isEnded('group', group({ roles: ['A', 'B'] }), group({})), 2_500);
+  t.equal(await isEnded('group', group({}), undefined), 2_500);
+  t.equal(await isEnded('group', JSON.stringify({ roles: ['A'], losesGrants: true }), group({})), 2_500, 'as another node is told');
+  t.equal(await isEnded('group', group({}, both), group({ name: 'other', roles: ['A', 'B'] }, { ...both, 252: ['*:*:*'] })), 0, 'nothing is lost');
+  for (const [expected, value] of [[role('ALARM', 'EVENT'), role('EVENT')], [role('ALARM'), role()], [role('ALARM'), undefined], ['{"losesGrants":true}', role()]] as const) {
+    await isEnded('inventoryRole', expected, value);
+    t.same(ended, ['7/ada', '7/eve'], `${expected} -> ${value}`);
+  }
+  t.equal(await isEnded('inventoryRole', role('ALARM'), role('EVENT', 'ALARM')), 0);
 });
 
 const roles = (...names: string[]): Principal => ({ tenant: 't', tenantNumber: 7, userName: 'x', roles: new Set(names) });
@@ -43,7 +83,7 @@ t.test('after changes were missed: whoever is gone, disabled or has lost a right
       },
       list: (_collection, _tenant, prefix) => (prefix === 'granted\n' ? [{ id: 'granted\n1', value: JSON.stringify({ managedObject: '251', roles: [5] }) }] : []),
     },
-    endUser: (tenant, userName) => ended.push(`${tenant}/${userName}`),
+    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); },
   });
   const connected = (entries: Record<string, Principal[]>): Map<string, Set<Principal>> =>
     new Map(Object.entries(entries).map(([name, principals]) => [name, new Set(principals)]));

@@ -26,7 +26,7 @@ t.test('once', async (t) => {
   await issue(platform, 'one', { groupId: '9' });
   t.match(user(platform), { password: 'one', enabled: true });
   t.same(requests(platform), [joinKey(TENANT, 'device_4711')]);
-  t.same(platform.usersChanged, [`${TENANT}/device_4711`]);
+  t.same(platform.usersChanged, [`${TENANT}/device_4711 stays`]);
   await t.rejects(issue(platform, 'two'), { code: 'general/changed-meanwhile' });
   t.match(user(platform), { password: 'one' });
 });

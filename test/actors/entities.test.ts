@@ -284,7 +284,27 @@ t.test('users', async (t) => {
   }
   t.ok(platform.get('inventoryAssignment', 'eve2\n1'));
   await t.rejects(platform.request({ kind: COMMAND.USER_DELETE, key: 't', body: { userName: 'eve' } }), { code: 'users/not-found' });
-  t.ok(platform.usersChanged.length >= 3 && platform.usersChanged.every((user) => /^1\/(eve|ann|nick|nobody)$/.test(user)), 'whoever caches users is told');
+  t.same([...new Set(platform.usersChanged)], ['1/eve stays', '1/eve', '1/ann stays', '1/ann'], 'whoever caches users is told; of what was refused nobody is');
+});
+
+t.test('which changes of a user end connections', async (t) => {
+  const platform = openPlatform(t);
+  const put = (body: object) => platform.request({ kind: COMMAND.USER_PUT, key: 't', body: { userName: 'eve', ...body } });
+  await put({ password: 'hash', roles: ['R'] });
+  await platform.request({ kind: COMMAND.RECORDS_CHANGE, key: 't', body: { changes: [{ collection: 'group', id: '7', value: '{}' }] } });
+  const told = async (body: object): Promise<string[]> => {
+    platform.usersChanged.length = 0;
+    await put(body).catch(() => undefined);
+    return platform.usersChanged;
+  };
+  for (const body of [{ doc: '{"customProperties":{"a":1},"firstName":"E"}' }, { doc: '{"devicePermissions":null}' }, { shouldResetPassword: true }, { roles: ['R'], enabled: true }]) {
+    t.same(await told(body), ['1/eve stays'], JSON.stringify(body));
+  }
+  for (const body of [{ roles: [] }, { addGroups: [7] }, { removeGroups: [7] }, { alias: 'nick' }, { password: 'other' }, { endsTokens: true }, { enabled: false }, { enabled: true },
+    { doc: '{"devicePermissions":{"5":["ALARM:*:READ"]}}' }, { doc: '{"devicePermissions":{}}' }]) {
+    t.same(await told(body), ['1/eve'], JSON.stringify(body));
+  }
+  for (const body of [{ mustBeNew: true }, { addGroups: [8] }, { userName: 'nobody', mustExist: true }]) t.same(await told(body), [], JSON.stringify(body));
 });
 
 t.test('an alarm that is opened again beside a newer one of its type', async (t) => {

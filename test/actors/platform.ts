@@ -132,7 +132,7 @@ export class Platform {
     };
     this.actors = new ActorSystem({
       documents: this.documents, bus, log: silentLog, onCommitFailed: (error) => { throw error; },
-      onUserChanged: (tenant, userName) => { this.usersChanged.push(`${tenant}/${userName}`); },
+      onUserChanged: (tenant, { userName, keepsConnections }) => { this.usersChanged.push(`${tenant}/${userName}${keepsConnections ? ' stays' : ''}`); },
       onObjectChanged: () => undefined,
       onRecordsChanged: () => undefined,
       onDecided: ({ firstSeq, lastSeq, records, rows, isReplay }) => {

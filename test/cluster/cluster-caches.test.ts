@@ -6,7 +6,7 @@ import { ClusterCaches } from '../../src/server/cluster-caches.ts';
 import { silentLog, until } from '../actors/platform.ts';
 
 function cachesOf(stored: Map<string, string>) {
-  const seen = { lists: 0, forgotten: 0, rechecks: [] as boolean[], isAway: false, tenants: new Map([['t1', { id: 't1', number: 1 }]]) };
+  const seen = { lists: 0, forgotten: 0, rechecks: [] as boolean[], isAway: false, forgottenUsers: [] as string[], endedUsers: [] as string[], tenants: new Map([['t1', { id: 't1', number: 1 }]]) };
   const caches = new ClusterCaches({
     tenants: { get all() { return seen.tenants.values(); },
       recordsChanged: (_tenant: number, changes: readonly RecordChange[]) => {
@@ -17,9 +17,11 @@ function cachesOf(stored: Map<string, string>) {
         }
         return [];
       } },
-    authenticator: { forgetAll: () => { seen.forgotten += 1; }, recordsChanged: () => undefined, forget: () => undefined },
+    authenticator: { forgetAll: () => { seen.forgotten += 1; }, recordsChanged: () => undefined, forget: (tenant: number, name: string) => { seen.forgottenUsers.push(`${tenant}/${name}`); } },
     sources: { forgetAll: () => undefined }, log: silentLog,
-    events: { recordListeners: [], watched: () => [], onMissed: async (isOf: (tenant: number, key: number) => boolean) => { seen.rechecks.push(isOf(1, 5)); } },
+    events: {
+      onUsersEnded: (tenant: number, names: ReadonlySet<string>) => { for (const name of names) seen.endedUsers.push(`${tenant}/${name}`); },
+      recordListeners: [], watched: () => [], onMissed: async (isOf: (tenant: number, key: number) => boolean) => { seen.rechecks.push(isOf(1, 5)); } },
     documents: { list: async () => {
       seen.lists += 1;
       if (seen.isAway) throw new Error('away');
@@ -29,6 +31,12 @@ function cachesOf(stored: Map<string, string>) {
   return { caches, seen };
 }
 const shard = (tenant: number, key: string | number) => ({ kind: 'shard' as const, tenant: 0, id: String(shardOf(tenant, key)) });
+
+t.test('each change of a user ends what is remembered, and live sessions unless they are told to stay', async (t) => {
+  const { caches, seen } = cachesOf(new Map());
+  caches.onChanged([{ kind: 'user', tenant: 1, id: 'ada', keepsConnections: true }, { kind: 'user', tenant: 1, id: 'bob', keepsConnections: false }, { kind: 'user', tenant: 1, id: 'eve' }]);
+  t.same([seen.forgottenUsers, seen.endedUsers], [['1/ada', '1/bob', '1/eve'], ['1/bob', '1/eve']]);
+});
 
 t.test('before the accounts of a first start are stored nothing is read: they would be taken for deleted', async (t) => {
   const stored = new Map<string, string>();

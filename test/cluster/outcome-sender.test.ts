@@ -26,6 +26,8 @@ t.test('records are told by name, groups with the roles they had, in messages th
       { collection: 'group', id: String(index + 1), expected: JSON.stringify({ name: `g${index}`, roles, customProperties: 'x'.repeat(5_000) }), value: undefined })),
     { collection: 'group', id: 'n\ng0', expected: '1', value: undefined },
     { collection: 'group', id: '9000', expected: JSON.stringify({ name: 'large', roles: ['ROLE_A'], customProperties: 'x'.repeat(2_000_000) }), value: undefined },
+    { collection: 'group', id: '9001', expected: JSON.stringify({ roles: [], doc: '{"devicePermissions":{"1":["ALARM:*:READ"]}}' }), value: '{"roles":[],"doc":"{}"}' },
+    { collection: 'inventoryRole', id: '5', expected: JSON.stringify({ permissions: [{ scope: 'ALARM', type: '*', permission: 'READ' }] }), value: '{"permissions":[]}' },
     { collection: 'user', id: 'ada', expected: '{"password":"hash"}', value: '{"password":"other"}' }, { collection: 'user', id: 'eve', expected: undefined, value: '{}' },
     { collection: 'option', id: 'a\nb', expected: '{"value":"secret"}', value: undefined },
     { collection: 'totp', id: 'ada', expected: '{"id":"x","encrypted":"secret","isActive":true}', value: undefined },
@@ -38,7 +40,8 @@ t.test('records are told by name, groups with the roles they had, in messages th
   const records = sent.flatMap((payload) => JSON.parse(payload.toString()) as Change[])
     .flatMap(({ kind, tenant, id }) => (kind === 'records' && tenant === 7 ? JSON.parse(id) as ToldRecord[] : []));
   t.same(records.slice(0, 1), [['group', '1', JSON.stringify({ roles })]]);
-  t.same(records.slice(2_000), [['group', 'n\ng0'], ['group', '9000', '{"roles":["ROLE_A"]}'], ['user', 'ada', ''], ['user', 'eve'], ['option', 'a\nb'],
+  t.same(records.slice(2_000), [['group', 'n\ng0'], ['group', '9000', '{"roles":["ROLE_A"]}'],
+    ['group', '9001', '{"roles":[],"losesGrants":true}'], ['inventoryRole', '5', '{"losesGrants":true}'], ['user', 'ada', ''], ['user', 'eve'], ['option', 'a\nb'],
     ['totp', 'ada', '{"id":"x","isActive":true}']]);
   t.notMatch(Buffer.concat(sent).toString(), /hash|secret|xxx/);
 });

@@ -370,6 +370,40 @@ t.test('live channels of an object take its scope', async (t) => {
   t.equal(await subscribe('/alarms/*'), false);
 });
 
+t.test('grants that are taken away end live sessions and MQTT connections, of a group as of an inventory role', async (t) => {
+  const [byRole, byDeletedRole, byGroup, byPermissions, other] = await Promise.all(
+    ['live-role', 'live-deleted', 'live-group', 'live-permissions', 'live-other'].map((name) => newUser(name)));
+  const read = { permissions: [{ scope: 'ALARM', permission: 'READ' }] };
+  const [role, deleted, kept] = [await rest.create(ROLES, { name: 'Live', ...read }), await rest.create(ROLES, { name: 'Live deleted', ...read }), await rest.create(ROLES, { name: 'Live kept', ...read })];
+  for (const [user, { id }] of [[byRole, role], [byDeletedRole, deleted], [other, kept]] as const) await rest.post(user.assignments, { managedObject: building, roles: [{ id }] });
+  const devicePermissions = { [inside.id]: ['ALARM:*:READ'] };
+  const groups = [await rest.create(`/user/${TENANT}/groups`, { name: 'Live group', devicePermissions }), await rest.create(`/user/${TENANT}/groups`, { name: 'Live permissions', devicePermissions })];
+  await rest.create(`/user/${TENANT}/groups/${groups[0].id}/users`, { user: { self: `${server.url}/user/${TENANT}/users/live-group` } });
+  await rest.create(`/user/${TENANT}/groups/${groups[1].id}/users`, { user: { self: `${server.url}/user/${TENANT}/users/live-permissions` } });
+  const send = async (of: Rest, message: object): Promise<any> => (await of.request('POST', '/notification/realtime', { body: [message] })).json[0];
+  const subscribe = (of: Rest, clientId: string): Promise<any> => send(of, { channel: '/meta/subscribe', clientId, subscription: `/alarms/${inside.id}` });
+  const open = async ({ of }: { of: Rest }): Promise<string> => {
+    const { clientId } = await send(of, { channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'] });
+    t.equal((await subscribe(of, clientId)).successful, true);
+    return clientId;
+  };
+  const untouched = await open(other);
+  const rows: [what: string, user: { of: Rest }, act: () => Promise<unknown>][] = [
+    ['an inventory role is reduced', byRole, () => rest.put(`${ROLES}/${role.id}`, { permissions: [] })],
+    ['an inventory role is deleted', byDeletedRole, () => rest.delete(`${ROLES}/${deleted.id}`)],
+    ['a group', byGroup, () => rest.put(`/user/${TENANT}/groups/${groups[0].id}`, { devicePermissions: {} })],
+    ['a group by its devices', byPermissions, () => rest.put(`/user/devicePermissions/${inside.id}`, { groups: [{ id: groups[1].id, devicePermissions: { [inside.id]: [] } }] })],
+  ];
+  for (const [what, user, act] of rows) {
+    const clientId = await open(user);
+    await act();
+    await eventually(what, async () => (await send(user.of, { channel: '/meta/connect', clientId, connectionType: 'long-polling', advice: { timeout: 0 } })).error === '402::Unknown client');
+    const again = await send(user.of, { channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'] });
+    t.equal((await subscribe(user.of, again.clientId)).successful, false, what);
+  }
+  t.equal((await subscribe(other.of, untouched)).successful, true, 'who has lost nothing stays');
+});
+
 t.test('MQTT: a device writes to others as far as its inventory roles go', async (t) => {
   await rest.create(`/user/${TENANT}/users`, { userName: 'gateway', password: PASSWORD, roles: ['ROLE_DEVICE', 'ROLE_INVENTORY_CREATE'] });
   const assignments = `/user/${TENANT}/users/gateway/roles/inventory`;

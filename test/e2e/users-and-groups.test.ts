@@ -1,5 +1,6 @@
 /** Users, groups, roles and the rights over them through HTTP (document 4 sections 3.1 to 3.4). */
 import t from 'tap';
+import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import { PASSWORD as ADMIN_PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
@@ -310,6 +311,26 @@ t.test('nobody raises himself', async (t) => {
     ['DELETE', `${GROUPS}/${admins}/users/admin`], ['DELETE', `${USERS}/admin/roles/ROLE_ALARM_READ`], ['POST', GROUPS, { name: 'Mine', roles: ['ROLE_ALARM_ADMIN'] }],
     ['DELETE', `${GROUPS}/${admins}/roles/ROLE_ALARM_READ`], ['DELETE', `${USERS}/admin`],
   ] as [string, string, object?][]) t.equal((await clerk.request(method, path, body === undefined ? {} : { body })).status, 403, `${method} ${path}`);
+});
+
+t.test('refused and harmless changes of a user leave his connections alone', async (t) => {
+  const creator = await withRoles('only-creates', ['ROLE_USER_MANAGEMENT_CREATE']);
+  const person = await withRoles('connected', ['ROLE_DEVICE', 'ROLE_INVENTORY_CREATE', 'ROLE_USER_MANAGEMENT_OWN_ADMIN', 'ROLE_ALARM_READ']);
+  const device = await connectDevice(t, server, 'connected-1', { username: `${TENANT}/connected`, password: PASSWORD });
+  const ended = new Promise<void>((resolve) => { device.client.once('close', () => resolve()); });
+  const send = async (message: object): Promise<any> => (await person.request('POST', '/notification/realtime', { body: [message] })).json[0];
+  const { clientId } = await send({ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'] });
+  const connect = (): Promise<any> => send({ channel: '/meta/connect', clientId, connectionType: 'long-polling', advice: { timeout: 0 } });
+  t.equal((await connect()).successful, true);
+  t.equal((await creator.post(USERS, { userName: 'connected', password: PASSWORD })).status, 409);
+  t.equal((await person.put('/user/currentUser', { customProperties: { theme: 'dark' } })).status, 200);
+  t.equal((await rest.put(`${USERS}/connected`, { firstName: 'C' })).status, 200);
+  t.equal((await connect()).successful, true);
+  await device.publish('s/us', '100,Connected,c8y_MQTTDevice');
+  t.ok(device.client.connected);
+  t.equal((await rest.delete(`${USERS}/connected/roles/ROLE_ALARM_READ`)).status, 204);
+  await eventually('the session ends with a role', async () => (await connect()).successful === false);
+  await ended;
 });
 
 t.test('changes of rights are in the audit log', async (t) => {

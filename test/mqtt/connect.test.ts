@@ -178,9 +178,9 @@ t.test('the connections of a user are ended', async (t) => {
   const version4 = await harness.connected('c4', 4, gone);
   const other = await harness.connected('c1', 5);
   const silent = harness.client();
-  harness.server.disconnectUser(2, 'gone');
+  harness.server.disconnectUsers(2, new Set(['gone']));
   t.notOk(version4.isEnded, 'a user of another tenant');
-  harness.server.disconnectUser(1, 'gone');
+  harness.server.disconnectUsers(1, new Set(['gone']));
   t.match(version5.take(), [{ cmd: 'disconnect', reasonCode: 0x87, properties: { reasonString: /user/ } }]);
   t.ok(version5.isEnded);
   t.ok(version4.isEnded);
@@ -189,11 +189,33 @@ t.test('the connections of a user are ended', async (t) => {
   t.equal(harness.counts.get('mqtt/reason-0x87'), 2);
 });
 
+t.test('a user that changes while its password is checked is checked again', async (t) => {
+  const harness = new Harness();
+  let checks = 0;
+  let changes = 1;
+  harness.authenticate = async (userName) => { checks += 1; return principalOf(userName); };
+  harness.isCurrent = () => (changes -= 1) < 0;
+  const stays = await harness.connect('c1', 4);
+  t.match(stays.take(), [{ cmd: 'connack', returnCode: 0 }]);
+  t.equal(checks, 2);
+  harness.authenticate = async () => (changes > 0 ? principalOf('u') : undefined);
+  changes = 1;
+  const disabled = await harness.connect('c2', 4);
+  t.match(disabled.take(), [{ cmd: 'connack', returnCode: 4 }], 'he may not log in any more');
+  harness.authenticate = async (userName) => { checks += 1; return principalOf(userName); };
+  changes = 9;
+  const restless = await harness.connect('c3', 5);
+  t.match(restless.take(), [{ cmd: 'connack', reasonCode: 0x88 }]);
+  t.equal(checks, 5, 'bounded');
+  t.ok(restless.isEnded);
+  t.equal(harness.links.length, 1);
+});
+
 t.test('a user that goes while its session is opened is not let in', async (t) => {
   const harness = new Harness();
   const client = harness.client();
   client.send(connectPacket('c1', 4, { clean: false }));
-  harness.server.disconnectUser(1, 't1/user');
+  harness.server.disconnectUsers(1, new Set(['t1/user']));
   await settle();
   t.ok(client.isEnded);
   t.same(client.take(), []);
