@@ -10,7 +10,7 @@ import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import { ApiRequest } from './api-request.ts';
 import type { RequestOwner } from './api-request.ts';
 import { HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage } from './authentication.ts';
-import { baseUrlOf, calledAs } from './base-url.ts';
+import { baseUrlOf, calledAs, hostCalled } from './base-url.ts';
 import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
 import type { BodyLimit } from './body-budget.ts';
@@ -102,20 +102,16 @@ export class ApiServer implements RequestOwner {
     return this.platform.config.trustsProxy ?? true;
   }
 
-  /** The host that the client called: it names its tenant. */
-  private hostOf(header: (name: string) => string): string {
-    return (this.trustsProxy ? header('x-forwarded-host') : '') || header('host');
-  }
-
   private requestOf(exchange: HttpExchange): ApiRequest {
     const request = new ApiRequest(this.platform, exchange, this);
     exchange.context = request;
     if (exchange.method === 'HEAD') request.method = 'GET';
     request.accept = parseAccept(exchange.header('accept'));
     request.origin = exchange.header('origin');
-    if (request.origin !== '') request.calledHost = this.hostOf((name) => exchange.header(name));
     // Also with a base URL of the configuration: the host names the tenant.
-    request.called = calledAs((name) => exchange.header(name), this.trustsProxy);
+    const called = calledAs((name) => exchange.header(name), this.trustsProxy);
+    request.called = called;
+    if (request.origin !== '') request.calledHost = hostCalled(called);
     return request;
   }
 
@@ -143,7 +139,7 @@ export class ApiServer implements RequestOwner {
     if (this.platform.basicRestrictions?.isAny === true) request.userAgent = exchange.header('user-agent');
     let principal: ReturnType<HeaderAuthentication['authenticate']>;
     try {
-      principal = this.authentication.authenticate(credentials, () => this.hostOf((name) => exchange.header(name)),
+      principal = this.authentication.authenticate(credentials, () => (request.called === undefined ? '' : hostCalled(request.called)),
         () => ({ tfaToken: exchange.header('tfatoken'), handlesSecondFactor: true }));
     } catch (error) {
       this.fail(request, error);
@@ -218,7 +214,7 @@ export class ApiServer implements RequestOwner {
     const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
     if (credentials === '') return undefined;
     try {
-      const principal = this.authentication.authenticate(credentials, () => this.hostOf(header), () => ({ tfaToken: header('tfatoken') }));
+      const principal = this.authentication.authenticate(credentials, () => hostCalled(calledAs(header, this.trustsProxy)), () => ({ tfaToken: header('tfatoken') }));
       return { principal, isOfCookie: isCookie(credentials) };
     } catch (error) {
       return { principal: Promise.reject(error as Error), isOfCookie: false };

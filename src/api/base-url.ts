@@ -32,6 +32,9 @@ export function calledAs(header: (name: string) => string, isTrusted: boolean): 
   return { host, forwardedHost: elementOf(forwarded, 'host'), forwardedProto: elementOf(forwarded, 'proto') };
 }
 
+/** The host that the client called, first of several that proxies tell: it names the tenant. */
+export const hostCalled = ({ host, forwardedHost }: Pick<CalledAs, 'host' | 'forwardedHost'>): string => firstOf(forwardedHost) || host;
+
 /** @param configured without a slash at the end. @returns for instance `https://iot.example.com`. */
 export function baseUrlOf(configured: string | undefined, called: CalledAs): string {
   if (configured !== undefined && configured !== '') return configured;

@@ -1,6 +1,7 @@
 /** Which tenant a host name means (document 1 Authentication 1 and 2): its domain; never its id. */
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
+import { hostCalled } from './base-url.ts';
 import type { TenantInfo, Tenants } from './platform.ts';
 
 const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[.*\])$/;
@@ -25,4 +26,4 @@ export function tenantOfHost(tenants: Tenants, host: string): TenantInfo | undef
 
 /** @returns the tenant of the host that was called. @throws PlatformError 403 when the host begins with the id of a tenant. */
 export const tenantCalled = ({ called, platform }: Pick<ApiRequest, 'called' | 'platform'>): TenantInfo | undefined =>
-  (called === undefined ? undefined : tenantOfHost(platform.tenants, called.forwardedHost || called.host));
+  (called === undefined ? undefined : tenantOfHost(platform.tenants, hostCalled(called)));

@@ -31,4 +31,11 @@ t.test('login, login options and links by the host', { skip: notInCluster('one p
   const basic = `Basic ${Buffer.from(`ada:${PASSWORD}`).toString('base64')}`;
   const current = await (await fetch(`${server.url}/user/currentUser`, { headers: { authorization: basic, 'x-forwarded-host': 'acme.example.com' } })).json() as any;
   t.equal(current.self, `${BASE_URL}/user/acme/users/ada`);
+  const called = async (name: string, value: string): Promise<number> =>
+    (await fetch(`${server.url}/user/currentUser`, { headers: { authorization: basic, [name]: value } })).status;
+  t.equal(await called('forwarded', 'host=acme.example.com;proto=https'), 200, 'as the one standard header tells it');
+  t.equal(await called('x-forwarded-host', 'acme.example.com, inner'), 200, 'the first of several proxies');
+  t.equal(await called('forwarded', 'host=other.example.com'), 401);
+  await server.management.create('/tenant/tenants', { id: 'labs', company: 'Labs', domain: 'labs-d', adminName: 'a', adminEmail: 'a@example.com', adminPass: PASSWORD });
+  t.equal(await called('forwarded', 'host=labs.example.com'), 403, 'the id of a tenant');
 });
