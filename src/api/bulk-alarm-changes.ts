@@ -3,10 +3,11 @@
  * page by page: what a crash interrupts goes on at its last page, and a page that is repeated changes nothing.
  */
 import { COMMAND } from '../model/command.ts';
-import type { Command, CommandPort, DocumentReader, HistoryReader, RecordsChange } from '../model/command.ts';
+import type { Command, CommandPort, HistoryReader, RecordsChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { TenantJobs } from '../model/tenant-jobs.ts';
+import type { TenantJobsOptions } from '../model/tenant-jobs.ts';
 import { alarmFilter } from './alarm-selection.ts';
 import type { AlarmSelection } from './alarm-selection.ts';
 import { TENANT_KEY } from './data-delete.ts';
@@ -19,8 +20,6 @@ export const BULK_CHANGES_MAX = 50;
 const PAGE_SIZE = 1_000;
 /** Commands under way at once. */
 const CONCURRENCY = 64;
-/** After a step that failed, for instance since the server is busy. */
-const RETRY_MS = 1_000;
 
 export interface BulkAlarmChange {
   readonly status: string;
@@ -33,91 +32,34 @@ export interface BulkAlarmChange {
   readonly after: number;
 }
 
-export interface BulkAlarmChangesOptions {
-  readonly documents: DocumentReader;
+export interface BulkAlarmChangesOptions extends Pick<TenantJobsOptions, 'documents' | 'tenants' | 'isMine' | 'log'> {
   readonly history: HistoryReader;
   readonly commands: CommandPort;
-  readonly tenants: () => Iterable<number>;
-  /** Whether this process carries out the changes of a tenant: one of a cluster. */
-  readonly isMine: (tenant: number) => boolean;
-  readonly log: Log;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 export class BulkAlarmChanges {
+  readonly jobs: TenantJobs;
   readonly #options: BulkAlarmChangesOptions;
-  #isStopped = false;
-  #isAwake = false;
-  /** Something has come since the last look. */
-  #isWanted = false;
-  #running: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: BulkAlarmChangesOptions) {
     this.#options = options;
+    const { documents, tenants, isMine, log } = options;
+    this.jobs = new TenantJobs({
+      prefix: BULK_CHANGE_PREFIX, name: 'a change of many alarms', documents, tenants, isMine, log,
+      page: (tenant, job, isStopped) => this.#page(tenant, job, isStopped),
+    });
   }
 
-  /** Goes on with what an earlier process left. */
-  start(): void {
-    this.wake();
-  }
-
-  /** Resolves when nothing is under way any more. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-    await this.#running;
-  }
-
-  /** There may be something to do. */
-  wake(): void {
-    this.#isWanted = true;
-    if (this.#isStopped || this.#isAwake) return;
-    this.#isAwake = true;
-    clearTimeout(this.#timer);
-    this.#running = this.#run();
-  }
-
-  async #run(): Promise<void> {
-    try {
-      while (this.#isWanted && !this.#isStopped) this.#isWanted = await this.#all();
-    } catch (error) {
-      this.#options.log.warn({ err: error, retryMs: RETRY_MS }, 'a change of many alarms could not go on; trying again');
-      this.#timer = setTimeout(() => this.wake(), RETRY_MS);
-      this.#timer.unref();
-    } finally {
-      this.#isAwake = false;
-    }
-  }
-
-  /** @returns whether something came meanwhile. */
-  async #all(): Promise<boolean> {
-    this.#isWanted = false;
-    while (!this.#isStopped && await this.step());
-    return this.#isWanted;
-  }
-
-  /** One page of the first change of each tenant. @returns false when there was none. */
-  async step(): Promise<boolean> {
-    let found = false;
-    for (const tenant of this.#options.tenants()) {
-      if (!this.#options.isMine(tenant)) continue;
-      const [job] = await this.#options.documents.list('job', tenant, BULK_CHANGE_PREFIX, { limit: 1 });
-      if (job === undefined) continue;
-      found = true;
-      await this.#page(tenant, job.id, job.value);
-    }
-    return found;
-  }
-
-  async #page(tenant: number, id: string, text: string): Promise<void> {
+  async #page(tenant: number, { id, value: text }: { readonly id: string; readonly value: string }, isStopped: () => boolean): Promise<void> {
     const change = JSON.parse(text) as BulkAlarmChange;
     const filter = alarmFilter(tenant, change.selection).time('creation_time', undefined, change.requestedAt);
     filter.add(`id > ${filter.bind('UInt64', change.after)}`);
     const rows = await this.#options.history.query<{ id: number; source: number }>(
       `SELECT id, source FROM alarms FINAL WHERE ${filter.where} ORDER BY id LIMIT ${PAGE_SIZE}`, filter.params);
     for (let start = 0; start < rows.length; start += CONCURRENCY) {
+      if (isStopped()) return;
       await Promise.all(rows.slice(start, start + CONCURRENCY).map((row) => this.#update(tenant, change, row)));
     }
     const isDone = rows.length < PAGE_SIZE;

@@ -80,6 +80,8 @@ export interface ClusterNodeOptions {
   /** See HistoryInsertOptions. */
   readonly uncertainTries?: number;
   readonly usage?: UsageCount;
+  /** A shard is in service on this node. */
+  readonly onShardTaken?: () => void;
   readonly onInserted?: (table: string, rows: number) => void;
   readonly onCommitted?: (recordCount: number, durationMs: number) => void;
 }
@@ -160,7 +162,10 @@ export class ClusterNode {
     this.#startedAt = performance.now();
     const { leases, caches } = this.#options;
     await leases.join({
-      onAcquired: (shard, epoch) => this.owners[shard].acquire(epoch),
+      onAcquired: async (shard, epoch) => {
+        await this.owners[shard].acquire(epoch);
+        this.#options.onShardTaken?.();
+      },
       onRelease: (shard) => this.owners[shard].release(this.#leaveBy),
       onLost: (shard) => this.owners[shard].lose(),
       onChanged: () => this.visibility.membersChanged(),

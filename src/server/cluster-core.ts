@@ -171,6 +171,7 @@ export class ClusterCore implements ServerCore {
       usage: {
         count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification),
       },
+      onShardTaken: () => this.events.onShardTaken?.(),
       isHistoryAway: () => this.#clickHouseWatch.isAway,
       journalBytesMax: config.journalMaxBytes, answerTimeoutMs: config.answerTimeoutMs,
       projectorRowsMax: config.projectorBatchRows, projectorIntervalMs: config.projectorIntervalMs,

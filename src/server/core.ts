@@ -43,6 +43,8 @@ export class CoreEvents {
   watched: ((tenant: number) => readonly (readonly [RecordCollection, readonly string[]])[]) | undefined;
   /** Changes of users and of objects may have been missed: who is connected is looked at again, as far as the shard of the actor `isOf`. */
   onMissed: ((isOf: (tenant: number, key: ActorKey) => boolean) => Promise<void>) | undefined;
+  /** A shard is in service here, which another node may have had: what runs by the clock for its tenants goes on here. */
+  onShardTaken: (() => void) | undefined;
   /** Counts what tenants use, as soon as the listeners are there. */
   usage: Usage | undefined;
 }

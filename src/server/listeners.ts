@@ -161,7 +161,9 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     documents, history: core.historyReader, commands, log, now: Date.now, isMine,
     tenants: numbers,
   });
-  events.recordListeners.push((_tenant, changes) => { if (changes.some(({ collection }) => collection === 'job')) alarmChanges.wake(); });
+  const jobs = [alarmChanges.jobs];
+  events.recordListeners.push((tenant, changes) => { for (const one of jobs) one.recordsChanged(tenant, changes); });
+  events.onShardTaken = () => { for (const one of jobs) one.lookAtAll(); };
   const isConnectedHere = (tenant: number, source: number): boolean => device.isPushed(tenant, source) || bayeux.presence.isConnected(tenant, source);
   // Whoever holds a device's connection tells the node that watches the tenant.
   const relay = core.cluster === undefined ? undefined
@@ -275,7 +277,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   blobSweeper.start();
   bulkOperations.start();
   availability.start();
-  alarmChanges.start();
+  for (const one of jobs) one.start();
   retention.start();
   statisticsFiles.start();
   tenantServices.start();
@@ -287,7 +289,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
       api.stopListening();
       bayeux.close();
       const background = Promise.all([tenantServices.stop(), mailer.stop(), sweeper.stop(), blobSweeper.stop(), availability.stop(), relay?.stop(),
-        alarmChanges.stop(), bulkOperations.stop(), retention.stop(), statisticsFiles.stop()]);
+        ...jobs.map((one) => one.stop()), bulkOperations.stop(), retention.stop(), statisticsFiles.stop()]);
       await Promise.all([mqtt.close(DRAIN_MS), api.close(DRAIN_MS), endsWithin(background, BACKGROUND_MS, log)]);
       await control.close();
       await core.close();

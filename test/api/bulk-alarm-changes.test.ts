@@ -18,6 +18,9 @@ class Fixture {
   /** Ids that are there. */
   alarms: number[] = [];
   isMine = true;
+  tenants = [2];
+  /** Tenants whose documents cannot be read. */
+  readonly unreadable = new Set<number>();
   /** Error of the next commands of a kind. */
   readonly failures: { kind: number; error: Error }[] = [];
   readonly worker: BulkAlarmChanges;
@@ -25,9 +28,9 @@ class Fixture {
   constructor() {
     const log: Log = { debug() {}, info() {}, warn: (details) => void this.warned.push(details as object), error() {}, isLevelEnabled: () => true, child: () => log };
     this.worker = new BulkAlarmChanges({
-      log, now: () => 2_000, tenants: () => [2], isMine: () => this.isMine,
+      log, now: () => 2_000, tenants: () => this.tenants, isMine: () => this.isMine,
       documents: { get: () => undefined, getMany: () => [],
-        list: (_collection, _tenant, prefix, { limit }) => [...this.jobs].filter(([id]) => id.startsWith(prefix)).sort().slice(0, limit).map(([id, value]) => ({ id, value })) },
+        list: (_collection, tenant, prefix, { limit }) => this.#readable(tenant).filter(([id]) => id.startsWith(prefix)).sort().slice(0, limit).map(([id, value]) => ({ id, value })) },
       history: {
         query: async <Row>(_sql: string, params: Readonly<Record<string, unknown>>) => {
           this.asked.push(params);
@@ -38,6 +41,11 @@ class Fixture {
       },
       commands: { request: async <Answer>(command: Command) => this.#handle(command) as Answer },
     });
+  }
+
+  #readable(tenant: number): [string, string][] {
+    if (this.unreadable.has(tenant)) throw new Error(`no documents of ${tenant}`);
+    return tenant === 2 ? [...this.jobs] : [];
   }
 
   #handle(command: Command): undefined {
@@ -62,14 +70,14 @@ t.test('page by page, with the place kept', async (t) => {
   const fixture = new Fixture();
   fixture.alarms = range(1, 2_500);
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
-  t.equal(await fixture.worker.step(), true);
+  t.equal(await fixture.worker.jobs.step(), true);
   t.equal(fixture.updated.length, 1_000);
   t.match(JSON.parse(fixture.jobs.get(`${BULK_CHANGE_PREFIX}1`) as string), { after: 1_000, user: 'ada' });
-  await fixture.worker.step();
-  await fixture.worker.step();
+  await fixture.worker.jobs.step();
+  await fixture.worker.jobs.step();
   t.equal(fixture.jobs.size, 0);
   t.same(fixture.updated, range(1, 2_500));
-  t.equal(await fixture.worker.step(), false);
+  t.equal(await fixture.worker.jobs.step(), false);
   t.ok(Object.values(fixture.asked[0]).includes(1_000), 'nothing that was created later');
 });
 
@@ -79,23 +87,52 @@ t.test('only of tenants that are mine, and only its own records', async (t) => {
   fixture.jobs.set('other/1', '{}');
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
   fixture.isMine = false;
-  t.equal(await fixture.worker.step(), false);
+  t.equal(await fixture.worker.jobs.step(), false);
   fixture.isMine = true;
-  await fixture.worker.step();
+  t.equal(await fixture.worker.jobs.step(), false, 'not looked at again so soon');
+  fixture.worker.jobs.lookAtAll();
+  await fixture.worker.jobs.step();
   t.same([...fixture.jobs.keys()], ['other/1']);
 });
 
-t.test('deleted alarms and another owner are no failures; others stop the step', async (t) => {
+t.test('deleted alarms and another owner are no failures; others are tried again', async (t) => {
   const fixture = new Fixture();
   fixture.alarms = [1, 2];
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
   fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('alarm/not-found', { id: '1' }) });
   fixture.failures.push({ kind: COMMAND.RECORDS_CHANGE, error: new PlatformError('general/changed-meanwhile', { collection: 'job', id: '1' }) });
-  await t.resolves(fixture.worker.step());
+  await t.resolves(fixture.worker.jobs.step());
   t.same(fixture.updated, [2]);
   fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/busy', { limit: 'journal/bytes' }) });
-  await t.rejects(fixture.worker.step(), { code: 'general/busy' });
+  t.equal(await fixture.worker.jobs.step(), false);
   t.equal(fixture.jobs.size, 1, 'it is tried again');
+  t.match(fixture.warned, [{ tenant: 2, err: { code: 'general/busy' } }]);
+});
+
+t.test('what fails for one tenant does not stop those behind it', async (t) => {
+  const fixture = new Fixture();
+  fixture.alarms = [1];
+  fixture.tenants = [1, 2, 3];
+  fixture.unreadable.add(1).add(3);
+  fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
+  await fixture.worker.jobs.step();
+  t.same([fixture.jobs.size, fixture.updated], [0, [1]]);
+  t.match(fixture.warned, [{ tenant: 1 }, { tenant: 3 }]);
+});
+
+t.test('a shard that comes from another node: its tenants are looked at at once', async (t) => {
+  const fixture = new Fixture();
+  fixture.alarms = [1];
+  fixture.isMine = false;
+  fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
+  fixture.worker.jobs.start();
+  await new Promise((resolve) => { setTimeout(resolve, 20); });
+  t.equal(fixture.jobs.size, 1);
+  fixture.isMine = true;
+  fixture.worker.jobs.lookAtAll();
+  for (let waited = 0; fixture.jobs.size > 0 && waited < 5_000; waited += 20) await new Promise((resolve) => { setTimeout(resolve, 20); });
+  t.equal(fixture.jobs.size, 0);
+  await fixture.worker.jobs.stop();
 });
 
 t.test('runs when woken, again after a failure, and stops', async (t) => {
@@ -103,14 +140,13 @@ t.test('runs when woken, again after a failure, and stops', async (t) => {
   fixture.alarms = range(1, 1_500);
   fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/busy', { limit: 'journal/bytes' }) });
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
-  fixture.worker.start();
-  fixture.worker.wake();
+  fixture.worker.jobs.start();
   for (let waited = 0; fixture.jobs.size > 0 && waited < 5_000; waited += 20) await new Promise((resolve) => { setTimeout(resolve, 20); });
   t.equal(fixture.jobs.size, 0);
   t.match(fixture.warned, [{ retryMs: 1_000 }]);
-  await fixture.worker.stop();
+  await fixture.worker.jobs.stop();
   fixture.jobs.set(`${BULK_CHANGE_PREFIX}2`, CHANGE);
-  fixture.worker.wake();
+  fixture.worker.jobs.lookAtAll();
   await new Promise((resolve) => { setImmediate(resolve); });
   t.equal(fixture.jobs.size, 1);
 });
