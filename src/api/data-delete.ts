@@ -1,7 +1,8 @@
 /** DELETE on a collection by the filters of its GET (document 1 Conventions 8): one command, carried out in order with the inserts. */
 import { COMMAND } from '../model/command.ts';
 import type { DataDelete } from '../model/command.ts';
-import { PlatformError } from '../model/errors.ts';
+import { DATA_DELETIONS_LIMIT, DATA_DELETIONS_MAX, DATA_DELETION_PREFIX } from '../model/data-deletion-jobs.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
@@ -20,7 +21,7 @@ const IDS = ['source', 'deviceId', 'agentId', 'bulkOperationId'];
 /**
  * @param filters those of the GET: the command has all that are in the query, as they are meant there.
  * @param adminRole who may delete without any filter.
- * @throws PlatformError `general/invalid-parameter` for filters without effect, `general/hierarchy-too-large`.
+ * @throws PlatformError `general/invalid-parameter` for filters without effect, `general/hierarchy-too-large`, 503 `deletions/under-way`.
  */
 export async function deleteData(
   request: ApiRequest,
@@ -35,9 +36,18 @@ export async function deleteData(
   const { source, agentId, ...others } = filter;
   const sources = agentId !== undefined ? await devicesOfAgent(request, agentId) : source !== undefined ? await sourcesOf(request) : undefined;
   if (sources?.length === 0) return NO_CONTENT;
+  await refuseTooMany(request);
   const body: DataDelete = { table, filter: { ...others, ...sourceFilter(sources) } };
   await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);
   return NO_CONTENT;
+}
+
+/** Deletions of much data that are still under way. */
+async function refuseTooMany({ platform, tenant }: ApiRequest): Promise<void> {
+  const jobs = await platform.documents.list('job', tenant, DATA_DELETION_PREFIX, { limit: DATA_DELETIONS_MAX });
+  if (jobs.length < DATA_DELETIONS_MAX) return;
+  platform.refusals.count(DATA_DELETIONS_LIMIT);
+  throw refusedBy(DATA_DELETIONS_LIMIT);
 }
 
 /** One source by its own name: in a cluster only its shard is waited for. */

@@ -12,6 +12,7 @@ import type { JournalCommand } from '../ingest/command-record.ts';
 import { GivenUp, HistoryInsert, groupByTable } from '../ingest/history-insert.ts';
 import type { InsertScope } from '../ingest/history-insert.ts';
 import type { HistoryWriter } from '../ingest/history-writer.ts';
+import { isConcerned } from '../ingest/projector.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { ProjectorProgress } from '../ingest/projector-progress.ts';
@@ -39,7 +40,7 @@ export interface ClusterProjectorOptions {
   readonly rowsMax: number;
   readonly intervalMs: number;
   readonly log: Log;
-  /** Carries out a DELETE; everything before it in its own shard is in the history. Repeatable. Waits for the other shards itself. */
+  /** As of ProjectorOptions; everything before it in its own shard is in the history. Waits for the other shards itself. */
   readonly runDeletion: (command: JournalCommand) => Promise<void>;
   /** The block that a shard's progress names, as stored. */
   readonly blockOf: (shard: number) => Promise<string | undefined>;
@@ -187,8 +188,10 @@ export class ClusterProjector {
   #isPending(track: Track, seq: number, query: HistoryQuery | undefined): boolean {
     if (seq <= track.position) return false;
     if (track.isRepeating) return true;
-    // Held in front of a DELETE behind `seq`, and nothing of it is on the way.
-    if (track.deletion && track.deletion.seq > seq && track.position === track.consumedSeq) return false;
+    // Held in front of a DELETE behind `seq`, or up to one of something else, and nothing of it is on the way.
+    if (track.deletion && track.position === track.consumedSeq) {
+      if (seq < track.deletion.seq || (seq === track.deletion.seq && query !== undefined && !isConcerned(query, track.deletion))) return false;
+    }
     if (query === undefined || track.isLagging || track.isHeld || seq > track.offeredSeq) return true;
     return this.#filling.holds(query) || (this.#underWay?.block.holds(query) ?? false);
   }

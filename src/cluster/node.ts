@@ -94,9 +94,9 @@ export class ClusterNode {
   readonly projector: ClusterProjector;
   readonly outcomes: OutcomeSender;
   readonly visibility: Visibility;
+  readonly deletion: DataDeletion;
   readonly owners: readonly ShardOwner[];
   readonly #options: ClusterNodeOptions;
-  readonly #deletion: DataDeletion;
   readonly #timers: NodeJS.Timeout[] = [];
   #isStopped = false;
   #leaveBy = Number.POSITIVE_INFINITY;
@@ -126,7 +126,7 @@ export class ClusterNode {
       messages, take: (shard, answers) => this.commands.take(shard, answers), onChanged: (changes) => caches.onChanged(changes),
       onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes), refusals, log,
     });
-    this.#deletion = new DataDeletion({ history, commands: this.commands, bus: options.bus, isBounded: true });
+    this.deletion = new DataDeletion({ history, commands: this.commands, bus: options.bus, isBounded: true });
     this.projector = new ClusterProjector({
       journal, blocks, history, quarantine: options.quarantine, rowsMax: options.projectorRowsMax, intervalMs: options.projectorIntervalMs, log,
       runDeletion: (command) => this.#delete(command),
@@ -255,7 +255,7 @@ export class ClusterNode {
     const shards = Number.isSafeInteger(source) && source > 0 ? [shardOf(command.tenant, source)]
       : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
     await this.visibility.visibleBefore(command.seq, shards, DELETION_VISIBLE_MS);
-    await this.#deletion.run(command);
+    await this.deletion.run(command);
   }
 }
 

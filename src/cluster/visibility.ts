@@ -71,7 +71,7 @@ export class Visibility {
     const acknowledged = await within(this.#acknowledged(), deadline);
     const shards = shardsOf(query);
     const wanted = shards.map((shard) => [shard, Math.max(acknowledged[shard], this.#floor[shard])] as const).filter(([, seq]) => seq > 0);
-    await this.#makeVisible(wanted, deadline, query && { tables: query.tables, source: query.source });
+    await this.#makeVisible(wanted, deadline, query);
   }
 
   /** Resolves when what has a sequence below `seq` is visible in the shards: for a DELETE with that sequence. */

@@ -10,7 +10,13 @@ export interface HistoryRow {
   readonly text: string;
 }
 
-/** What was there when a DELETE came: of a version up to `seq`, or changed since and created up to `time` (ms) by the gateways' clocks. */
+/** Rows of one `select`; fewer are the last ones. */
+export const SELECT_PAGE = 1_000;
+
+/**
+ * What was there when a DELETE came: of a version up to `seq`, or changed since and created up to `time` (ms) by the gateways' clocks, unless the
+ * filter asks for what changes.
+ */
 export interface Before { readonly seq: number; readonly time: number }
 
 /** What is refused for what it is: the same rows would be refused again. Everything else that fails is tried again as it is. */
@@ -41,7 +47,7 @@ export interface HistoryWriter {
   deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void>;
   /** Ids and sources of the measurements that `deleteMeasurements` would delete, by id, behind `afterId`: a page; the last one is empty. */
   selectMeasurements(tenant: number, filter: DataDelete['filter'], seq: number, afterId: number): Promise<{ id: number; source: number }[]>;
-  /** Ids and sources of the rows of a mutable table that the filters of its collection select. */
+  /** Ids and sources of the rows of a mutable table that the filters of its collection select, by id, behind `afterId`: a page. */
   select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number, before?: Before):
     Promise<{ id: number; source: number }[]>;
 }

@@ -5,6 +5,7 @@
  * tables at least once, which their version makes the same. What the store refuses goes into the quarantine (block-insert.ts).
  */
 import { COMMAND } from '../model/command.ts';
+import type { DataDelete } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import { isStored } from '../model/processing-mode.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
@@ -39,7 +40,7 @@ export interface ProjectorOptions {
   /** Of the inserts while little comes; see HOLD_FACTOR. */
   readonly intervalMs: number;
   readonly log: Log;
-  /** Carries out a DELETE of a mutable collection (through commands) once everything before it is in the history store. */
+  /** Carries out a DELETE once everything before it is in the history store, or sees to it that it will be. Repeatable. */
   readonly runDeletion: (command: JournalCommand) => Promise<void>;
   /** Told of each new position: the journal may be trimmed. */
   readonly onPosition: (position: number) => void;
@@ -53,8 +54,13 @@ export interface HistoryQuery {
   readonly tables: readonly string[];
   /** The only source whose measurements it reads. */
   readonly source?: number | undefined;
-  /** Whose source it is. */
+  /** The only tenant whose rows it reads. */
   readonly tenant?: number | undefined;
+}
+
+/** Whether the query may show what a DELETE removes. */
+export function isConcerned({ tables, tenant }: HistoryQuery, deletion: JournalCommand): boolean {
+  return (tenant === undefined || tenant === deletion.tenant) && tables.includes((deletion.body as DataDelete).table);
 }
 
 /** One block being filled or inserted. */
@@ -73,9 +79,9 @@ class Block {
     this.columns = new MeasurementColumns(rowsMax);
   }
 
-  /** Whether it has rows of one of the tables that are not inserted yet, or a DELETE, which may concern any. */
+  /** Whether it has rows of one of the tables that are not inserted yet, or a DELETE of what the query reads. */
   holds(query: HistoryQuery): boolean {
-    if (this.deletion !== undefined) return true;
+    if (this.deletion !== undefined && isConcerned(query, this.deletion)) return true;
     return query.tables.some((table) => !this.done.has(table)
       && (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)));
   }
@@ -296,6 +302,7 @@ export class Projector {
     while (!this.#filling.isFull && !this.#stopping) {
       if (this.#consumedSeq >= this.#offeredSeq) {
         this.isLagging = false;
+        this.#release();
         return;
       }
       const batch = await journal.read(this.#consumedSeq + 1);
@@ -336,7 +343,14 @@ export class Projector {
       this.#inserted(block, 'measurements', await this.#insert.measurements(columns, intent, this.position, begun === undefined));
     }
     for (const [table, rows] of groupByTable(block.rows)) this.#inserted(block, table, await this.#insert.rows(table, rows, this.position));
-    if (block.deletion) await this.#insert.deletion(block.deletion, this.position);
+    if (block.deletion) await this.#delete(block.deletion);
+  }
+
+  /** What has come behind the DELETE is read meanwhile: who asks for something else waits for its own rows only. */
+  async #delete(deletion: JournalCommand): Promise<void> {
+    const [deleted, caughtUp] = await Promise.allSettled([this.#insert.deletion(deletion, this.position), this.#catchUp()]);
+    if (caughtUp.status === 'rejected') throw caughtUp.reason;
+    if (deleted.status === 'rejected') throw deleted.reason;
   }
 
   #inserted(block: Block, table: string, rows: number): void {

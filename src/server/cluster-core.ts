@@ -193,6 +193,7 @@ export class ClusterCore implements ServerCore {
 
   get commands() { return this.node.commands; }
   get intake() { return this.node.intake; }
+  get deletion() { return this.node.deletion; }
   get cluster(): Pick<Adapters, 'messages' | 'leases'> { return this.#adapters; }
   get nodeId(): string { return this.#adapters.messages.nodeId; }
   get freeBytes(): number { return this.#disk.freeBytes; }

@@ -9,6 +9,7 @@ import type { Tenant, Tenants } from '../accounts/tenants.ts';
 import { Tokens } from '../accounts/tokens.ts';
 import type { Usage } from '../accounts/usage.ts';
 import type { HealthReport } from '../api/platform.ts';
+import type { DataDeletion } from '../actors/data-deletion.ts';
 import type { Config } from '../config.ts';
 import type { DeviceCommands } from '../ingest/command-bus.ts';
 import type { RecordIntake } from '../ingest/record-intake.ts';
@@ -74,6 +75,8 @@ export interface ServerCore {
     requestBeyondBound<Answer>(command: Command): Promise<Answer>;
   };
   readonly intake: RecordIntake;
+  /** Deletions by filters that go on behind the projector. */
+  readonly deletion: Pick<DataDeletion, 'page'>;
   readonly documents: DocumentReader;
   readonly ids: IdSource;
   readonly bus: LiveBus;

@@ -28,8 +28,10 @@ import { SessionDocuments } from '../mqtt/session-documents.ts';
 import { SessionSweeper } from '../mqtt/session-sweeper.ts';
 import { mqttWebSocketHandlers } from '../mqtt/web-socket-transport.ts';
 import { applicationBlobs } from '../model/application.ts';
+import { DATA_DELETION_PREFIX } from '../model/data-deletion-jobs.ts';
 import { eventBinaryKeys } from '../model/event-binary.ts';
 import type { ConnectedUsers } from '../model/principal.ts';
+import { TenantJobs } from '../model/tenant-jobs.ts';
 import { BlobSweeper, documentReferences } from '../operate/blob-sweeper.ts';
 import type { RunningBackups } from '../operate/backup-running.ts';
 import { BulkOperationScheduler } from '../operate/bulk-operation-scheduler.ts';
@@ -161,7 +163,10 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     documents, history: core.historyReader, commands, log, now: Date.now, isMine,
     tenants: numbers,
   });
-  const jobs = [alarmChanges.jobs];
+  const jobs = [alarmChanges.jobs, new TenantJobs({
+    prefix: DATA_DELETION_PREFIX, name: 'a deletion by filters', documents, tenants: numbers, isMine, log,
+    page: (tenant, job, isStopped) => core.deletion.page(tenant, job, isStopped),
+  })];
   events.recordListeners.push((tenant, changes) => { for (const one of jobs) one.recordsChanged(tenant, changes); });
   events.onShardTaken = () => { for (const one of jobs) one.lookAtAll(); };
   const isConnectedHere = (tenant: number, source: number): boolean => device.isPushed(tenant, source) || bayeux.presence.isConnected(tenant, source);

@@ -66,6 +66,7 @@ export class SingleNode implements ServerCore {
   readonly intake: GroupCommit;
   readonly commands: CommandBus;
   readonly projector: Projector;
+  readonly deletion: DataDeletion;
   readonly quarantine: QuarantineFile;
   readonly historyReader: ClickHouseHistoryReader;
   readonly historyAsIs: ClickHouseHistoryReader;
@@ -139,12 +140,12 @@ export class SingleNode implements ServerCore {
       onError: (error) => log.error({ err: error }, `the journal could not be written: ${error.message}`),
     });
     this.commands = new CommandBus({ group: this.intake, replies: this.actors, refusals: this.metrics });
-    const deletion = new DataDeletion({ history: this.#writer, commands: this.commands, bus: this.bus });
+    this.deletion = new DataDeletion({ history: this.#writer, commands: this.commands, bus: this.bus });
     this.projector = new Projector({
       journal: this.journal, history: this.#writer, progress: new ProjectorMemory(this.documents, this.actors), log,
       quarantine: this.quarantine,
       rowsMax: config.projectorBatchRows, intervalMs: config.projectorIntervalMs,
-      runDeletion: (command) => deletion.run(command),
+      runDeletion: (command) => this.deletion.run(command),
       onPosition: (position) => this.journal.trim(Math.min(position, this.actors.committedSeq)),
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
     });

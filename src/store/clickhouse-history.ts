@@ -1,5 +1,5 @@
 /** The history store on ClickHouse: both sides of it, over the one adapter clickhouse.ts (design 4 and 5). */
-import { HistoryRefusal } from '../ingest/history-writer.ts';
+import { HistoryRefusal, SELECT_PAGE } from '../ingest/history-writer.ts';
 import type { Before, HistoryWriter } from '../ingest/history-writer.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
@@ -22,8 +22,8 @@ const TOO_MANY_BYTES = 396;
 /** Tables with rows of tenants. */
 export const TENANT_TABLES: readonly string[] = Object.entries({ ...TABLES, ...USAGE_TABLES })
   .filter(([, definition]) => definition.includes('tenant UInt32')).map(([table]) => table);
-/** Rows that a DELETE of a collection takes at a time. */
-const SELECT_PAGE = 1_000;
+/** Filters of a DELETE that ask for what an entity's changes may change. */
+const CHANGING = ['status', 'severity', 'resolved', 'fragmentType', 'fragmentValue', 'lastUpdatedFrom', 'lastUpdatedTo'];
 /** Measurements that subscribers are told of at a time: each page reads the table again. */
 const MEASUREMENTS_PAGE = 50_000;
 /** ClickHouse's UNKNOWN_SETTING. */
@@ -101,9 +101,11 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     const { where, params } = deleteFilter(table, tenant, filter);
     let wasThere = '';
     if (before) {
-      wasThere = ' AND (version <= {beforeSeq:UInt64} OR creation_time <= fromUnixTimestamp64Milli({beforeTime:Int64}))';
+      // What was changed since may have come to match only by that.
+      const isSure = !CHANGING.some((name) => name in filter);
+      wasThere = ` AND (version <= {beforeSeq:UInt64}${isSure ? ' OR creation_time <= fromUnixTimestamp64Milli({beforeTime:Int64})' : ''})`;
       params.beforeSeq = before.seq;
-      params.beforeTime = before.time;
+      if (isSure) params.beforeTime = before.time;
     }
     return refusing(this.#clickHouse.query<{ id: number; source: number }>(
       `SELECT id, source FROM ${table} FINAL WHERE ${where}${wasThere} AND id > {after:UInt64} ORDER BY id LIMIT ${SELECT_PAGE}`,

@@ -7,6 +7,7 @@ import { StateLost } from '../../src/cluster/shard-documents.ts';
 import type { HistoryWriter } from '../../src/ingest/history-writer.ts';
 import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
 import type { Notification } from '../../src/model/command.ts';
+import type { TenantJobs } from '../../src/model/tenant-jobs.ts';
 import { FakeHistory } from '../ingest/fake-history.ts';
 import { NOW, TENANT, silentLog, until } from '../actors/platform.ts';
 import type { Sent } from '../actors/platform.ts';
@@ -27,6 +28,8 @@ export class TestNode {
   readonly events: string[] = [];
   forgottenCount = 0;
   isHistoryAway = false;
+  /** What runs by the clock on it, if a test has it. */
+  jobs: TenantJobs | undefined;
   /** Limits that were counted. */
   readonly refused: string[] = [];
   /** Measurements counted for the statistics of tenants. */
@@ -56,11 +59,11 @@ export class TestNode {
       bus: { hasSubscribers: () => true, subscribe: () => () => undefined, publish: (notification) => { this.notifications.push(notification); } },
       caches: {
         onChanged: (changes) => { this.changes.push(...changes); this.events.push(...changes.filter(({ kind }) => kind !== 'shard').map(({ kind, id }) => `${kind} ${id}`)); },
-        onRecordsChanged: () => undefined, forgetAll: () => { this.forgottenCount += 1; }, age: () => undefined,
+        onRecordsChanged: (tenant, changes) => this.jobs?.recordsChanged(tenant, changes), forgetAll: () => { this.forgottenCount += 1; }, age: () => undefined,
       },
       usage: { count: () => { this.countedCount += 1; }, changed: () => undefined },
       log: silentLog, refusals: { count: (limit) => { this.refused.push(limit); } }, journalBytesMax: 1e12, answerTimeoutMs: cluster.answerTimeoutMs,
-      isHistoryAway: () => this.isHistoryAway,
+      isHistoryAway: () => this.isHistoryAway, onShardTaken: () => this.jobs?.lookAtAll(),
       projectorRowsMax: cluster.rowsMax, projectorIntervalMs: cluster.intervalMs,
     });
   }

@@ -1,4 +1,5 @@
 /** A history store in memory that behaves like ClickHouse: blocks with a known token change nothing, newer versions replace rows. */
+import { SELECT_PAGE } from '../../src/ingest/history-writer.ts';
 import type { Before, HistoryWriter } from '../../src/ingest/history-writer.ts';
 import type { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
 import type { DataDelete } from '../../src/model/command.ts';
@@ -77,8 +78,9 @@ export class FakeHistory implements HistoryWriter {
   async select(tenant: number, table: string, filter: DataDelete['filter'], afterId = 0, before?: Before): Promise<{ id: number; source: number }[]> {
     this.#check({ deleted: String(filter.source) });
     return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.tenant === tenant && row.source === Number(filter.source) && row.id > afterId)
-      .filter((row) => before === undefined || row.version <= before.seq || Date.parse(`${row.creation_time?.replace(' ', 'T').replace(/Z$/, '')}Z`) <= before.time)
+      .filter((row) => before === undefined || row.version <= before.seq || !('lastUpdatedFrom' in filter) && Date.parse(`${row.creation_time?.replace(' ', 'T').replace(/Z$/, '')}Z`) <= before.time)
       .sort((a, b) => a.id - b.id)
+      .slice(0, SELECT_PAGE)
       .map(({ id, source }) => ({ id, source: source as number }));
   }
 

@@ -77,6 +77,8 @@ export function historyWriterContract(t: Test, name: string, newPlace: (t: Test)
     t.same(await ids(), [2, 5], 'what is deleted stays so');
     t.same(await ids(0, { seq: 55, time: NOW }), [5], 'changed and created since');
     t.same(await ids(0, { seq: 55, time: NOW + 5 }), [2, 5], 'changed since, created before');
+    const since = { source: '5', lastUpdatedFrom: '1970-01-01T00:00:00.000Z' };
+    t.same((await writer.select(TENANT, 'events', since, 0, { seq: 55, time: NOW + 5 })).map(({ id }) => id), [5], 'what changed since may match only by that');
     t.same(await ids(0, { seq: 61, time: NOW - 1 }), [2, 5]);
     t.same(await ids(0, { seq: 1, time: NOW - 1 }), []);
   });

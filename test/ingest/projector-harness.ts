@@ -18,7 +18,7 @@ export interface Running { platform: Platform; projector: Projector; positions: 
 
 /** One process: recovers, then projects into `history`. */
 export async function start(t: Test, platform: Platform, history: FakeHistory,
-  options: { rowsMax?: number; intervalMs?: number; quarantine?: Quarantine; log?: Log } = {}): Promise<Running> {
+  options: { rowsMax?: number; intervalMs?: number; quarantine?: Quarantine; log?: Log; beforeDeletion?: () => Promise<void> } = {}): Promise<Running> {
   const positions: number[] = [];
   const inserted: string[] = [];
   const deletions: number[] = [];
@@ -37,6 +37,7 @@ export async function start(t: Test, platform: Platform, history: FakeHistory,
       select: (tenant, table, filter) => history.select(tenant, table, filter),
     },
     runDeletion: (command) => dead(async () => {
+      await options.beforeDeletion?.();
       const { table, filter } = command.body as { table: string; filter: Record<string, string> };
       if (table === 'measurements') {
         await history.deleteMeasurements(1, filter, command.seq);

@@ -1,6 +1,7 @@
 /** The projector over real journal and documents with a history store that can be slow, away or cut off in the middle. */
 import t from 'tap';
 import { decodeMeasurement } from '../../src/ingest/measurement-record.ts';
+import type { HistoryQuery } from '../../src/ingest/projector.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
 import { Platform, openEnvironment, until } from '../actors/platform.ts';
@@ -245,6 +246,34 @@ t.test('a DELETE waits for everything before it and for nothing behind it, also 
     t.same(platform.ids('event'), ['702', '703']);
     await running.projector.stop();
   }
+});
+
+t.test('while a DELETE runs only those wait who read what it removes, or have rows behind it', async (t) => {
+  const history = new FakeHistory();
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => { open = resolve; });
+  const running = await start(t, new Platform(openEnvironment(t)), history, { beforeDeletion: () => gate });
+  const { platform, projector } = running;
+  await platform.create('5');
+  await platform.request(event(701));
+  await visible(running);
+  const remove = platform.request({ kind: COMMAND.DATA_DELETE, key: 't', body: { table: 'events', filter: { source: '5' } } });
+  // Behind it in the same group: a request is appended a microtask later.
+  await null;
+  await Promise.all([remove, measure(platform, 1, 1)]);
+  const seen = async (query: HistoryQuery): Promise<boolean> =>
+    projector.visible(platform.group.lastAppendedSeq, 300, query).then(() => true, () => false);
+  t.equal(await seen({ tables: ['events'], tenant: 1 }), false, 'its own waits');
+  t.equal(await seen({ tables: ['events'] }), false, 'of any tenant');
+  t.equal(await seen({ tables: ['measurements'], tenant: 1 }), false, 'rows behind it wait');
+  t.equal(await seen({ tables: ['measurements'], source: 6, tenant: 1 }), true, 'of another source');
+  t.equal(await seen({ tables: ['alarms'], tenant: 1 }), true, 'another table');
+  t.equal(await seen({ tables: ['events'], tenant: 2 }), true, 'another tenant');
+  open();
+  await visible(running);
+  await visible(running);
+  t.same([history.ids('events'), numbers(history)], [[], [1]]);
+  await projector.stop();
 });
 
 t.test('rows of actors arrive at least once, and the outbox is emptied', async (t) => {

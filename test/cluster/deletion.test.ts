@@ -1,0 +1,79 @@
+/** A DELETE by filters of many entities on three nodes: who waits for it, and who goes on with it when its node is killed. */
+import t from 'tap';
+import { shardOf } from '../../src/ingest/command-record.ts';
+import { SELECT_PAGE } from '../../src/ingest/history-writer.ts';
+import { COMMAND } from '../../src/model/command.ts';
+import { DATA_DELETION_PREFIX } from '../../src/model/data-deletion-jobs.ts';
+import { TenantJobs } from '../../src/model/tenant-jobs.ts';
+import { NOW, TENANT, silentLog, until } from '../actors/platform.ts';
+import { TestCluster } from './nodes.ts';
+import type { TestNode } from './nodes.ts';
+
+const DEVICE = 5;
+const remove = (receivedAt: number) => ({ kind: COMMAND.DATA_DELETE, key: 't', receivedAt, body: { table: 'events', filter: { source: String(DEVICE) } } });
+
+async function withEvents(cluster: TestCluster, count: number): Promise<void> {
+  const [a] = cluster.nodes;
+  await a.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: DEVICE, body: { id: String(DEVICE), owner: 'ada', doc: '{}' } });
+  for (let start = 0; start < count; start += 200) {
+    await Promise.all(Array.from({ length: Math.min(200, count - start) }, () => a.request({ kind: COMMAND.EVENT_CREATE, key: DEVICE,
+      body: { id: cluster.idBeside(DEVICE), type: 'T', time: NOW, doc: '{"type":"T"}' } })));
+  }
+}
+
+/** As the server runs them. @param onPage before each page. */
+function startJobs(node: TestNode, onPage: () => Promise<void>): void {
+  node.jobs = new TenantJobs({
+    prefix: DATA_DELETION_PREFIX, name: 'a deletion', documents: node.documents.reader, tenants: () => [TENANT], log: silentLog,
+    isMine: (tenant) => node.ports.leases.owned.has(shardOf(tenant, 't')),
+    page: async (...page) => { await onPage(); await node.node.deletion.page(...page); },
+  });
+  node.jobs.start();
+}
+
+t.test('goes on at the next owner of the tenant', async (t) => {
+  const cluster = await TestCluster.of(t, 3);
+  const count = 2 * SELECT_PAGE + 100;
+  await withEvents(cluster, count);
+  const owner = cluster.ownerOf('t');
+  let pages = 0;
+  for (const node of cluster.nodes) {
+    startJobs(node, async () => {
+      pages += 1;
+      if (node !== owner || pages < 2) return;
+      node.kill();
+      await new Promise(() => undefined);
+    });
+  }
+  await owner.request(remove(NOW + 1));
+  await until(() => cluster.nodes.length === 2, 'the owner is killed behind its first page');
+  const [other] = cluster.nodes;
+  await until(() => cluster.history.ids('events').length === 0, 'the next one goes on');
+  const later = cluster.idBeside(DEVICE);
+  await other.request({ kind: COMMAND.EVENT_CREATE, key: DEVICE, receivedAt: NOW + 2, body: { id: later, type: 'T', time: NOW, doc: '{}' } });
+  await until(() => Object.keys(cluster.store.snapshot()).every((key) => !key.startsWith('job/')), 'and ends');
+  await other.node.visible(10_000);
+  t.same(cluster.history.ids('events'), [Number(later)]);
+  await Promise.all(cluster.nodes.map((node) => node.jobs?.stop()));
+});
+
+t.test('a shard that is held by a DELETE: who reads something else does not wait', async (t) => {
+  const cluster = await TestCluster.of(t, 2);
+  await withEvents(cluster, 1);
+  await cluster.nodes[0].node.visible(10_000);
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => { open = resolve; });
+  const { select } = cluster.history;
+  cluster.history.select = async (...query) => { await gate; return select.apply(cluster.history, query); };
+  const owner = cluster.ownerOf('t');
+  await owner.request(remove(NOW + 1));
+  for (const { node } of cluster.nodes) {
+    await t.resolves(node.visible(2_000, { tables: ['alarms'], tenant: TENANT }));
+    await t.resolves(node.visible(2_000, { tables: ['events'], tenant: TENANT + 1 }));
+    await t.rejects(node.visible(300, { tables: ['events'], tenant: TENANT }));
+  }
+  open();
+  await owner.node.visible(10_000);
+  await owner.node.visible(10_000);
+  t.same(cluster.history.ids('events'), []);
+});
