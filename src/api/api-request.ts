@@ -154,11 +154,11 @@ export class ApiRequest {
     this.body = Buffer.from(joinMembers(members));
   }
 
-  /** Sends a command and waits for what its actor decides. */
-  command<Result>(kind: CommandKind, key: ActorKey, body: object): Promise<Result> {
+  /** Sends a command and waits for what its actor decides. @param commands `platform.freeing` for what gives space back. */
+  command<Result>(kind: CommandKind, key: ActorKey, body: object, commands = this.platform.commands): Promise<Result> {
     const { platform, tenant, mode } = this;
     if (typeof key === 'number' && OF_DEVICES.has(kind)) this.hear(key);
-    return platform.commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body) });
+    return commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body) });
   }
 
   /** Notes that the device is there, unless an application asks (document 4 section 2.10). */

@@ -38,7 +38,7 @@ export async function deleteData(
   if (sources?.length === 0) return NO_CONTENT;
   await refuseTooMany(request);
   const body: DataDelete = { table, filter: { ...others, ...sourceFilter(sources) } };
-  await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);
+  await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body, request.platform.freeing);
   return NO_CONTENT;
 }
 

@@ -97,7 +97,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
   await requireOwner(request, first.sourceId, typesOf(rows));
   const time = formatTime(Number(first.timeMs));
   const body: DataDelete = { table: 'measurements', filter: { id: first.entityId, source: first.sourceId, dateFrom: time, dateTo: time } };
-  await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);
+  await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body, request.platform.freeing);
   if (isNotified(request.mode)) {
     const { platform, tenant } = request;
     const text = (): string => JSON.stringify(first.entityId);

@@ -101,6 +101,8 @@ export interface ApiConfig {
 
 export interface Platform {
   readonly commands: CommandPort;
+  /** The same for what gives space back: a few are taken although the disk is nearly full. */
+  readonly freeing: CommandPort;
   readonly ids: IdSource;
   readonly documents: DocumentReader;
   readonly history: HistoryReader;

@@ -5,7 +5,6 @@ import type { AuditEntry, RecordChange, RecordCollection, RecordsChange, Records
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
-import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import type { Platform } from './platform.ts';
 
@@ -81,7 +80,7 @@ export async function changeRecords({ platform }: Acting, tenant: number, change
  * Reads one record, lets `decide` make the next text (undefined deletes) and stores it; again when somebody else changed it meanwhile.
  * `decide` may throw PlatformError to refuse. @returns what was stored.
  */
-export function updateRecord(request: ApiRequest, tenant: number, collection: RecordCollection, id: string,
+export function updateRecord(request: Acting, tenant: number, collection: RecordCollection, id: string,
   decide: (current: string | undefined) => string | undefined | Promise<string | undefined>, audits: readonly AuditEntry[] = []): Promise<string | undefined> {
   return retried(request, async () => {
     const expected = await readRecord(request, tenant, collection, id);

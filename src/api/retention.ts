@@ -12,6 +12,7 @@ import { isEntityId } from './entity-id.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
 import { changeRecords, listRecords, readRecord, updateRecord } from './records.ts';
+import type { Acting } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import { RetentionEditable, RetentionRulePost, RetentionRulePut, RetentionRunPost } from './retention-schemas.ts';
 import type { Answer, Route } from './route.ts';
@@ -23,6 +24,12 @@ const RUNS = '/retention/runs';
 
 const allRules = async (request: ApiRequest, tenant = request.tenant): Promise<NamedRule[]> =>
   rulesOf(await listRecords(request, tenant, RETENTION_RULES, RULE_PREFIX), request.platform.retention.defaultDays);
+
+/** What makes retention remove more, or ends it, is taken while the disk is nearly full: that gives space back. */
+function freeing({ principal, platform }: ApiRequest): Acting {
+  const { documents, tenants, blobs, now, refusals } = platform;
+  return { principal, platform: { documents, tenants, blobs, now, refusals, commands: platform.freeing } };
+}
 
 const ruleUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${RULES}/${id}`;
 const ruleText = (request: ApiRequest, { id, rule }: NamedRule): string => JSON.stringify({ id, self: ruleUrl(request, id), ...rule });
@@ -60,7 +67,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   }
   const named = { id: String(await request.platform.ids.nextInOrder()), rule };
   const change = { collection: RETENTION_RULES, id: ruleKey(named.id), expected: undefined, value: JSON.stringify(rule) } as const;
-  await changeRecords(request, request.tenant, [change], [audit(request, 'Retention rule created', named)]);
+  await changeRecords(freeing(request), request.tenant, [change], [audit(request, 'Retention rule created', named)]);
   return created('retentionRule', ruleText(request, named), ruleUrl(request, named.id));
 }
 
@@ -82,7 +89,7 @@ async function change(request: ApiRequest, tenant: number, activity: string,
   const named = await load(request, tenant);
   let next: RetentionRule | undefined;
   const audits: AuditEntry[] = [];
-  await updateRecord(request, tenant, RETENTION_RULES, ruleKey(named.id), (stored) => {
+  await updateRecord(freeing(request), tenant, RETENTION_RULES, ruleKey(named.id), (stored) => {
     const present = stored === undefined ? named.rule : JSON.parse(stored) as RetentionRule;
     if (stored === REMOVED || (stored === undefined && named.id !== DEFAULT_RULE_ID)) throw new PlatformError('retention/not-found', { id: named.id });
     next = decide(present);
@@ -168,7 +175,7 @@ async function postRun(request: ApiRequest): Promise<Answer> {
 /** Ends a run under way; what it has removed stays removed. */
 async function cancelRun(request: ApiRequest): Promise<Answer> {
   const { id } = await loadRun(request);
-  await updateRecord(request, request.tenant, RETENTION_RULES, runKey(id), (stored) => {
+  await updateRecord(freeing(request), request.tenant, RETENTION_RULES, runKey(id), (stored) => {
     if (stored === undefined) throw new PlatformError('retention/run-not-found', { id });
     const run = JSON.parse(stored) as RetentionRun;
     if (run.status !== 'RUNNING') return stored;

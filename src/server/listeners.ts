@@ -19,6 +19,7 @@ import { AvailabilityRelay } from '../cluster/availability-relay.ts';
 import { PollRelay } from '../cluster/poll-relay.ts';
 import { UsageFlush } from '../cluster/usage-flush.ts';
 import { AvailabilityMonitor } from '../inventory/availability-monitor.ts';
+import { FreeingCommands } from '../ingest/freeing-commands.ts';
 import { JsonMeasurementIntake } from '../ingest/measurement-intake.ts';
 import type { BinaryRecord, Command } from '../model/command.ts';
 import { DeviceApplication } from '../mqtt/device-application.ts';
@@ -214,8 +215,11 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     refusals: metrics, log, now: Date.now,
   });
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
+  const freeing = new FreeingCommands({
+    commands, intake: group, freeBytes: () => core.freeBytes, reserveBytes: config.diskFreeMinBytes / 2, now: () => performance.now(),
+  });
   const api = new ApiServer({
-    commands, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
+    commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
     accounts: { tokens: core.tokens, secondFactor: core.secondFactor, mailer }, blobs: core.blobs,
     ...tenantServices.platform,
     usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },

@@ -10,7 +10,7 @@ import { readHistory, ServerProcess } from '../helpers/server-process.ts';
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
 
-t.setTimeout(120_000);
+t.setTimeout(240_000);
 
 const MIB = 1_048_576;
 const DISK_BYTES = 512 * MIB;
@@ -49,6 +49,28 @@ t.test('less free space than --disk-free-min-bytes', async (t) => {
   t.equal((await server.terminate()).code, 0);
   await server.start({ args: [] });
   t.equal((await server.http('POST', '/measurement/measurements', body)).status, 201, 'works again without the limit');
+});
+
+t.test('what gives space back is taken, a few times', async (t) => {
+  const server = await new ServerProcess(t).start();
+  const device = await server.createDevice('freeing');
+  const event = { source: { id: device }, type: 'x', text: 'x', time: new Date().toISOString() };
+  t.equal((await server.http('POST', '/event/events', event)).status, 201);
+  t.equal((await server.terminate()).code, 0);
+  const { bavail, bsize } = statfsSync(server.data);
+  await server.start({ args: ['--disk-free-min-bytes', String(Math.round(bavail * bsize * 1.3))] });
+  t.equal((await server.http('POST', '/event/events', event)).status, 503);
+  t.equal((await server.http('PUT', '/retention/retentions/1', { maximumAge: 3 })).status, 200, 'a shorter rule');
+  const created = await server.http('POST', '/retention/retentions', { dataType: 'EVENT', maximumAge: 1 });
+  t.equal(created.status, 201, 'a further rule');
+  t.equal((await server.http('DELETE', `/event/events?source=${device}`)).status, 204);
+  await until('the event is gone', async () => (await server.http('GET', `/event/events?source=${device}`)).json<{ events: unknown[] }>().events.length === 0);
+  const statuses: number[] = [];
+  for (let age = 4; age < 40 && !statuses.includes(503); age += 1) statuses.push((await server.http('PUT', '/retention/retentions/1', { maximumAge: age })).status);
+  t.ok(statuses.length > 10 && statuses.at(-1) === 503, `then it is refused as all else: ${statuses}`);
+  t.equal((await server.terminate()).code, 0);
+  const full = await server.start({ args: ['--disk-free-min-bytes', String(bavail * bsize * 3)] });
+  t.equal((await full.http('PUT', '/retention/retentions/1', { maximumAge: 2 })).status, 503, 'half of the reserve stays');
 });
 
 function mount(path: string): boolean {

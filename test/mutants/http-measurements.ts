@@ -152,7 +152,7 @@ export const HTTP_MEASUREMENTS: readonly MutantTable[] = [
   ] },
   { heading: 'Issue 2, 3.2: DELETE of measurements', mutants: [
     { rule: 'DELETE of one measurement deletes it', file: 'src/api/measurements.ts', tests: ['api/measurements'],
-      changes: [['  await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body);\n', '']] },
+      changes: [['  await request.command(COMMAND.DATA_DELETE, TENANT_KEY, body, request.platform.freeing);\n', '']] },
     { rule: 'DELETE of one measurement deletes no other', file: 'src/api/measurements.ts', tests: ['api/measurements'],
       changes: [['filter: { id: first.entityId, source: first.sourceId,', 'filter: { source: first.sourceId,']] },
     { rule: 'DELETE takes all filters that it is given', file: 'src/api/data-delete.ts', tests: ['api/delete-filters'],

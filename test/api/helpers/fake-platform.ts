@@ -96,6 +96,7 @@ export class FakePlatform {
     const fake = this;
     return {
       commands: { request: async <Answer>(command: Command) => fake.handle(command) as Answer },
+      freeing: { request: async <Answer>(command: Command) => fake.handle(command) as Answer },
       ids: {
         next: () => {
           fake.nextId += 1;
