@@ -3,7 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { EventBinaryChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import {
-  EVENT_BINARY_BYTES_MAX, EVENT_BINARY_MARKS, EVENT_CHUNKS_MAX, EVENT_CHUNK_BYTES_MAX, eventBinaryKeys, isLastChunk, parseChunkRange,
+  EVENT_BINARY_BYTES_MAX, EVENT_BINARY_MARKS, EVENT_CHUNKS_MAX, EVENT_CHUNK_BYTES_MAX, eventBinaryKeys, eventBinaryParts, isLastChunk, parseChunkRange,
 } from '../model/event-binary.ts';
 import type { ChunkRange, EventBinary } from '../model/event-binary.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
@@ -93,7 +93,7 @@ function marksOf(id: string, binary: EventBinary | undefined, range: string | un
   return joinMembers([[whole, complete], [part, range === undefined ? 'null' : JSON.stringify({ range })]]);
 }
 
-/** Sets the binary when nobody was faster; contents that nobody names any more go. */
+/** Sets the binary when nobody was faster; contents that nobody names any more go, once downloads of them have had their time. */
 async function change(request: ApiRequest, target: Target, binary: EventBinary | undefined, range?: string): Promise<void> {
   const { id, text } = target;
   const value = binary === undefined ? undefined : JSON.stringify(binary);
@@ -101,17 +101,18 @@ async function change(request: ApiRequest, target: Target, binary: EventBinary |
   try {
     await request.command(COMMAND.EVENT_BINARY_CHANGE, Number(target.source), body);
   } catch (error) {
-    await forget(request, value, text);
+    // Without an answer it may have been carried out: the sweep sees.
+    if (error instanceof PlatformError && error.status < 500) forget(request, value, text);
     throw error instanceof PlatformError && error.code === 'general/changed-meanwhile' && request.method === 'POST'
       ? new PlatformError('event/binary-exists') : error;
   }
-  await forget(request, text, value);
+  forget(request, text, value);
 }
 
 /** What a crash leaves here is removed by the sweep. */
-async function forget(request: ApiRequest, old: string | undefined, kept: string | undefined): Promise<void> {
+function forget({ platform }: ApiRequest, old: string | undefined, kept: string | undefined): void {
   const stays = new Set(kept === undefined ? [] : eventBinaryKeys(kept));
-  for (const key of old === undefined ? [] : eventBinaryKeys(old)) if (!stays.has(key)) await request.platform.blobs.remove(key);
+  for (const { key, bytes } of old === undefined ? [] : eventBinaryParts(old)) if (!stays.has(key)) platform.retiredContents.retire(key, bytes);
 }
 
 function answerText(request: ApiRequest, id: string, binary: EventBinary, range?: string): string {

@@ -1,6 +1,6 @@
 /** The port of src/api: what the HTTP resources need from the rest of the server. The composition root provides it. */
 import type { AvailabilityPort } from '../model/availability.ts';
-import type { Blobs } from '../model/blobs.ts';
+import type { Blobs, RetiredContents } from '../model/blobs.ts';
 import type { CommandPort, DocumentReader, DocumentText, HistoryReader, IdSource, LiveBus } from '../model/command.ts';
 import type { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
@@ -111,6 +111,7 @@ export interface Platform {
   readonly bus: LiveBus;
   /** Large binary content. Whoever keeps keys tells the sweep of them (`core.blobReferences` in src/server.ts). */
   readonly blobs: Blobs;
+  readonly retiredContents: RetiredContents;
   readonly totals: TotalCache;
   readonly availability: AvailabilityPort;
   readonly retention: RetentionPort;

@@ -17,4 +17,10 @@ export interface Blobs {
   keys(): AsyncIterable<{ readonly key: string; readonly writtenAt: number }>;
 }
 
+/** Content that was replaced or deleted while somebody may be reading it. */
+export interface RetiredContents {
+  /** Removes the content when downloads that are under way have had their time. */
+  retire(key: string, bytes: number): void;
+}
+
 export class BlobTooLarge extends Error {}

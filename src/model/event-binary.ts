@@ -20,8 +20,9 @@ export const EVENT_CHUNK_BYTES_MAX = 5 * 1024 * 1024;
 /** Chunks of one binary: each is a content of its own. */
 export const EVENT_CHUNKS_MAX = 2_000;
 
-/** Keys of the contents that a stored text names. */
-export const eventBinaryKeys = (text: string): string[] => (JSON.parse(text) as EventBinary).parts.map(({ key }) => key);
+/** Contents that a stored text names. */
+export const eventBinaryParts = (text: string): EventBinary['parts'] => (JSON.parse(text) as EventBinary).parts;
+export const eventBinaryKeys = (text: string): string[] => eventBinaryParts(text).map(({ key }) => key);
 
 /** A chunk as named by `Content-Range`; both ends inclusive. */
 export interface ChunkRange {

@@ -13,8 +13,10 @@ export type BlobReferences = () => AsyncIterable<string>;
 const STEP_KEYS = 10_000;
 /** Younger content may wait for its command. */
 const AGE_MS = 3_600_000;
-/** Between two passes over everything. */
+/** Between two passes over everything: content goes when two of them found no reference, so that downloads of what was just deleted end before. */
 const PASS_PAUSE_MS = 3_600_000;
+/** Contents without reference that are remembered until the next pass; those beyond it are found by later ones. */
+const FOUND_MAX = 500_000;
 const LIST_PAGE = 1_000;
 
 export interface BlobSweeperOptions {
@@ -31,6 +33,9 @@ export interface BlobSweeperOptions {
 export class BlobSweeper {
   removedCount = 0;
   readonly #options: BlobSweeperOptions;
+  /** What the last pass found without reference, and this one so far. */
+  #foundBefore = new Set<string>();
+  #found = new Set<string>();
   #isStopped = false;
   #running: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -60,6 +65,8 @@ export class BlobSweeper {
   async step(): Promise<void> {
     if (!this.#options.isMine()) return;
     const before = this.#options.now() - AGE_MS;
+    this.#foundBefore = this.#found;
+    this.#found = new Set();
     let candidates = new Set<string>();
     for await (const { key, writtenAt } of this.#options.blobs.keys()) {
       if (this.#isStopped) return;
@@ -77,6 +84,10 @@ export class BlobSweeper {
     for (const references of this.#options.references) for await (const key of references()) candidates.delete(key);
     for (const key of candidates) {
       if (this.#isStopped) return;
+      if (!this.#foundBefore.has(key)) {
+        if (this.#found.size < FOUND_MAX) this.#found.add(key);
+        continue;
+      }
       await this.#options.blobs.remove(key);
       this.removedCount += 1;
     }

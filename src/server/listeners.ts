@@ -40,6 +40,7 @@ import { ControlSocket } from '../operate/control-socket.ts';
 import type { ControlHandler } from '../operate/control-socket.ts';
 import { RetentionRemoval } from '../operate/retention-store.ts';
 import { RetentionRunner } from '../operate/retention-runner.ts';
+import { RetiredBlobs } from '../operate/retired-blobs.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
 import { TenantServices, endConnections } from '../operate/tenant-services.ts';
 import { BAYEUX_URLS } from '../realtime/bayeux-channel.ts';
@@ -185,6 +186,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   device.onPushChanged = pushChanged;
   bayeux.presence.onChanged = pushChanged;
   const blobSweeper = new BlobSweeper({ blobs: core.blobs, references: core.blobReferences, isMine: isServersMine, log, now: Date.now });
+  const retiredContents = new RetiredBlobs({ blobs: core.blobs, log });
   const bulkOperations = new BulkOperationScheduler({
     commands, documents, ids, history: core.historyReader, refusals: metrics, log, now: Date.now, isMine,
     tenants: numbers,
@@ -219,8 +221,9 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     commands, intake: group, freeBytes: () => core.freeBytes, reserveBytes: config.diskFreeMinBytes / 2, now: () => performance.now(),
   });
   const api = new ApiServer({
-    commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tenants: core.tenants, refusals: metrics, log,
-    accounts: { tokens: core.tokens, secondFactor: core.secondFactor, mailer }, blobs: core.blobs,
+    commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator,
+    tenants: core.tenants, refusals: metrics, log,
+    accounts: { tokens: core.tokens, secondFactor: core.secondFactor, mailer }, blobs: core.blobs, retiredContents,
     ...tenantServices.platform,
     usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },
     availability: relay ?? availability,
@@ -296,6 +299,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     staged,
     async stop() {
       api.stopListening();
+      retiredContents.stop();
       bayeux.close();
       const background = Promise.all([tenantServices.stop(), mailer.stop(), sweeper.stop(), blobSweeper.stop(), availability.stop(), relay?.stop(),
         ...jobs.map((one) => one.stop()), bulkOperations.stop(), retention.stop(), statisticsFiles.stop()]);

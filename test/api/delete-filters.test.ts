@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { DataDelete, RecordsChange } from '../../src/model/command.ts';
 import { COMMAND } from '../../src/model/command.ts';
+import { DATA_DELETIONS_MAX, DATA_DELETION_PREFIX } from '../../src/model/data-deletion-jobs.ts';
 import { ClickHouseHistoryWriter } from '../../src/store/clickhouse-history.ts';
 import { startApi } from './helpers/api.ts';
 
@@ -128,4 +129,12 @@ t.test('a hierarchy that is too large for one DELETE is refused as a whole; list
   t.equal((await api.call('PUT', `/alarm/alarms?${query}`, { body: { status: 'CLEARED' } })).status, 202);
   const [job] = (api.fake.sent.at(-1)?.body as RecordsChange).changes;
   t.match(JSON.parse(job.value as string), { selection: { sources: null, below: { root: 1, wanted: 'devices' } } });
+});
+
+t.test('so many deletions of much data at once in a tenant', async (t) => {
+  const api = await startApi(t);
+  for (let index = 0; index < DATA_DELETIONS_MAX; index += 1) api.fake.put('job', `${DATA_DELETION_PREFIX}${index}`, '{}');
+  t.match(await api.call('DELETE', '/event/events?type=a'), { status: 503, json: { message: /deletions\/under-way/ } });
+  t.ok(api.fake.counted.includes('deletions/under-way'));
+  t.equal(api.fake.sent.length, 0);
 });

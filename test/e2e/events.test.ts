@@ -129,9 +129,10 @@ t.test('roles (document 1, Events and binaries)', async (t) => {
   }
 });
 
+const authorization = `Basic ${Buffer.from(`${TENANT}/admin:mill-Race-7`).toString('base64')}`;
+
 /** Bodies of bytes. */
 async function send(method: string, path: string, body: string | Uint8Array<ArrayBuffer> | FormData | undefined, headers: Record<string, string> = {}): Promise<Reply & { bytes: Buffer }> {
-  const authorization = `Basic ${Buffer.from(`${TENANT}/admin:mill-Race-7`).toString('base64')}`;
   const response = await fetch(server.url + path, { method, headers: { authorization, accept: 'application/json', ...headers }, ...(body === undefined ? {} : { body }) });
   const bytes = Buffer.from(await response.arrayBuffer());
   const text = bytes.toString();
@@ -183,6 +184,27 @@ t.test('a binary in one piece (document 1, rule 2; document 4 section 5.6)', asy
     .map((message) => message['data'][0].realtimeAction[0]).join('');
   t.equal(seen(`/events/${device}`), 'UUUUD');
   t.equal(seen(`/eventsWithChildren/${device}`), 'UUUUD');
+});
+
+t.test('a binary in chunks that is replaced, or goes with its event, during a download', async (t) => {
+  const device = await rest.createDevice('Slow reader');
+  const whole = 4 * 5 * MIB;
+  for (const end of ['PUT', 'DELETE', 'event'] as const) {
+    const event = await create(device, 'picture');
+    const path = `/event/events/${event.id}/binaries`;
+    const chunk = new Uint8Array(bytesOf(5 * MIB));
+    for (let start = 0; start < whole; start += 5 * MIB) {
+      const { status } = await send('POST', path, chunk, { 'content-range': `bytes ${start}-${start + 5 * MIB - 1}/${whole}` });
+      t.equal(status, start + 5 * MIB === whole ? 201 : 200);
+    }
+    const { body } = await fetch(server.url + path, { headers: { authorization, accept: '*/*' } });
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    let bytes = (await reader.read()).value?.length ?? 0;
+    if (end === 'event') t.equal((await rest.delete(`/event/events/${event.id}`)).status, 204);
+    else t.equal((await send(end, path, end === 'PUT' ? 'other' : undefined)).status, end === 'PUT' ? 201 : 204);
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) bytes += piece.value.length;
+    t.equal(bytes, whole, end);
+  }
 });
 
 t.test('a binary as a form (document 4 section 5.6)', async (t) => {

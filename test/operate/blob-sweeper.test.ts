@@ -31,6 +31,13 @@ for (const stepKeys of [1, 3, 100]) {
     t.equal(fake.blobs.contents.size, 7, 'young content waits for its command');
     clock.now += HOUR_MS + 1_000;
     await sweeper.step();
+    t.equal(fake.blobs.contents.size, 7, 'somebody may be reading what was just deleted');
+    fake.put('managedObject', '3', JSON.stringify({ key: keys[6] }));
+    await sweeper.step();
+    t.equal(sweeper.removedCount, 4);
+    fake.collections.get('2/managedObject')?.delete('3');
+    await sweeper.step();
+    await sweeper.step();
     t.same([...fake.blobs.contents.keys()], [keys[0], keys[5]]);
     t.equal(sweeper.removedCount, 5);
     await sweeper.step();

@@ -37,6 +37,8 @@ export class FakePlatform {
   readonly sent: Command[] = [];
   readonly asked: AskedQuery[] = [];
   readonly blobs = new MemoryBlobs();
+  /** Keys of content that was replaced or deleted. */
+  readonly retired: string[] = [];
   readonly cipher = new TextCipher('a key of a test, with 32 characters');
   /** Tenant, device, time. */
   readonly heard: [number, number, number][] = [];
@@ -138,6 +140,7 @@ export class FakePlatform {
       },
       bus: { hasSubscribers: () => false, publish: (notification) => void fake.published.push(notification), subscribe: () => () => undefined },
       blobs: fake.blobs,
+      retiredContents: { retire: (key) => void fake.retired.push(key) },
       availability: {
         heard: (tenant, device, at) => void fake.heard.push([tenant, device, at]),
         lastHeard: (device) => fake.heard.findLast(([, other]) => other === device)?.[2],
