@@ -3,8 +3,8 @@ import t from 'tap';
 import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
 
-t.setTimeout(180_000);
-const EVENTS = 6_000;
+t.setTimeout(400_000);
+const EVENTS = 15_000;
 const TIME = '2024-05-02T10:00:00.000Z';
 
 const post = async (rest: Rest, device: string, count: number): Promise<void> => {
@@ -37,7 +37,7 @@ t.test('a DELETE of many events, and of the device that has them', async (t) => 
   t.same(lists.map(({ status }) => status), [200, 200, 200, 200]);
   const tookMs = performance.now() - begunAt;
   t.comment(`lists of another tenant: ${Math.round(tookMs)} ms`);
-  t.ok(await eventsOf(rest, many) > 0, 'it is still under way, and these did not wait for it');
+  t.ok(await eventsOf(rest, many) > 1, 'it is still under way, and these did not wait for it');
   const later = (await rest.create('/event/events', { source: { id: many }, type: 'later', text: 't', time: TIME })).id as string;
   t.equal((await rest.delete(`/inventory/managedObjects/${whole}`)).status, 204);
   await eventually('a part is gone', async () => await eventsOf(rest, many) < EVENTS);
