@@ -178,8 +178,8 @@ export class ClusterCore implements ServerCore {
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
       onCommitted: (recordCount, durationMs) => this.metrics.commitLatency.observe(durationMs / 1_000, recordCount),
     });
-    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) => this.node.visible(timeoutMs, query));
-    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve());
+    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) => this.node.visible(timeoutMs, query), log);
+    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log);
     const { authenticator, tokens, secondFactor } = loginParts(this, CACHE_AGE_MAX_MS);
     this.authenticator = authenticator;
     this.tokens = tokens;

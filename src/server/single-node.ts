@@ -150,8 +150,8 @@ export class SingleNode implements ServerCore {
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
     });
     this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) =>
-      this.projector.visible(this.handledSeq, timeoutMs, query));
-    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve());
+      this.projector.visible(this.handledSeq, timeoutMs, query), log);
+    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log);
     const { authenticator, tokens, secondFactor } = loginParts(this);
     this.authenticator = authenticator;
     this.tokens = tokens;

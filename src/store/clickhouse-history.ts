@@ -5,6 +5,7 @@ import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import type { DataDelete, HistoryReader } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import type { Log } from '../model/log.ts';
 import { PAGE_BYTES_MAX } from '../model/page-limits.ts';
 import { parseTime } from '../model/iso-time.ts';
 import { exceptionCodeOf } from './clickhouse.ts';
@@ -218,14 +219,30 @@ function queryOf(sql: string, params: Readonly<Record<string, unknown>>): Histor
   return { tables: Object.keys(TABLES).filter((table) => sql.includes(table)), source, tenant };
 }
 
+type MakeVisible = (timeoutMs: number, query: HistoryQuery) => Promise<void>;
+
+/** ClickHouse's MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED and TOO_MANY_SIMULTANEOUS_QUERIES. */
+const REASONS: ReadonlyMap<number, string> = new Map([
+  [241, 'the query needs more memory than one may take: ask for less, with narrower filters'],
+  [159, 'the query took too long: ask for less, with narrower filters'], [202, 'too many queries are under way'],
+]);
+
+function reasonOf(error: unknown, code: number | undefined): string {
+  if (code !== undefined) return REASONS.get(code) ?? `it refused the query with its code ${code}`;
+  const name: unknown = (error as { code?: unknown }).code;
+  return typeof name === 'string' ? `no connection (${name})` : 'it gave no answer in time';
+}
+
 /** Reads with "read your writes": what was acknowledged before the call is made visible first. */
 export class ClickHouseHistoryReader implements HistoryReader {
   readonly #clickHouse: ClickHouse;
   readonly #writer: ClickHouseHistoryWriter;
-  readonly #makeVisible: (timeoutMs: number, query: HistoryQuery) => Promise<void>;
+  readonly #makeVisible: MakeVisible;
+  readonly #log: Pick<Log, 'warn'>;
 
-  constructor(clickHouse: ClickHouse, writer: ClickHouseHistoryWriter, makeVisible: (timeoutMs: number, query: HistoryQuery) => Promise<void>) {
+  constructor(clickHouse: ClickHouse, writer: ClickHouseHistoryWriter, makeVisible: MakeVisible, log: Pick<Log, 'warn'>) {
     this.#clickHouse = clickHouse;
+    this.#log = log;
     this.#writer = writer;
     this.#makeVisible = makeVisible;
   }
@@ -237,8 +254,15 @@ export class ClickHouseHistoryReader implements HistoryReader {
       return await this.#clickHouse.query<Row>(sql, params);
     } catch (error) {
       if (exceptionCodeOf(error) === TOO_MANY_BYTES) throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
-      throw new PlatformError('general/history-unavailable', { reason: (error as Error).message });
+      throw this.#unavailable(error);
     }
+  }
+
+  /** What the engine says of a statement is for the log: it tells of tables, addresses and sizes. */
+  #unavailable(error: unknown): PlatformError {
+    const code = exceptionCodeOf(error);
+    if (code !== undefined) this.#log.warn({ code, error: (error as Error).message }, 'the history store refused a query');
+    return new PlatformError('general/history-unavailable', { reason: reasonOf(error, code) });
   }
 
   /** Whether there are rows of a tenant, deleted entities' included. */
@@ -256,7 +280,7 @@ export class ClickHouseHistoryReader implements HistoryReader {
       await this.#writer.createTables();
       return await this.#clickHouse.stream(sql, params, format);
     } catch (error) {
-      throw new PlatformError('general/history-unavailable', { reason: (error as Error).message });
+      throw this.#unavailable(error);
     }
   }
 }

@@ -15,7 +15,7 @@ import { openClickHouse } from '../helpers/clickhouse.ts';
 const EVENTS = 40_000;
 const START = Date.UTC(2026, 0, 1);
 const { client, writer } = await openClickHouse(t);
-const reader = new ClickHouseHistoryReader(client, writer, async () => undefined);
+const reader = new ClickHouseHistoryReader(client, writer, async () => undefined, { warn: () => undefined });
 const asked: string[] = [];
 const counted: string[] = [];
 /** Texts that the documents have, by id. */
