@@ -17,6 +17,7 @@ import type { BodyLimit } from './body-budget.ts';
 import { BrokenBody } from './body-stream.ts';
 import { TenantCors } from './cors.ts';
 import type { HttpExchange } from './http-exchange.ts';
+import { STALLED_LIMIT } from './paced-answer.ts';
 import { JSON_TYPE, chooseKind, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import type { MediaKind } from './media-types.ts';
 import type { Platform } from './platform.ts';
@@ -50,7 +51,7 @@ export class ApiServer implements RequestOwner {
       now: () => platform.now(),
     });
     this.cors = new TenantCors(platform);
-    const { bodiesBytesMax, bodiesMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes } = platform.config;
+    const { bodiesBytesMax, bodiesMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes, answerStalledMsMax } = platform.config;
     this.bodies = new BodyBudget({
       bytesMax: bodiesBytesMax,
       bodiesMax,
@@ -60,6 +61,8 @@ export class ApiServer implements RequestOwner {
     this.server = new UwsServer({
       log: platform.log,
       bodies: this.bodies,
+      stalledMsMax: answerStalledMsMax,
+      onStalled: (exchange) => this.reportStalled(exchange),
       onRequest: (exchange) => this.accept(exchange),
       onFailure: (exchange, error) => this.fail((exchange.context as ApiRequest | undefined) ?? this.requestOf(exchange), error),
     });
@@ -344,17 +347,23 @@ export class ApiServer implements RequestOwner {
   }
 
   stream(request: ApiRequest, status: number, contentType: string): void {
-    this.count(request);
-    const headers = ['Content-Type', contentType, 'X-Content-Type-Options', 'nosniff'];
-    request.exchange.startStream(status, request.origin === '' ? headers : [...headers, ...this.cors.of(request).headers(request.origin)]);
+    request.exchange.startStream(status, this.beginAnswer(request, ['Content-Type', contentType, 'X-Content-Type-Options', 'nosniff']));
     this.platform.onAnswered?.(request.method, status, undefined);
   }
 
   async sendContent(request: ApiRequest, status: number, headers: readonly string[], totalBytes: number,
     pieces: AsyncIterable<Uint8Array>): Promise<void> {
-    const all = request.origin === '' ? headers : [...headers, ...this.cors.of(request).headers(request.origin)];
+    const all = this.beginAnswer(request, headers);
     this.platform.onAnswered?.(request.method, status, undefined);
     await request.exchange.respondSized(status, all, totalBytes, pieces);
+  }
+
+  /** Counts the request. @returns the headers with those that every answer has, however it is sent. */
+  private beginAnswer(request: ApiRequest, headers: readonly string[]): readonly string[] {
+    this.count(request);
+    const { rateHeaders, origin } = request;
+    if (rateHeaders.length === 0 && origin === '') return headers;
+    return [...headers, ...rateHeaders, ...(origin === '' ? [] : this.cors.of(request).headers(origin))];
   }
 
   /** For the statistics of the tenant. */
@@ -363,6 +372,11 @@ export class ApiServer implements RequestOwner {
     if (usage === undefined || principal.tenantNumber === 0) return;
     usage.count(principal.tenantNumber, 'requests');
     if (!isOfApplication) usage.count(principal.tenantNumber, 'device_requests');
+  }
+
+  private reportStalled({ method, path }: HttpExchange): void {
+    this.platform.refusals.count(STALLED_LIMIT);
+    this.platform.log.warn({ method, path, limit: STALLED_LIMIT }, 'an answer was broken off: its client takes nothing of it');
   }
 
   fail(request: ApiRequest, error: unknown): void {
@@ -393,10 +407,7 @@ export class ApiServer implements RequestOwner {
   }
 
   private respond(request: ApiRequest, status: number, headers: string[] | readonly string[], text: string): void {
-    this.count(request);
-    const named = request.rateHeaders.length === 0 ? headers : [...headers, ...request.rateHeaders];
-    const all = request.origin === '' ? named : [...named, ...this.cors.of(request).headers(request.origin)];
-    request.exchange.respond(status, all, text);
+    request.exchange.respond(status, this.beginAnswer(request, headers), text);
     if (this.platform.onAnswered === undefined) return;
     const isHeldBack = request.compiled?.route.isHeldBack === true;
     this.platform.onAnswered(request.method, status, isHeldBack ? undefined : performance.now() - request.exchange.receivedAt);

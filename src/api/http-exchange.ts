@@ -7,6 +7,8 @@ import type { Log } from '../model/log.ts';
 import { BODY_LIMIT } from './body-budget.ts';
 import type { BodyBudget, BodyLimit } from './body-budget.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
+import { PacedAnswer } from './paced-answer.ts';
+import type { AnswerOutlet } from './paced-answer.ts';
 
 /** What is used of the library's request; dead after the handler has returned. */
 export interface RawRequest {
@@ -17,29 +19,24 @@ export interface RawRequest {
 }
 
 /** What is used of the library's response; throws when it is over. */
-export interface RawResponse {
+export interface RawResponse extends AnswerOutlet {
   onAborted(handler: () => void): unknown;
   onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
-  onWritable(handler: (offset: number) => boolean): unknown;
-  cork(callback: () => void): unknown;
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
-  write(piece: string | Uint8Array): boolean;
-  end(body?: string | Uint8Array): unknown;
   /** Without the reported length, with which the library waits for a body and closes the connection at the next request. */
   endWithoutBody(): unknown;
-  getWriteOffset(): number;
-  /** @returns whether all of it has been taken, and whether that was the end of the answer. */
-  tryEnd(piece: Uint8Array, totalBytes: number): [boolean, boolean];
   close(): unknown;
-  pause(): unknown;
-  resume(): unknown;
 }
 
 /** The server that an exchange belongs to. */
 export interface ExchangeOwner {
   readonly log: Log;
   readonly bodies: BodyBudget;
+  /** A client that takes nothing of its answer for so long is cut off. */
+  readonly stalledMsMax: number;
+  /** It was. */
+  stalled(exchange: HttpExchange): void;
   /** The exchange is over, once. */
   ended(exchange: HttpExchange): void;
   /** Something was thrown. */
@@ -53,6 +50,8 @@ const BODY_BYTES_FIRST = 65_536;
 /** A header that is announced larger than it arrives must not take its memory at once. */
 const BODY_BYTES_PREALLOCATED_MAX = 1_048_576;
 const EMPTY_BODY = Buffer.alloc(0);
+/** Larger answers are sent as fast as the client reads; smaller ones are left to the library. */
+const BYTES_AT_ONCE = 65_536;
 const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
 
 /**
@@ -81,11 +80,11 @@ export class HttpExchange {
   private earlyBytesMax = Infinity;
   /** Runs while the body is not read on. */
   private pauseTimer: NodeJS.Timeout | undefined = undefined;
-  private isStreaming = false;
+  /** Of an answer that is sent in pieces. */
+  private paced: PacedAnswer | undefined = undefined;
+  /** Nothing is held any more. */
+  private isEnded = false;
   private abortCallback: (() => void) | undefined = undefined;
-  /** Whoever waits for room goes on when the client goes. */
-  private abortWaiter: (() => void) | undefined = undefined;
-  private writableCallback: (() => void) | undefined = undefined;
   private bodyStream: BodyStream | undefined = undefined;
   private body: Buffer = EMPTY_BODY;
   /** Negative when nothing more is collected. */
@@ -273,6 +272,8 @@ export class HttpExchange {
 
   /** The answer is complete, or its client has gone. */
   private end(): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
     this.resumeBody();
     this.releaseBody();
     this.server.ended(this);
@@ -280,11 +281,15 @@ export class HttpExchange {
 
   /** @param headers names and values in turn. */
   respond(status: number, headers: readonly string[], body: string | Uint8Array): void {
-    if (this.isOver || this.isStreaming) return;
-    // What still arrives is thrown away, so that the client gets to read the answer.
-    this.bodyStream?.fail(new BrokenBody('the request was answered before the end of its body'));
+    if (this.isOver || this.paced !== undefined) return;
+    this.dropRest();
     this.resumeBody();
     this.isAnswered = true;
+    if (body.length > BYTES_AT_ONCE && this.method !== 'HEAD') {
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+      void this.beginPaced(status, headers).sendSized(bytes, bytes.length);
+      return;
+    }
     this.response.cork(() => {
       this.writeHead(status, headers);
       if (status === 204 || status === 304) this.response.endWithoutBody();
@@ -292,6 +297,11 @@ export class HttpExchange {
       else this.response.end(body);
     });
     this.end();
+  }
+
+  /** What still arrives is thrown away, so that the client gets to read the answer. */
+  private dropRest(): void {
+    this.bodyStream?.fail(new BrokenBody('the request was answered before the end of its body'));
   }
 
   private writeHead(status: number, headers: readonly string[]): void {
@@ -306,56 +316,66 @@ export class HttpExchange {
     this.response.endWithoutBody();
   }
 
-  /** Begins an answer in pieces. Nothing leaves the server before the first `write`. */
-  startStream(status: number, headers: readonly string[]): void {
-    if (this.isOver || this.isStreaming) return;
-    if (this.method === 'HEAD') {
-      this.respond(status, headers, '');
-      return;
-    }
-    this.isStreaming = true;
-    this.response.cork(() => this.writeHead(status, headers));
-    this.response.onWritable(() => {
-      const callback = this.writableCallback;
-      this.writableCallback = undefined;
-      if (callback !== undefined) this.server.guard(this, callback);
-      return true;
-    });
-  }
-
-  /** @returns false when the client does not keep up: wait with `onWritable`. The piece itself is taken. */
-  write(piece: string | Uint8Array): boolean {
-    if (this.isOver || !this.isStreaming || piece.length === 0) return true;
-    let isWritten = true;
-    this.response.cork(() => {
-      isWritten = this.response.write(piece);
-    });
-    return isWritten;
-  }
-
-  /** Registers what to do once a `write` that returned false has left; at most one. */
-  onWritable(callback: () => void): void {
-    this.writableCallback = callback;
-  }
-
-  /** Completes with a last piece, which may be empty. */
-  endStream(piece: string | Uint8Array = ''): void {
-    if (this.isOver || !this.isStreaming) return;
-    this.write(piece);
-    this.bodyStream?.fail(new BrokenBody('the request was answered before the end of its body'));
+  /** Answers without a body, with its length where that is known; otherwise with what a stream says instead, or clients close the connection. */
+  private respondHead(status: number, headers: readonly string[], bodyBytes?: number): void {
     this.isAnswered = true;
     this.response.cork(() => {
-      this.response.end();
+      this.writeHead(status, headers);
+      if (bodyBytes !== undefined) {
+        this.endHead(bodyBytes);
+        return;
+      }
+      this.response.writeHeader('Transfer-Encoding', 'chunked');
+      this.response.endWithoutBody();
     });
     this.end();
   }
 
+  private beginPaced(status: number, headers: readonly string[]): PacedAnswer {
+    const { server } = this;
+    this.response.cork(() => this.writeHead(status, headers));
+    this.paced = new PacedAnswer(this.response, {
+      stalledMsMax: server.stalledMsMax,
+      onStalled: () => {
+        server.stalled(this);
+        this.response.close();
+      },
+      onDone: () => {
+        this.isAnswered = true;
+        this.end();
+      },
+      guard: (callback) => server.guard(this, callback),
+    });
+    return this.paced;
+  }
+
+  /** Begins an answer in pieces. Nothing leaves the server before the first of them. */
+  startStream(status: number, headers: readonly string[]): void {
+    if (this.isOver || this.paced !== undefined) return;
+    if (this.method === 'HEAD') this.respondHead(status, headers);
+    else this.beginPaced(status, headers);
+  }
+
+  /** Writes a small piece at once, however much waits: for single ones that the client is told by that somebody is there. */
+  write(piece: string): void {
+    if (!this.isOver) this.paced?.write(Buffer.from(piece));
+  }
+
+  /** Completes with a last piece, which may be empty. */
+  endStream(piece: string | Uint8Array = ''): void {
+    if (this.isOver || this.paced === undefined) return;
+    this.dropRest();
+    this.isAnswered = true;
+    void this.paced.end(typeof piece === 'string' ? Buffer.from(piece) : piece);
+  }
+
   /** Sends all pieces as fast as the client reads, then completes. A source that fails breaks the answer off. */
   async pipe(pieces: AsyncIterable<string | Uint8Array>): Promise<void> {
+    if (this.isOver) return;
     try {
       for await (const piece of pieces) {
         if (this.isOver) return;
-        if (!this.write(piece)) await this.drained();
+        await this.paced?.send(typeof piece === 'string' ? Buffer.from(piece) : piece);
       }
       this.endStream();
     } catch (error) {
@@ -366,22 +386,16 @@ export class HttpExchange {
 
   /** Answers with content of a known length as fast as the client reads. A source that fails or is shorter breaks the answer off. */
   async respondSized(status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void> {
-    if (this.isOver || this.isStreaming) return;
+    if (this.isOver || this.paced !== undefined) return;
     if (this.method === 'HEAD' || totalBytes === 0) {
-      this.isAnswered = true;
-      this.response.cork(() => {
-        this.writeHead(status, headers);
-        this.endHead(totalBytes);
-      });
-      this.end();
+      this.respondHead(status, headers, totalBytes);
       return;
     }
-    this.isStreaming = true;
-    this.response.cork(() => this.writeHead(status, headers));
+    const paced = this.beginPaced(status, headers);
     try {
       for await (const piece of pieces) {
         if (this.isOver) return;
-        await this.writeSized(piece, totalBytes);
+        await paced.sendSized(piece, totalBytes);
         if (this.isOver) return;
       }
       throw new Error(`the content has less than ${totalBytes} bytes`);
@@ -391,54 +405,21 @@ export class HttpExchange {
     }
   }
 
-  /** Resolves when the piece has left. */
-  private writeSized(piece: Uint8Array, totalBytes: number): Promise<void> {
-    const { response } = this;
-    const start = response.getWriteOffset();
-    const send = (from: number): boolean => {
-      let [isTaken, isDone] = [false, false];
-      response.cork(() => { [isTaken, isDone] = response.tryEnd(piece.subarray(from - start), totalBytes); });
-      if (isDone) {
-        this.isAnswered = true;
-        this.end();
-      }
-      return isTaken || isDone;
-    };
-    if (send(start)) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.response.onWritable((offset) => {
-        const isTaken = send(offset);
-        if (isTaken) resolve();
-        return isTaken;
-      });
-      this.abortWaiter = resolve;
-    });
-  }
-
-  private drained(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.isOver) {
-        resolve();
-        return;
-      }
-      this.writableCallback = resolve;
-      this.abortWaiter = resolve;
-    });
-  }
-
   /** Closes the connection without a proper end of the answer. */
   destroy(): void {
     if (!this.isOver) this.response.close();
   }
 
   private abort(): void {
-    if (this.isOver) return;
+    if (this.isEnded) return;
+    const wasAnswered = this.isAnswered;
     this.isAborted = true;
     this.bodyStream?.fail(new BrokenBody('the client went before the end of the body'));
     this.end();
-    this.abortWaiter?.();
+    this.paced?.stop();
     const callback = this.abortCallback;
     this.abortCallback = undefined;
-    if (callback !== undefined) this.server.guard(this, callback);
+    // Who has given the whole answer looks no further.
+    if (callback !== undefined && !wasAnswered) this.server.guard(this, callback);
   }
 }

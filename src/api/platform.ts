@@ -93,6 +93,8 @@ export interface ApiConfig {
   readonly bodiesMax?: number;
   /** How long a large body waits to be read on before it is known who sends it; then 503 `http/bodies-before-login-bytes`. Default 10,000. */
   readonly bodiesPausedMsMax?: number;
+  /** A client that takes nothing of its answer for so long is cut off; counted as `http/stalled-answers`. Default 60,000. */
+  readonly answerStalledMsMax?: number;
   /** Origins that browsers may call from: comma separated, `*` stands for any text. Default `*`. */
   readonly allowOrigin?: string;
   /** Shown in /openapi.json. */

@@ -8,6 +8,7 @@ import type { Log } from '../model/log.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { ExchangeOwner, RawResponse } from './http-exchange.ts';
+import { STALLED_MS_MAX } from './paced-answer.ts';
 import {
   BUFFERED_BYTES_MAX,
   BUFFERED_HARD_FACTOR,
@@ -30,6 +31,9 @@ const REASON_LENGTH_MAX = 120;
 export interface UwsServerOptions {
   readonly log: Log;
   readonly bodies: BodyBudget;
+  /** A client that takes nothing of its answer for so long is cut off. Default 60,000. */
+  readonly stalledMsMax?: number | undefined;
+  readonly onStalled?: (exchange: HttpExchange) => void;
   /** Answers one request, now or later; synchronous, must call `readBody` before it returns if it wants the body. */
   readonly onRequest: (exchange: HttpExchange) => void;
   /** Answers after something was thrown; the exchange is not over. */
@@ -39,6 +43,7 @@ export interface UwsServerOptions {
 export class UwsServer implements ExchangeOwner {
   readonly log: Log;
   readonly bodies: BodyBudget;
+  readonly stalledMsMax: number;
   private readonly options: UwsServerOptions;
   private readonly app: TemplatedApp;
   private readonly channels = new Set<UwsChannel>();
@@ -51,6 +56,7 @@ export class UwsServer implements ExchangeOwner {
     this.options = options;
     this.log = options.log;
     this.bodies = options.bodies;
+    this.stalledMsMax = options.stalledMsMax ?? STALLED_MS_MAX;
     this.app = uWS.App();
     // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that it has become one.
     this.app.filter((response, change) => {
@@ -93,6 +99,10 @@ export class UwsServer implements ExchangeOwner {
 
   ended(_exchange: HttpExchange): void {
     this.openExchangeCount -= 1;
+  }
+
+  stalled(exchange: HttpExchange): void {
+    this.options.onStalled?.(exchange);
   }
 
   fail(exchange: HttpExchange, error: unknown): void {

@@ -1,7 +1,7 @@
 /** An API server over the fake platform on a free port, and a small client. */
 import type { Test } from 'tap';
 import { ApiServer } from '../../../src/api/api-server.ts';
-import type { ApiConfig } from '../../../src/api/platform.ts';
+import type { ApiConfig, Platform } from '../../../src/api/platform.ts';
 import { apiRoutes } from '../../../src/api/routes.ts';
 import type { Route } from '../../../src/api/route.ts';
 import { FakePlatform } from './fake-platform.ts';
@@ -28,11 +28,11 @@ export interface Api {
 
 export async function startApi(
   t: Test,
-  options: { further?: Route[]; prepare?: (server: ApiServer) => void; config?: Partial<ApiConfig> } = {},
+  options: { further?: Route[]; prepare?: (server: ApiServer) => void; config?: Partial<ApiConfig>; platform?: Partial<Platform> } = {},
 ): Promise<Api> {
   const fake = new FakePlatform();
   fake.config = { ...fake.config, ...options.config };
-  const server = new ApiServer(fake.platform(), apiRoutes(options.further));
+  const server = new ApiServer(Object.assign(fake.platform(), options.platform), apiRoutes(options.further));
   options.prepare?.(server);
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close(100));
