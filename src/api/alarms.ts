@@ -17,7 +17,7 @@ import { documentPage } from './document-page.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
-import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from './export.ts';
 import { countText } from './history-filter.ts';
 import type { DocumentRow, HistoryFilter } from './history-filter.ts';
 import { JSON_TYPE } from './media-types.ts';
@@ -109,12 +109,13 @@ const EXPORTED = ['type', 'time', 'text', 'status', 'severity', 'count', 'creati
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
   const filter = await filterOf(request);
+  const order = { isDescending: !request.query.isTrue('revert') };
   const format = exportFormat(request);
   if (format !== undefined) {
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => alarmTexts(request, rows);
-    return exportRows(request, format, documentPlan(request, { table: 'alarms', filter, members: EXPORTED, toTexts }));
+    return exportDocuments(request, format, page, { table: 'alarms', filter, order, members: EXPORTED, toTexts });
   }
-  const { rows, total, isFull } = await documentPage(request, 'alarms', filter, { isDescending: !request.query.isTrue('revert') }, page);
+  const { rows, total, isFull } = await documentPage(request, 'alarms', filter, order, page);
   const items = await alarmTexts(request, rows);
   return found('alarmCollection', collectionText(request, page, { name: 'alarms', items, total, isFull }));
 }

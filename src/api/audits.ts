@@ -10,7 +10,7 @@ import { TENANT_KEY } from './data-delete.ts';
 import { documentPage } from './document-page.ts';
 import { newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { entityText, managedObjectUrl, quote, segment, sourceIdOf } from './entity-text.ts';
-import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from './export.ts';
 import { HistoryFilter } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { isOwner } from './owner.ts';
@@ -108,13 +108,14 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   if (!request.isPrivileged) {
     filter.add(`type NOT IN ${filter.bind('Array(String)', NOT_OF_OBJECTS)}`, 'type').ownedSources(request, 'toUInt64OrZero(source)');
   }
+  const order = { isDescending: !query.isTrue('revert') };
   const format = exportFormat(request);
   if (format !== undefined) {
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> =>
       Promise.resolve(rows.map(({ entityId, doc }) => auditText(request, entityId, splitMembers(doc))));
-    return exportRows(request, format, documentPlan(request, { table: 'audits', filter, members: EXPORTED, toTexts }));
+    return exportDocuments(request, format, page, { table: 'audits', filter, order, members: EXPORTED, toTexts });
   }
-  const { rows, total, isFull } = await documentPage(request, 'audits', filter, { isDescending: !query.isTrue('revert') }, page);
+  const { rows, total, isFull } = await documentPage(request, 'audits', filter, order, page);
   const items = rows.map(({ entityId, doc }) => auditText(request, entityId, splitMembers(doc)));
   return found('auditRecordCollection', collectionText(request, page, { name: 'auditRecords', items, total, isFull }));
 }

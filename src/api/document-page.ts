@@ -43,10 +43,16 @@ const BY_TIME: Readonly<Partial<Record<MutableTable, { readonly keys: readonly s
 const WINDOW_SLACK = 1_000;
 /** No window is larger: reading everything costs little more then. */
 const WINDOW_MAX = 1_000_000;
-/** Texts that are asked for at once. */
+/** Texts that are asked for at once, and what they may have together. */
 const TEXTS_AT_ONCE = 100;
+const TEXTS_AT_ONCE_BYTES = 8 * 1024 * 1024;
+/** Texts that the history is asked for at once by an export: a statement takes 30 ms, and bounds its result by itself. */
+const STORED_AT_ONCE = 1_000;
+/** A batch of an export is complete with one of these. */
+const BATCH_ROWS = 200;
+const BATCH_LENGTH = 4 * 1024 * 1024;
 
-interface Key { readonly entityId: string; readonly at: number | string }
+export interface Key { readonly entityId: string; readonly at: number | string }
 /** With the number of rows in the window, and the latest time there. */
 interface WindowKey extends Key { readonly seen: number | string; readonly edge: number | string }
 
@@ -156,8 +162,9 @@ async function textsOf(request: ApiRequest, table: MutableTable, filter: History
   const texts = new Map<string, string>();
   let bytes = 0;
   const missing: Key[] = [];
-  for (let start = 0; start < keys.length; start += TEXTS_AT_ONCE) {
-    const some = keys.slice(start, start + TEXTS_AT_ONCE);
+  const atOnce = textsAtOnce(request);
+  for (let start = 0; start < keys.length; start += atOnce) {
+    const some = keys.slice(start, start + atOnce);
     const found = collection === undefined ? [] : await request.platform.documents.getMany(collection, request.tenant, some.map(({ entityId }) => entityId));
     some.forEach((key, index) => {
       const doc = found[index];
@@ -172,6 +179,46 @@ async function textsOf(request: ApiRequest, table: MutableTable, filter: History
     const doc = texts.get(entityId);
     return doc === undefined ? [] : [{ entityId, doc }];
   });
+}
+
+/** How large they are is known when they are there only. */
+const textsAtOnce = ({ platform }: ApiRequest): number =>
+  Math.max(1, Math.min(TEXTS_AT_ONCE, Math.floor(TEXTS_AT_ONCE_BYTES / platform.config.jsonBodyMaxBytes)));
+
+/** Texts of any number of documents, in their order and in batches of a few MB. What is no more is left out. */
+export async function* textBatches(
+  request: ApiRequest, table: MutableTable, filter: HistoryFilter, keys: readonly Key[],
+): AsyncGenerator<readonly DocumentRow[]> {
+  const atOnce = COLLECTIONS[table] === undefined ? STORED_AT_ONCE : textsAtOnce(request);
+  let batch: DocumentRow[] = [];
+  let length = 0;
+  for (let start = 0; start < keys.length; start += atOnce) {
+    for await (const row of fewTexts(request, table, filter, keys.slice(start, start + atOnce))) {
+      batch.push(row);
+      length += row.doc.length;
+      if (length < BATCH_LENGTH && batch.length < BATCH_ROWS) continue;
+      yield batch;
+      batch = [];
+      length = 0;
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Halves what is too large for one answer of the history. */
+async function* fewTexts(request: ApiRequest, table: MutableTable, filter: HistoryFilter, keys: readonly Key[]): AsyncGenerator<DocumentRow> {
+  let rows: readonly DocumentRow[];
+  try {
+    // Values are bound for each statement: the filter of the export is not to grow with it.
+    rows = await textsOf(request, table, filter.copy(), keys);
+  } catch (error) {
+    if (keys.length === 1 || !(error instanceof PlatformError) || error.code !== 'general/page-too-large') throw error;
+    const half = keys.length >> 1;
+    yield* fewTexts(request, table, filter, keys.slice(0, half));
+    yield* fewTexts(request, table, filter, keys.slice(half));
+    return;
+  }
+  yield* rows;
 }
 
 /** Texts as the history has them. Times and ids narrow what it reads. */

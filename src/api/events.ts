@@ -11,7 +11,7 @@ import { documentPage } from './document-page.ts';
 import { EVENT_FIXED_FIELDS } from '../model/event.ts';
 import { changedMembers, newDocument, requiredTime, sentSource } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
-import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from './export.ts';
 import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from './entity-text.ts';
 import { addSources, sourceSelection } from './hierarchy.ts';
 import { HistoryFilter, countText } from './history-filter.ts';
@@ -125,15 +125,16 @@ const EXPORTED = ['type', 'time', 'text', 'creationTime', 'lastUpdated'];
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
   const filter = await filterOf(request);
-  const format = exportFormat(request);
-  if (format !== undefined) {
-    const toTexts = (rows: readonly DocumentRow[]): Promise<string[]> => eventTexts(request, rows);
-    return exportRows(request, format, documentPlan(request, { table: 'events', filter, members: EXPORTED, toTexts }));
-  }
   const { query } = request;
   // Only ranges are reverted (document 1, Events and binaries rule 1; document 4 section 5.5).
   const isReverted = query.isTrue('revert') && (query.has('dateFrom') || query.has('dateTo'));
-  const { rows, total, isFull } = await documentPage(request, 'events', filter, { isDescending: !isReverted }, page);
+  const order = { isDescending: !isReverted };
+  const format = exportFormat(request);
+  if (format !== undefined) {
+    const toTexts = (rows: readonly DocumentRow[]): Promise<string[]> => eventTexts(request, rows);
+    return exportDocuments(request, format, page, { table: 'events', filter, order, members: EXPORTED, toTexts });
+  }
+  const { rows, total, isFull } = await documentPage(request, 'events', filter, order, page);
   const items = await eventTexts(request, rows);
   return found('eventCollection', collectionText(request, page, { name: 'events', items, total, isFull }));
 }

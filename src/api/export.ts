@@ -1,17 +1,21 @@
 /**
- * Whole collections as CSV, JSON lines or Parquet, with the filters of their lists: read from the history in the order in which it keeps them and
- * sent as fast as the client reads, so that any length needs the same memory. With `pageSize` it is that page alone.
+ * Whole collections as CSV, JSON lines or Parquet, with the filters of their lists: read in the order in which the history keeps them, piece by piece
+ * (export-source.ts), and sent as fast as the client reads, so that any length needs the same memory. With `pageSize` it is that page of the list.
  */
 import Type from 'typebox';
 import { csvField } from '../model/csv.ts';
 import { formatTime, parseTime } from '../model/iso-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { textLines } from '../model/text-lines.ts';
+import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
+import { documentPage } from './document-page.ts';
+import type { TimeOrder } from './document-page.ts';
 import { namedSources } from './entity-text.ts';
+import { documentBatches } from './export-source.ts';
+import type { ExportRow } from './export-source.ts';
 import type { HistoryFilter } from './history-filter.ts';
-import { pageOf } from './paging.ts';
+import type { Page } from './paging.ts';
 import { ParquetWriter } from './parquet.ts';
 import type { ParquetColumn } from './parquet.ts';
 import type { QueryParameters } from './query-values.ts';
@@ -33,11 +37,8 @@ const BATCH_ROWS = 200;
 /** A row group of Parquet ends at one of these. */
 const GROUP_ROWS = 10_000;
 const GROUP_BYTES = 8 * 1024 * 1024;
-/** One row of the history, that is one document. */
-const LINE_LENGTH_MAX = 64 * 1024 * 1024;
 
 type Value = string | number;
-export type ExportRow = readonly string[];
 
 /** What becomes of the rows of a collection. */
 export interface ExportShape {
@@ -48,16 +49,6 @@ export interface ExportShape {
   texts(rows: readonly ExportRow[]): Promise<readonly string[]>;
 }
 
-/** How a collection of the history is exported. */
-export interface ExportPlan extends ExportShape {
-  /** SELECT of text columns, without LIMIT; in the order of the table's key, so that nothing is sorted. */
-  readonly sql: string;
-  readonly filter: HistoryFilter;
-  readonly columnCount: number;
-  /** Rows that belong together, for instance those of one measurement, have the same key: they are not torn apart. */
-  keyOf?(row: ExportRow): string;
-}
-
 /** What is asked for; undefined for a page in JSON. */
 export function exportFormat(request: ApiRequest): ExportFormat | undefined {
   const asked = request.query.text('format') as ExportFormat | undefined;
@@ -65,33 +56,38 @@ export function exportFormat(request: ApiRequest): ExportFormat | undefined {
   return EXPORT_FORMATS.find((format) => format === request.kind);
 }
 
-/** Answers with the export. */
-export async function exportRows(request: ApiRequest, format: ExportFormat, plan: ExportPlan): Promise<typeof ANSWERED> {
-  const { filter } = plan;
-  const page = request.query.has('pageSize') ? pageOf(request) : undefined;
-  const limit = page === undefined ? '' : ` LIMIT ${filter.bind('UInt32', page.size)} OFFSET ${filter.bind('UInt64', page.offset)}`;
-  const source = await request.history.stream(`${plan.sql}${limit}`, filter.params, 'TabSeparated');
-  request.stream(200, CONTENT_TYPES[format]);
-  // A client that leaves ends the query at once, not only with its next piece.
-  request.exchange.onAborted(() => end(source));
-  void request.exchange.pipe(untilOver(request, pieces(format, plan, batchesOf(plan, source))));
+/** Answers with rows that come in batches. The first is read before anything is sent: what is refused then is an answer of its own. */
+export async function exportRows(
+  request: ApiRequest, format: ExportFormat, shape: ExportShape, batches: AsyncIterator<readonly ExportRow[]>,
+): Promise<typeof ANSWERED> {
+  const ended = request.platform.exports.begin(request.principal);
+  try {
+    let next = await batches.next();
+    request.stream(200, CONTENT_TYPES[format]);
+    const all = (async function* continued() {
+      for (; next.done !== true; next = await batches.next()) yield next.value;
+    })();
+    void request.exchange.pipe(untilOver(request, pieces(format, shape, all))).finally(ended);
+  } catch (error) {
+    ended();
+    throw error;
+  }
   return ANSWERED;
 }
 
-/** The same for rows that are read already. */
-export function exportBatch(request: ApiRequest, format: ExportFormat, plan: ExportPlan, rows: readonly ExportRow[]): typeof ANSWERED {
-  exportParts(request, format, plan, (async function* inParts() { yield rows; })());
+/** Answers with a page, whose rows are read already. */
+export function exportPage(request: ApiRequest, format: ExportFormat, shape: ExportShape, batches: Iterable<readonly ExportRow[]>): typeof ANSWERED {
+  request.stream(200, CONTENT_TYPES[format]);
+  void request.exchange.pipe(untilOver(request, pieces(format, shape, (async function* asRead() { yield* batches; })())));
   return ANSWERED;
 }
 
-/** Answers with rows that come in parts. */
-export function exportParts(request: ApiRequest, format: ExportFormat, shape: ExportShape, parts: AsyncIterable<readonly ExportRow[]>): void {
-  request.stream(200, CONTENT_TYPES[format]);
-  void request.exchange.pipe(untilOver(request, pieces(format, shape, parts)));
-}
-
-function end(source: AsyncIterable<Uint8Array>): void {
-  if ('destroy' in source) (source as { destroy(): void }).destroy();
+/** @throws PlatformError `general/invalid-parameter` for an order that an export without `pageSize` has not. */
+export function requireOwnOrder({ query }: ApiRequest, wanted?: { readonly name: string; readonly value: string }): void {
+  const { name, value } = wanted ?? { name: 'revert', value: 'true' };
+  if (query.has('pageSize') || (wanted === undefined && !query.isTrue('revert'))) return;
+  const limit = 'no order in an export of the whole list, which has its own; pageSize asks for a page';
+  throw new PlatformError('general/invalid-parameter', { name, value, limit });
 }
 
 /** What breaks since the client has left is no error. */
@@ -136,39 +132,6 @@ async function* parquetPieces(shape: ExportShape, batches: AsyncIterable<readonl
   yield writer.tail;
 }
 
-/** Rows of a TabSeparated result. @throws Error for what is no row: the engine's error in the middle of it. */
-async function* batchesOf(plan: ExportPlan, source: AsyncIterable<Uint8Array>): AsyncGenerator<readonly ExportRow[]> {
-  let rows: ExportRow[] = [];
-  for await (const lines of textLines(source, LINE_LENGTH_MAX)) {
-    for (const line of lines) {
-      rows.push(rowOf(line, plan.columnCount));
-      if (rows.length < BATCH_ROWS) continue;
-      const cut = wholeRows(plan, rows);
-      if (cut === 0) continue;
-      yield rows.slice(0, cut);
-      rows = rows.slice(cut);
-    }
-  }
-  if (rows.length > 0) yield rows;
-}
-
-/** How many of the rows are certain to be complete: the last key may go on. */
-function wholeRows({ keyOf }: ExportPlan, rows: readonly ExportRow[]): number {
-  if (keyOf === undefined) return rows.length;
-  const last = keyOf(rows[rows.length - 1]);
-  let cut = rows.length;
-  while (cut > 0 && keyOf(rows[cut - 1]) === last) cut -= 1;
-  return cut;
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', 0: '\0', a: '\x07', v: '\v' };
-
-function rowOf(line: string, columnCount: number): ExportRow {
-  const fields = line.split('\t');
-  if (fields.length !== columnCount) throw new Error(`an export broke off: ${line.slice(0, 500)}`);
-  return fields.map((field) => (field.includes('\\') ? field.replace(/\\(.)/gs, (_all, letter: string) => ESCAPES[letter] ?? letter) : field));
-}
-
 const csvValue = (value: Value, { type }: ParquetColumn): string => (type === 'time' ? formatTime(Number(value)) : csvField(String(value)));
 
 const csvLine = (row: readonly Value[], columns: readonly ParquetColumn[]): string =>
@@ -178,27 +141,38 @@ const csvLine = (row: readonly Value[], columns: readonly ParquetColumn[]): stri
 export interface DocumentExport {
   readonly table: 'events' | 'alarms' | 'operations' | 'audits' | 'managed_objects';
   readonly filter: HistoryFilter;
+  /** Of the list. */
+  readonly order: string | TimeOrder;
   readonly members: readonly string[];
   readonly toTexts: (rows: readonly { readonly entityId: string; readonly doc: string }[]) => Promise<readonly string[]>;
 }
 
-/** The keys of the tables (store/schema.ts): read in this order nothing is sorted, but for alarms, whose key begins with the source. */
-const ORDERS: Readonly<Record<DocumentExport['table'], string>> = {
-  events: 'tenant, source, time, id', alarms: 'tenant, id', operations: 'tenant, id', audits: 'tenant, time, id', managed_objects: 'tenant, id',
-};
 const TYPE_OF_MEMBER: Readonly<Record<string, ParquetColumn['type']>> = { time: 'time', creationTime: 'time', lastUpdated: 'time', count: 'integer' };
 /** The object that an entity belongs to, by table. */
 const SOURCE_MEMBERS: Readonly<Partial<Record<DocumentExport['table'], string>>> = {
   events: 'source', alarms: 'source', audits: 'source', operations: 'deviceId',
 };
 
-export function documentPlan(request: ApiRequest, { table, filter, members, toTexts }: DocumentExport): ExportPlan {
+/** Answers with the page that is asked for, or with the whole list. */
+export async function exportDocuments(request: ApiRequest, format: ExportFormat, page: Page, list: DocumentExport): Promise<typeof ANSWERED> {
+  const { table, filter, order } = list;
+  const shape = documentShape(request, list);
+  requireOwnOrder(request);
+  if (!request.query.has('pageSize')) return exportRows(request, format, shape, documentBatches(request, table, filter));
+  const { rows } = await documentPage(request, table, filter, order, { ...page, wantsTotal: false });
+  return exportPage(request, format, shape, batchesOf(rows.map(({ entityId, doc }) => [entityId, doc])));
+}
+
+function* batchesOf(rows: readonly ExportRow[]): Generator<readonly ExportRow[]> {
+  for (let start = 0; start < rows.length; start += BATCH_ROWS) yield rows.slice(start, start + BATCH_ROWS);
+}
+
+function documentShape(request: ApiRequest, { table, members, toTexts }: DocumentExport): ExportShape {
   const sourceMember = SOURCE_MEMBERS[table];
   const hasDevice = sourceMember !== undefined && table !== 'audits';
   const names = ['id', ...(sourceMember === undefined ? [] : [sourceMember]), ...(hasDevice ? ['device_name'] : []), ...members, 'fragments'];
   const known = new Set(['id', 'self', ...names, 'deviceName']);
   return {
-    sql: `SELECT toString(id), doc FROM ${table} FINAL ${filter.clauses(table)} ORDER BY ${ORDERS[table]}`, filter, columnCount: 2,
     columns: names.map((name) => ({ name, type: TYPE_OF_MEMBER[name] ?? 'string' })),
     texts: (rows) => toTexts(rows.map(([entityId, doc]) => ({ entityId, doc }))),
     async values(rows) {

@@ -33,7 +33,8 @@ export interface DocumentRow {
 
 export class HistoryFilter {
   readonly params: Record<string, unknown>;
-  private readonly conditions: { readonly sql: string; readonly column?: string }[] = [{ sql: 'tenant = {tenant:UInt32}', column: 'tenant' }];
+  private readonly conditions: { readonly sql: string; readonly column?: string; readonly isOfKey?: boolean }[]
+    = [{ sql: 'tenant = {tenant:UInt32}', column: 'tenant' }];
   /** Columns that have one value in all rows that match. */
   private readonly fixed = new Set<string>();
   private count = 0;
@@ -42,6 +43,16 @@ export class HistoryFilter {
 
   constructor(tenant: number) {
     this.params = { tenant };
+  }
+
+  /** One that conditions and values can be added to while this one stays as it is. */
+  copy(): HistoryFilter {
+    const copy = new HistoryFilter(0);
+    Object.assign(copy.params, this.params);
+    copy.conditions.splice(0, 1, ...this.conditions);
+    for (const column of this.fixed) copy.fixed.add(column);
+    copy.count = this.count;
+    return copy;
   }
 
   get where(): string {
@@ -53,8 +64,8 @@ export class HistoryFilter {
     const { kept, lost } = OF_ALL_VERSIONS[table];
     const before: string[] = [];
     const behind: string[] = [];
-    for (const { sql, column = '' } of this.conditions) {
-      if (column === 'tenant' || kept.includes(column)) before.push(sql);
+    for (const { sql, column = '', isOfKey } of this.conditions) {
+      if (column === 'tenant' || isOfKey === true || kept.includes(column)) before.push(sql);
       else if (lost.includes(column)) before.push(`(${sql} OR deleted = 1)`);
       else behind.push(sql);
     }
@@ -92,6 +103,12 @@ export class HistoryFilter {
   /** @param column the only one that the condition looks at. */
   add(condition: string, column?: string): this {
     this.conditions.push({ sql: condition, ...(column === undefined ? {} : { column }) });
+    return this;
+  }
+
+  /** @param condition looks at columns of the table's key only, which are the same in all versions of an entity. */
+  addOfKey(condition: string): this {
+    this.conditions.push({ sql: condition, isOfKey: true });
     return this;
   }
 

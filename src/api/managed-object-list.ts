@@ -3,7 +3,7 @@ import { NOT_FRAGMENTS } from '../actors/rows.ts';
 import type { ApiRequest } from './api-request.ts';
 import { documentPage } from './document-page.ts';
 import { isEntityId } from './entity-id.ts';
-import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat, requireOwnOrder } from './export.ts';
 import { HistoryFilter, countDocuments } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from './inventory-query.ts';
@@ -68,6 +68,13 @@ function addFragmentType(filter: HistoryFilter, name: string | undefined): void 
   else filter.add(`JSONHas(doc, ${filter.bind('String', name)})`);
 }
 
+/** @throws PlatformError `general/invalid-parameter`: see `requireOwnOrder`. */
+function requireOwnQueryOrder(request: ApiRequest, order: string): void {
+  const name = request.query.has('q') ? 'q' : 'query';
+  const value = request.query.text(name);
+  if (value !== undefined && order !== 'id') requireOwnOrder(request, { name, value });
+}
+
 const EXPORTED = ['type', 'name', 'owner', 'creationTime', 'lastUpdated'];
 
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
@@ -75,9 +82,10 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const { filter, order } = await filterOf(request);
   const format = exportFormat(request);
   if (format !== undefined) {
+    requireOwnQueryOrder(request, order);
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> =>
       Promise.all(rows.map(({ entityId, doc }) => managedObjectText(request, entityId, doc)));
-    return exportRows(request, format, documentPlan(request, { table: 'managed_objects', filter, members: EXPORTED, toTexts }));
+    return exportDocuments(request, format, page, { table: 'managed_objects', filter, order, members: EXPORTED, toTexts });
   }
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
   const items: string[] = [];

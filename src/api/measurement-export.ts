@@ -2,7 +2,9 @@
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { namedSources } from './entity-text.ts';
-import type { ExportPlan, ExportRow } from './export.ts';
+import type { ExportShape } from './export.ts';
+import { behind, piecesOf } from './export-source.ts';
+import type { ExportRow } from './export-source.ts';
 import type { HistoryFilter } from './history-filter.ts';
 import { MEASUREMENT_COLUMNS, measurementTexts } from './measurement-text.ts';
 import type { MeasurementRow } from './measurement-text.ts';
@@ -10,8 +12,14 @@ import { unitsOf } from './measurements.ts';
 import type { ParquetColumn } from './parquet.ts';
 import { convertUnit } from '../model/units.ts';
 
-/** Columns of MEASUREMENT_COLUMNS, and whether the row is one that was asked for. */
-const COLUMN_COUNT = 11;
+/** Rows that are read at once. The engine ends a piece behind the block in which it exceeds the bytes; blocks are small, since rows may have documents. */
+const PIECE_ROWS = 20_000;
+const PIECE_BYTES = 4 * 1024 * 1024;
+const BOUNDED_PIECE = ` LIMIT ${PIECE_ROWS} SETTINGS max_result_bytes = ${PIECE_BYTES}, result_overflow_mode = 'break', max_block_size = 256`;
+/** Rows that are made into text at once, but for those of one measurement. */
+const BATCH_ROWS = 200;
+/** Where a row tells whether it is one that was asked for: behind MEASUREMENT_COLUMNS. */
+const HIT = 10;
 const COLUMNS: readonly ParquetColumn[] = [
   { name: 'time', type: 'time' }, { name: 'source', type: 'string' }, { name: 'device_name', type: 'string' }, { name: 'fragment.series', type: 'string' },
   { name: 'value', type: 'number' }, { name: 'unit', type: 'string' },
@@ -25,9 +33,9 @@ export interface ExportSelection {
   readonly hit: string;
 }
 
-/** The row of a page as one of an export. */
-export const exportRowOf = (row: MeasurementRow): ExportRow => [
-  row.entityId, row.sourceId, String(row.timeMs), row.type, row.fragment, row.series, String(row.value), row.unit, row.doc, row.formText, '1',
+/** @param hit '1' for one that was asked for, as those of a page. */
+export const exportRowOf = (row: MeasurementRow, hit = '1'): ExportRow => [
+  row.entityId, row.sourceId, String(row.timeMs), row.type, row.fragment, row.series, String(row.value), row.unit, row.doc, row.formText, hit,
 ];
 
 const measurementRowOf = ([entityId, sourceId, timeMs, type, fragment, series, value, unit, doc, formText]: ExportRow): MeasurementRow =>
@@ -36,16 +44,41 @@ const measurementRowOf = ([entityId, sourceId, timeMs, type, fragment, series, v
 /** A measurement is in the export with all its values when one of them was asked for: looked at here, so that the engine keeps no set of ids. */
 function selected(rows: readonly ExportRow[]): MeasurementRow[] {
   const hits = new Set<string>();
-  for (const row of rows) if (row[COLUMN_COUNT - 1] === '1') hits.add(row[0]);
+  for (const row of rows) if (row[HIT] === '1') hits.add(row[0]);
   return rows.filter(([id]) => hits.has(id)).map(measurementRowOf);
 }
 
-export function measurementPlan(request: ApiRequest, { filter, outer, hit }: ExportSelection): ExportPlan {
+interface PieceRow extends MeasurementRow { readonly part: number; readonly hit: number }
+
+/** Rows of all measurements that may be selected, in the order of the table's key; those of one measurement are not torn apart. */
+export async function* measurementBatches(request: ApiRequest, { filter, outer, hit }: ExportSelection): AsyncGenerator<readonly ExportRow[]> {
+  const columns = `${MEASUREMENT_COLUMNS}, part, ${hit === '' ? '1' : `toUInt8(${hit})`} AS hit`;
+  const pieces = piecesOf<PieceRow>(request, { rowsMax: PIECE_ROWS, mayBeCut: true }, (after) => {
+    const piece = filter.copy();
+    const rest = after === undefined ? '' : ` AND ${behind(piece, ['source', 'time', 'id', 'part'], { ...after, at: after.timeMs })}`;
+    const sql = `SELECT ${columns} FROM measurements WHERE ${outer}${rest} ORDER BY tenant, source, time, id, part${BOUNDED_PIECE}`;
+    return { sql, params: piece.params };
+  });
+  let rows: ExportRow[] = [];
+  for await (const piece of pieces) {
+    for (const row of piece) rows.push(exportRowOf(row, String(row.hit)));
+    let start = 0;
+    for (let end = BATCH_ROWS; end < rows.length; end += 1) {
+      if (rows[end][0] === rows[end - 1][0]) continue;
+      yield rows.slice(start, end);
+      start = end;
+      end += BATCH_ROWS - 1;
+    }
+    // The last one may go on in the next piece.
+    rows = rows.slice(start);
+  }
+  if (rows.length > 0) yield rows;
+}
+
+export function measurementShape(request: ApiRequest): ExportShape {
   const units = unitsOf(request);
   return {
-    sql: `SELECT ${MEASUREMENT_COLUMNS}, ${hit === '' ? '1' : `toUInt8(${hit})`} AS hit FROM measurements WHERE ${outer} `
-      + 'ORDER BY tenant, source, time, id, part',
-    filter, columnCount: COLUMN_COUNT, columns: COLUMNS, keyOf: ([id]) => id,
+    columns: COLUMNS,
     texts: (rows) => Promise.resolve(measurementTexts(request, selected(rows), units)),
     async values(all) {
       const rows = selected(all);

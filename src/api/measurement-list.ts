@@ -3,9 +3,9 @@ import { BOUNDED_RESULT } from '../model/page-limits.ts';
 import type { ApiRequest } from './api-request.ts';
 import { refusalsCounted } from './document-page.ts';
 import { isEntityId } from './entity-id.ts';
-import { EXPORT_PARAMETERS, EXPORT_TYPES, exportBatch, exportFormat, exportRows } from './export.ts';
+import { EXPORT_PARAMETERS, EXPORT_TYPES, exportFormat, exportPage, exportRows, requireOwnOrder } from './export.ts';
 import { HistoryFilter } from './history-filter.ts';
-import { exportRowOf, measurementPlan } from './measurement-export.ts';
+import { exportRowOf, measurementBatches, measurementShape } from './measurement-export.ts';
 import type { ExportSelection } from './measurement-export.ts';
 import { MEASUREMENT_COLUMNS, measurementTexts } from './measurement-text.ts';
 import type { MeasurementRow } from './measurement-text.ts';
@@ -134,10 +134,13 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const format = exportFormat(request);
   // CSV by its Accept header obeys the parameters of pages (document 4 section 1.3), as JSON streams do.
   const isPage = query.has('pageSize') || (format === 'csv' && !query.has('format'));
-  if (format !== undefined && !isPage) return exportRows(request, format, measurementPlan(request, selection));
+  if (format !== undefined && !isPage) {
+    requireOwnOrder(request);
+    return exportRows(request, format, measurementShape(request), measurementBatches(request, selection));
+  }
   const total = await totalOf(request, selection, page);
   const rows = await refusalsCounted(request, pageRows(request, selection, page));
-  if (format !== undefined) return exportBatch(request, format, measurementPlan(request, selection), rows.map(exportRowOf));
+  if (format !== undefined) return exportPage(request, format, measurementShape(request), [rows.map((row) => exportRowOf(row))]);
   if (request.kind === 'json-stream') return stream(request, STREAM_TYPE, jsonPieces(request, rows));
   const items = measurementTexts(request, rows, unitsOf(request));
   return found('measurementCollection', collectionText(request, page, { name: 'measurements', items, total }));

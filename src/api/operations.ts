@@ -14,7 +14,7 @@ import { documentPage } from './document-page.ts';
 import { changedMembers, newDocument } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { UNSTORED, entityText, idText, quote, segment, unstoredText } from './entity-text.ts';
-import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, documentPlan, exportFormat, exportRows } from './export.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from './export.ts';
 import { addDevicesOfAgent } from './hierarchy.ts';
 import { HistoryFilter } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
@@ -121,12 +121,13 @@ const EXPORTED = ['status', 'creationTime', 'bulkOperationId', 'description', 'f
 async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
   const filter = await filterOf(request);
+  const order = { isDescending: request.query.isTrue('revert') };
   const format = exportFormat(request);
   if (format !== undefined) {
     const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => operationTexts(request, rows);
-    return exportRows(request, format, documentPlan(request, { table: 'operations', filter, members: EXPORTED, toTexts }));
+    return exportDocuments(request, format, page, { table: 'operations', filter, order, members: EXPORTED, toTexts });
   }
-  const { rows, total, isFull } = await documentPage(request, 'operations', filter, { isDescending: request.query.isTrue('revert') }, page);
+  const { rows, total, isFull } = await documentPage(request, 'operations', filter, order, page);
   const items = await operationTexts(request, rows);
   return found('operationCollection', collectionText(request, page, { name: 'operations', items, total, isFull }));
 }

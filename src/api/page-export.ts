@@ -7,8 +7,9 @@ import type { TSchema } from 'typebox';
 import { joinMembers, splitElements, splitMembers, stringMember } from '../model/json-document.ts';
 import { ANSWER_SCHEMAS } from './answer-schemas.ts';
 import type { ApiRequest } from './api-request.ts';
-import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportFormat, exportParts } from './export.ts';
-import type { ExportFormat, ExportRow, ExportShape } from './export.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportFormat, exportRows } from './export.ts';
+import type { ExportFormat, ExportShape } from './export.ts';
+import type { ExportRow } from './export-source.ts';
 import { pageOfSize } from './paging.ts';
 import type { ParquetColumn } from './parquet.ts';
 import { ANSWERED } from './route.ts';
@@ -68,24 +69,19 @@ interface PagedList {
   readonly isWhole: boolean;
 }
 
-/** The first page is read before anything is sent: what it refuses is an answer of its own. */
-async function exportPages(request: ApiRequest, format: ExportFormat, list: PagedList): Promise<typeof ANSWERED> {
-  let page = await readPage(request, list, 1);
-  const parts = async function* (): AsyncGenerator<readonly ExportRow[]> {
-    for (let current = 1; ; page = await readPage(request, list, current)) {
-      const { items, hasNext } = page;
-      page = NOTHING;
-      yield items;
-      if (list.isWhole || !hasNext) return;
-      current += 1;
-    }
-  };
-  exportParts(request, format, shapeOf(list.shape), parts());
-  return ANSWERED;
+function exportPages(request: ApiRequest, format: ExportFormat, list: PagedList): Promise<typeof ANSWERED> {
+  return exportRows(request, format, shapeOf(list.shape), pagesOf(request, list));
+}
+
+async function* pagesOf(request: ApiRequest, list: PagedList): AsyncGenerator<readonly ExportRow[]> {
+  for (let current = 1; ; current += 1) {
+    const { items, hasNext } = await readPage(request, list, current);
+    yield items;
+    if (list.isWhole || !hasNext) return;
+  }
 }
 
 interface ListPage { readonly items: readonly ExportRow[]; readonly hasNext: boolean }
-const NOTHING: ListPage = { items: [], hasNext: false };
 
 /** Pages may be short, of what may not be read, and are not the last for that: the link to the next one decides. */
 async function readPage(request: ApiRequest, { shape, handle, isWhole }: PagedList, current: number): Promise<ListPage> {

@@ -9,6 +9,7 @@ import type { Authenticator, Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { RetentionPort } from '../model/retention.ts';
+import type { Exports } from './exports.ts';
 import type { TotalCache } from './total-cache.ts';
 import type { BasicRestrictions } from '../accounts/login-options.ts';
 import type { Mailer } from '../accounts/mailer.ts';
@@ -115,6 +116,7 @@ export interface Platform {
   readonly blobs: Blobs;
   readonly retiredContents: RetiredContents;
   readonly totals: TotalCache;
+  readonly exports: Exports;
   readonly availability: AvailabilityPort;
   readonly retention: RetentionPort;
   readonly statisticsFiles: Pick<StatisticsFiles, 'list' | 'get' | 'ofMonth' | 'read' | 'createTest'>;

@@ -218,6 +218,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'journal/bytes': 'the journal has reached --journal-max-bytes',
   'journal/permission': 'the user of NATS may not write to the journal: see millrace doctor',
   'cluster/no-shard-role': 'no node of the cluster has the role shard: start one with --roles gateway,shard',
+  'exports/of-user': 'a user has at most 5 exports under way', 'exports/of-tenant': 'a tenant has at most 10 exports under way',
+  'exports/of-server': 'at most 20 exports are under way',
   'journal/storage': 'JetStream has no storage left for the journal, below --journal-max-bytes: its max_file_store, account or disk',
 };
 

@@ -12,6 +12,7 @@ import { ApiServer } from '../api/api-server.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
 import { BulkAlarmChanges } from '../api/bulk-alarm-changes.ts';
 import { apiRoutes } from '../api/routes.ts';
+import { Exports } from '../api/exports.ts';
 import { TotalCache } from '../api/total-cache.ts';
 import { systemRoutes } from '../api/system.ts';
 import { removeApplicationsOf } from '../api/service-users.ts';
@@ -228,7 +229,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },
     availability: relay ?? availability,
     statisticsFiles,
-    totals: new TotalCache(Date.now),
+    totals: new TotalCache(Date.now), exports: new Exports(metrics),
     retention: { defaultDays: config.retentionDefaultDays, begin: retention.begin.bind(retention) },
     measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
     config: {

@@ -1,6 +1,7 @@
 /** Answers to clients that read slowly, or not at all. */
 import { createConnection } from 'node:net';
 import t from 'tap';
+import { EXPORTS_MAX } from '../../src/api/exports.ts';
 import type { ApiRequest } from '../../src/api/api-request.ts';
 import type { Platform } from '../../src/api/platform.ts';
 import { ANSWERED } from '../../src/api/route.ts';
@@ -105,4 +106,33 @@ t.test('all three ways to answer count the request and tell the rate', async (t)
     t.equal(headers.get('x-ratelimit-remaining'), '7', path);
     t.strictSame(counted, ['2 requests', '2 device_requests'], path);
   }
+});
+
+t.test('exports under way are bounded, and their queries leave room', async (t) => {
+  const api = await startApi(t);
+  const exports = api.fake.exports;
+  const user = { tenantNumber: 2, userName: 'admin' };
+  const ends = Array.from({ length: EXPORTS_MAX.user }, () => exports.begin(user));
+  const refused = await api.call('GET', '/event/events?format=csv');
+  t.equal(refused.status, 503);
+  t.equal(refused.headers.get('retry-after'), '1');
+  t.match(refused.json.message, 'exports/of-user');
+  t.strictSame(api.fake.counted, ['exports/of-user']);
+  for (let count = EXPORTS_MAX.user; count < EXPORTS_MAX.tenant; count += 1) ends.push(exports.begin({ tenantNumber: 2, userName: `u${count}` }));
+  t.throws(() => exports.begin({ tenantNumber: 2, userName: 'other' }), /exports\/of-tenant/);
+  for (let count = EXPORTS_MAX.tenant; count < EXPORTS_MAX.server; count += 1) ends.push(exports.begin({ tenantNumber: count, userName: 'u' }));
+  t.throws(() => exports.begin({ tenantNumber: 99, userName: 'other' }), /exports\/of-server/);
+  for (const end of ends) end();
+  t.equal(exports.count, 0);
+  t.equal((await api.call('GET', '/event/events?format=csv')).status, 200);
+  t.equal(exports.count, 0, 'an export that has ended counts no more');
+  let running = 0;
+  let most = 0;
+  await Promise.all(Array.from({ length: 6 }, () => exports.query(async () => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => { setTimeout(resolve, 5); });
+    running -= 1;
+  })));
+  t.equal(most, 2);
 });

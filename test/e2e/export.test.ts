@@ -118,6 +118,73 @@ t.test('pages, wrong formats, rights', async (t) => {
   t.equal((await weak.get('/audit/auditRecords?format=csv')).status, 403);
 });
 
+t.test('a page is that of the list, in its order; the whole list has an order of its own', async (t) => {
+  const many = await rest.createDevice('ordered');
+  for (let index = 0; index < 7; index += 1) {
+    const time = new Date(Date.UTC(2026, 1, 1) + index * 60_000).toISOString();
+    await rest.create('/event/events', { source: { id: many }, time, type: 'x_Ordered', text: `${index}` });
+    await rest.create('/alarm/alarms', { source: { id: many }, time, type: `x_Ordered${index}`, text: `${index}`, severity: 'MINOR' });
+    await rest.create('/audit/auditRecords', { source: { id: many }, time, type: 'x_Ordered', activity: 'a', text: `${index}` });
+    await rest.create('/devicecontrol/operations', { deviceId: many, description: `${index}`, x_Ordered: {} });
+    await rest.create('/inventory/managedObjects', { name: `ordered ${(index * 3) % 7}`, type: 'x_Ordered' });
+  }
+  const RANGE = 'dateFrom=2026-02-01T00:00:00Z';
+  const query = encodeURIComponent("$filter=(type eq 'x_Ordered') $orderby=name desc");
+  for (const [list, name] of [
+    [`/event/events?source=${many}`, 'events'], [`/event/events?source=${many}&${RANGE}&revert=true`, 'events'], [`/alarm/alarms?source=${many}`, 'alarms'],
+    [`/alarm/alarms?source=${many}&revert=true`, 'alarms'], ['/audit/auditRecords?type=x_Ordered', 'auditRecords'], [`/audit/auditRecords?type=x_Ordered&revert=true`, 'auditRecords'],
+    [`/devicecontrol/operations?deviceId=${many}`, 'operations'], [`/devicecontrol/operations?deviceId=${many}&revert=true`, 'operations'],
+    [`/inventory/managedObjects?query=${query}`, 'managedObjects'],
+  ]) {
+    for (const page of ['pageSize=1', 'pageSize=3&currentPage=2']) {
+      const listed = (await rest.read(`${list}&${page}`))[name];
+      t.ok(listed.length > 0);
+      t.same(lines((await bytesOf(`${list}&${page}&format=ndjson`)).bytes.toString()), listed, `${list}&${page}`);
+    }
+    const head = await rest.request('HEAD', `${list}&pageSize=1&format=csv`);
+    t.equal(head.status, 200);
+    t.equal(head.headers.get('content-length'), null, 'nobody knows the length of a stream');
+    const isOrdered = /revert|query/.test(list);
+    const whole = await rest.get(`${list}&format=ndjson`);
+    t.equal(whole.status, isOrdered ? 422 : 200, list);
+    if (isOrdered) t.match(whole.json.message, /The parameter (revert|query) has the value .*; it takes no order in an export of the whole list/);
+    else t.equal(lines(whole.text).length, 7);
+  }
+  t.equal((await rest.get(`/measurement/measurements?source=${device}&format=csv&revert=true`)).status, 422);
+  t.equal((await rest.get(`/measurement/measurements?source=${device}&format=csv&revert=true&pageSize=5`)).status, 200);
+});
+
+/** Reads a little of an answer and no more. @returns to be called at the end. */
+function stopReading(path: string): Promise<() => void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(server.httpPort, '127.0.0.1', () => {
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${Buffer.from(`t1/admin:${PASSWORD}`).toString('base64')}\r\n\r\n`);
+    });
+    socket.once('data', () => { socket.pause(); resolve(() => socket.destroy()); });
+    socket.once('error', reject);
+  });
+}
+
+t.test('who does not read an export holds up nobody', async (t) => {
+  const owner = await rest.createDevice('large events');
+  for (let index = 0; index < 60; index += 1) {
+    await rest.create('/event/events', { source: { id: owner }, time: TIME, type: 'x_Large', text: 'large', x_Text: 'x'.repeat(500_000) });
+  }
+  const path = `/event/events?source=${owner}&format=ndjson`;
+  const ends = [];
+  for (let count = 0; count < 5; count += 1) ends.push(await stopReading(path));
+  const began = Date.now();
+  for (let count = 0; count < 5; count += 1) t.equal((await rest.get('/alarm/alarms?pageSize=5')).status, 200);
+  t.ok(Date.now() - began < 4_000, `lists took ${Date.now() - began} ms`);
+  const refused = await rest.get(path);
+  t.equal(refused.status, 503);
+  t.match(refused.json.message, /exports\/of-user/);
+  t.equal(refused.headers.get('retry-after'), '1');
+  for (const end of ends) end();
+  await eventually('the next export', async () => (await rest.request('HEAD', path)).status === 200);
+  t.equal(lines((await bytesOf(path)).bytes.toString()).length, 60, 'whole');
+});
+
 t.test('many rows come whole, and who leaves ends the query', async (t) => {
   const ROUNDS = 30;
   const SIZE = 2_000;

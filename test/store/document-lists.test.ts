@@ -9,6 +9,9 @@ import type { MutableTable } from '../../src/api/history-filter.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { ClickHouseHistoryReader } from '../../src/store/clickhouse-history.ts';
 import { addProjections } from '../../src/store/projections.ts';
+import { documentBatches } from '../../src/api/export-source.ts';
+import { Exports } from '../../src/api/exports.ts';
+import { TotalCache } from '../../src/api/total-cache.ts';
 import { PROJECTIONS } from '../../src/store/schema.ts';
 import { openClickHouse } from '../helpers/clickhouse.ts';
 
@@ -26,6 +29,7 @@ const request = {
   platform: {
     documents: { getMany: (_collection: string, _tenant: number, ids: readonly string[]) => ids.map((id) => documents.get(id)) },
     refusals: { count: (limit: string) => void counted.push(limit) },
+    config: { jsonBodyMaxBytes: 1024 * 1024 }, exports: new Exports({ count: () => undefined }), totals: new TotalCache(Date.now),
   },
 } as unknown as ApiRequest;
 
@@ -142,6 +146,30 @@ t.test('the first page is read from the order by time, and a page that is not fu
   asked.length = 0;
   t.match(await documentPage(request, 'events', new HistoryFilter(1).text('type', 'rare'), { isDescending: true }, page(100, 1, true)), { total: 17, isFull: false });
   t.notMatch(asked.join('\n'), /SELECT count\(\) AS total/);
+});
+
+t.test('an export reads pieces of keys without texts, each behind the one before, and batches of texts that are bounded', async (t) => {
+  asked.length = 0;
+  const all = await client.query<{ entityId: string; doc: string }>('SELECT toString(id) AS entityId, doc FROM events FINAL WHERE tenant = 1 ORDER BY source, time, id');
+  for (const { entityId, doc } of all.slice(20)) documents.set(entityId, doc);
+  const rows: (readonly string[])[] = [];
+  for await (const batch of documentBatches(request, 'events', new HistoryFilter(1))) {
+    t.ok(batch.length <= 200);
+    rows.push(...batch);
+  }
+  t.ok(rows.length > 20_000, 'more than a piece');
+  t.strictSame(rows, all.map(({ entityId, doc }) => [entityId, doc]));
+  const pieces = asked.filter((sql) => sql.includes('LIMIT 20000'));
+  t.equal(pieces.length, 2);
+  for (const sql of pieces) t.notMatch(sql, /\bdoc\b/, 'only columns of the key');
+  const plan = await client.query<{ explain: string }>(`EXPLAIN indexes = 1 SELECT id FROM events WHERE tenant = 1 AND ((source > 5) OR (source = 5 AND id > 0))`);
+  t.match(plan.map(({ explain }) => explain).join('\n'), /source/, 'the key is used');
+  const some = rows.slice(0, 40).map(([id]) => id);
+  for (const id of some) documents.set(id, `{"large":"${'x'.repeat(1024 * 1024)}"}`);
+  const sizes: number[] = [];
+  for await (const batch of documentBatches(request, 'events', new HistoryFilter(1).idIn('id', some))) sizes.push(batch.length);
+  documents.clear();
+  t.strictSame(sizes, Array.from({ length: 10 }, () => 4), '4 MiB of texts at a time');
 });
 
 t.test('texts come from the documents; those that are missing there from the history; both are bounded', async (t) => {

@@ -18,6 +18,7 @@ import { changeRecords } from '../../../src/actors/records.ts';
 import type { StateView } from '../../../src/actors/state-view.ts';
 import { deleteUser, putUser } from '../../../src/actors/user.ts';
 import type { JournalCommand } from '../../../src/ingest/command-record.ts';
+import { Exports } from '../../../src/api/exports.ts';
 import { TotalCache } from '../../../src/api/total-cache.ts';
 import type { LoginPlace, Principal } from '../../../src/model/principal.ts';
 import { ROLES } from '../../../src/model/roles.ts';
@@ -43,6 +44,7 @@ export class FakePlatform {
   /** Tenant, device, time. */
   readonly heard: [number, number, number][] = [];
   readonly counted: string[] = [];
+  readonly exports = new Exports({ count: (limit) => void this.counted.push(limit) });
   readonly failures: object[] = [];
   readonly published: Notification[] = [];
   readonly mails: Mail[] = [];
@@ -151,6 +153,7 @@ export class FakePlatform {
         createTest: () => Promise.reject(new PlatformError('statistics/file-not-found', { id: '1' })),
       },
       totals: new TotalCache(Date.now),
+      exports: fake.exports,
       retention: { defaultDays: 60, begin: () => Promise.reject(new PlatformError('retention/running', { id: '1' })) },
       authenticator: {
         current: (principal) => (principal.asOf === fake.generation ? principal : undefined),
