@@ -217,7 +217,8 @@ export class ApiServer implements RequestOwner {
     const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
     if (credentials === '') return undefined;
     try {
-      const principal = this.authentication.authenticate(credentials, () => hostCalled(calledAs(header, this.trustsProxy)), () => ({ tfaToken: header('tfatoken') }));
+      const host = (): string => hostCalled(calledAs(header, this.trustsProxy));
+      const principal = this.authentication.authenticate(credentials, host, () => ({ tfaToken: header('tfatoken') }));
       return { principal, isOfCookie: isCookie(credentials) };
     } catch (error) {
       return { principal: Promise.reject(error as Error), isOfCookie: false };

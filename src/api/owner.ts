@@ -70,7 +70,8 @@ export function typesHeld(request: ApiRequest): Members {
 }
 
 /**
- * How a permission for one type is written for a table where it is no matter of a type or a fragment in their columns. A measurement is several rows, one of which has the fragment.
+ * How a permission for one type is written for a table where it is no matter of a type or a fragment in their columns. A measurement is several rows,
+ * one of which has the fragment.
  * @param place of the type. @param below condition on the managed object.
  */
 const TYPED: Readonly<Record<string, (place: string, below: string) => string>> = {

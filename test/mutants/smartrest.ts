@@ -65,7 +65,7 @@ export const SMARTREST: readonly MutantTable[] = [
     ...of('src/smartrest/inventory-templates.ts', TEMPLATES,
       ['a device without a name is called MQTT Device <serial>', '`MQTT Device ${serial}`', '`Device ${serial}`'],
       ['a device has c8y_IsDevice', "['c8y_IsDevice', '{}'],\n", '\n'],
-      ['a device has com_platform_model_Agent', "\n    ['com_platform_model_Agent', '{}']]", ']'],
+      ['a device has com_platform_model_Agent', "\n    [AGENT_MARKER, '{}']]", ']'],
       ['a child device has c8y_IsDevice', "['c8y_IsDevice', isDevice ? '{}' : undefined]", "['c8y_IsDevice', undefined]"],
       ['a child of no type is a c8y_MQTTChildDevice', "CHILD_DEVICE_TYPE = 'c8y_MQTTChildDevice'", "CHILD_DEVICE_TYPE = 'c8y_MQTTDevice'"]),
     ...of('src/actors/external-id.ts', ['actors/inventory'],
