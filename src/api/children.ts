@@ -175,7 +175,11 @@ function routesOf(kind: ChildKind): Route[] {
       roles: INVENTORY_ADMIN,
       summary: `Add to ${kind}, or create an object there`,
       body,
-      answers: [{ status: 201, description: 'Linked', mediaType: 'managedObjectReference' }],
+      answers: [
+        { status: 201, description: 'Linked', mediaType: 'managedObjectReference' },
+        { status: 201, description: 'several: the references', mediaType: 'managedObjectReferenceCollection' },
+        { status: 201, description: 'a new object: the object', mediaType: 'managedObject' },
+      ],
       handle: (request) => post(request, kind),
     },
     {

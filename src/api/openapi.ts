@@ -31,6 +31,7 @@ const AREAS: Readonly<Record<string, string>> = {
   applications: 'Applications, their archives and subscriptions, users and settings of microservices',
   system: 'Health, metrics and this description',
   realtime: 'Notifications',
+  'reliable-notification': 'Subscriptions of Notifications 2.0',
 };
 
 /** @param routes the table. @returns the document as a JSON value. */
@@ -87,7 +88,7 @@ function pathItem(path: string): Record<string, unknown> {
 
 function operation(route: Route): Record<string, unknown> {
   const { access, roles = [] } = route;
-  const parameters = Object.entries(route.query ?? {}).map(([name, parameter]) => queryParameter(name, parameter));
+  const parameters = [...Object.entries(route.query ?? {}).map(([name, parameter]) => queryParameter(name, parameter)), ...headerParameters(route)];
   const who =
     access === 'roles'
       ? `Needs one of ${roles.join(', ')}.`
@@ -136,6 +137,27 @@ function queryParameter(name: string, parameter: QueryParameter): object {
   };
 }
 
+/** Areas whose writes obey the processing mode (document 4 section 0.2). */
+const WITH_MODE: ReadonlySet<string> = new Set(['measurement', 'event', 'alarm', 'inventory', 'devicecontrol']);
+const MODE = 'x-platform-processing-mode';
+
+/** Of request headers that a route reads: the name, a description, the values. Those with another spelling are shown with the primary one alone. */
+const HEADERS: Readonly<Record<string, readonly [name: string, description: string, schema: object]>> = {
+  [MODE]: ['X-Platform-Processing-Mode', 'Whether what is sent is stored, and who is told of it',
+    { enum: ['PERSISTENT', 'TRANSIENT', 'QUIESCENT', 'CEP'], default: 'PERSISTENT' }],
+  'x-platform-system-of-units': ['X-Platform-System-Of-Units', 'Units that measurements are shown in', { enum: ['metric', 'imperial'] }],
+  'x-platform-application-key': ['X-Platform-Application-Key', 'Key of the application that sends the request', {}],
+  'range': ['Range', 'Part of the content: bytes=0-1023', {}],
+  'content-range': ['Content-Range', 'Place of the chunk in the whole content', {}],
+  'if-none-match': ['If-None-Match', 'ETag of what the client has', {}],
+};
+
+function headerParameters({ method, area, headers = [] }: Route): object[] {
+  const read = method !== 'GET' && WITH_MODE.has(area) ? [MODE, ...headers] : headers;
+  return read.flatMap((header) => (HEADERS[header] === undefined ? [] : [HEADERS[header]]))
+    .map(([name, description, schema]) => ({ name, in: 'header', required: false, description, schema: { type: 'string', ...schema } }));
+}
+
 function requestBody({ schema = {}, mediaTypes = [], isOptional = false, example, contents }: RouteBody): object {
   const usual = { schema, ...(example === undefined ? {} : { example }) };
   const types = ['application/json', ...mediaTypes.map((name) => `${VENDOR_PREFIX}${name}+json`)];
@@ -149,14 +171,18 @@ const REFUSALS: readonly (readonly [status: number, description: string, isFor: 
   [403, 'A role is missing', ({ access }) => access === 'roles' || access === 'owner'],
   [404, 'There is no such entity', ({ path }) => path.includes('{')],
   [406, 'Nothing that Accept names can be produced', () => true],
+  [409, 'It is in conflict with what is there', ({ method }) => method !== 'GET'],
   [413, 'The body is too long', ({ body }) => body !== undefined],
   [415, 'The content type is not taken', ({ body }) => body !== undefined],
   [422, 'A member of the body or a parameter is missing or wrong', ({ body, query }) => body !== undefined || query !== undefined],
+  [429, 'More requests than the tenant or the user may send; Retry-After tells when', ({ access }) => access !== 'public'],
 ];
 
 function responses(route: Route): object {
   const result: Record<string, object> = {};
-  for (const answer of route.answers) result[answer.status] = response(answer, route);
+  for (const status of new Set(route.answers.map((answer) => answer.status))) {
+    result[status] = response(route.answers.filter((answer) => answer.status === status), route);
+  }
   for (const [status, description, isFor] of REFUSALS) {
     if (isFor(route) && result[status] === undefined) result[status] = { description, content: ERROR_CONTENT };
   }
@@ -164,7 +190,8 @@ function responses(route: Route): object {
   return result;
 }
 
-function response(answer: RouteAnswer, route: Route): object {
+/** What a media type holds that several answers have is what the first one has: a union would narrow every answer of a generated client. */
+function contentOf(answer: RouteAnswer): Record<string, object> {
   const content: Record<string, object> = {};
   if (answer.mediaType !== undefined) {
     const name = answer.schema ?? answer.mediaType;
@@ -176,10 +203,17 @@ function response(answer: RouteAnswer, route: Route): object {
     const schema = type === 'application/json' ? answer.json ?? {} : BINARY_TYPES.has(type) ? Binary : { type: 'string' };
     content[type] = { schema, ...CONTENT_EXAMPLES[type] ?? example(answer) };
   }
-  const location = { description: 'URL of the entity', schema: { type: 'string', format: 'uri' } };
+  return content;
+}
+
+/** @param answers of one status, the usual one first. */
+function response(answers: readonly RouteAnswer[], route: Route): object {
+  const [{ status }] = answers;
+  const content: Record<string, object> = Object.assign({}, ...[...answers].reverse().map(contentOf));
+  const location = { description: 'URL of the entity, where one was made', schema: { type: 'string', format: 'uri' } };
   return {
-    description: answer.description,
-    ...(answer.status === 201 && route.method === 'POST' ? { headers: { Location: location } } : {}),
+    description: answers.map(({ description }) => description).join('; '),
+    ...(status === 201 && route.method === 'POST' ? { headers: { Location: location } } : {}),
     ...(Object.keys(content).length === 0 ? {} : { content }),
   };
 }
