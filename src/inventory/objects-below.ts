@@ -16,9 +16,10 @@ export interface ObjectsBelow {
  */
 export function belowSql(roots: string): string {
   return (
-    `WITH RECURSIVE reached AS (SELECT arrayJoin(${roots}) AS id UNION ALL SELECT DISTINCT link.id AS id FROM ` +
+    `WITH RECURSIVE reached AS (SELECT arrayJoin(${roots}) AS id, CAST([], 'Array(UInt64)') AS way UNION ALL ` +
+    'SELECT link.id AS id, any(arrayPushBack(reached.way, reached.id)) AS way FROM ' +
     '(SELECT id, arrayJoin(parents) AS parent FROM managed_objects FINAL WHERE tenant = {tenant:UInt32}) AS link ' +
-    'INNER JOIN reached ON link.parent = reached.id) SELECT id FROM reached'
+    'INNER JOIN reached ON link.parent = reached.id WHERE link.id != reached.id AND NOT has(reached.way, link.id) GROUP BY link.id) SELECT id FROM reached'
   );
 }
 

@@ -1,4 +1,5 @@
 /** The functions of a query that ask for the hierarchy, looked up before the query runs (document 4 section 2.3). */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChildKind, DocumentReader, HistoryReader } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Expression } from './query-parser.ts';
@@ -6,8 +7,10 @@ import type { ParameterBinder } from './query-sql.ts';
 
 /** Objects that are bound into one query: with more, the query is refused. */
 const BOUND_MAX = 20_000;
-/** Levels of a hierarchy; links never make a cycle. */
+/** Levels of a hierarchy. */
 const LEVELS_MAX = 1_000;
+/** Lists of links that are read at once; then it is the turn of others, whose store may answer at once. */
+const LISTS_AT_ONCE = 100;
 const ID = /^[1-9]\d{0,15}$/;
 const KINDS: readonly ChildKind[] = ['childAssets', 'childDevices', 'childAdditions'];
 
@@ -41,22 +44,34 @@ export async function childrenCondition(parents: readonly number[], kinds: reado
   Promise<string> {
   if (parents.length === 0) return '0';
   const others = new Set<string>();
-  for (const parent of parents) {
-    for (const kind of KINDS.filter((other) => !kinds.includes(other))) {
-      for (const { id } of await readers.documents.list('children', readers.tenant, `${parent}\n${kind}\n`, { limit: BOUND_MAX + 1 })) {
-        others.add(id.slice(id.lastIndexOf('\n') + 1));
-      }
-      if (others.size > BOUND_MAX) tooLarge();
-    }
-  }
-  for (const child of others) {
-    for (const parent of parents) {
-      const links = await readers.documents.getMany('children', readers.tenant, kinds.map((kind) => `${parent}\n${kind}\n${child}`));
-      if (links.some((link) => link !== undefined)) others.delete(child);
-    }
-  }
+  const otherKinds = KINDS.filter((kind) => !kinds.includes(kind));
+  const prefixes = [...new Set(parents)].flatMap((parent) => otherKinds.map((kind) => `${parent}\n${kind}\n`));
+  await inTurns(prefixes, async (prefix) => {
+    for (const id of await otherEnds(readers, 'children', prefix)) others.add(id);
+    if (others.size > BOUND_MAX) tooLarge();
+  });
+  const known = new Set(parents.map(String));
+  const linked = [...others].flatMap((child) => kinds.map((kind) => ({ child, kind })));
+  await inTurns(linked, async ({ child, kind }) => {
+    // By its own links: it has few parents, and the query may have named many.
+    const found = await otherEnds(readers, 'parents', `${child}\n${kind}\n`);
+    if (found.length > BOUND_MAX) tooLarge();
+    if (found.some((parent) => known.has(parent))) others.delete(child);
+  });
   const isChild = `hasAny(parents, ${binder.bind('Array(UInt64)', parents)})`;
   return others.size === 0 ? isChild : `(${isChild} AND id NOT IN ${binder.bind('Array(UInt64)', [...others].map(Number))})`;
+}
+
+async function otherEnds({ documents, tenant }: HierarchyReaders, direction: 'children' | 'parents', prefix: string): Promise<string[]> {
+  const links = await documents.list(direction, tenant, prefix, { limit: BOUND_MAX + 1 });
+  return links.map(({ id }) => id.slice(prefix.length));
+}
+
+async function inTurns<Item>(items: readonly Item[], visit: (item: Item) => Promise<void>): Promise<void> {
+  for (let from = 0; from < items.length; from += LISTS_AT_ONCE) {
+    if (from > 0) await nextTurn();
+    await Promise.all(items.slice(from, from + LISTS_AT_ONCE).map(visit));
+  }
 }
 
 /** The roots and all below them, level by level: only objects that have children themselves are bound. */

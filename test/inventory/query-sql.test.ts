@@ -7,7 +7,9 @@ import { parseMembers } from '../../src/model/json-document.ts';
 import { parseInventoryQuery } from '../../src/inventory/query-parser.ts';
 import type { Expression, Literal, Operator, OrderBy, Path } from '../../src/inventory/query-parser.ts';
 import { QueryCompiler } from '../../src/inventory/query-sql.ts';
-import { lookUpHierarchy } from '../../src/inventory/query-hierarchy.ts';
+import { conditionOfAccess } from '../../src/api/owner.ts';
+import { HistoryFilter } from '../../src/api/history-filter.ts';
+import { childrenCondition, lookUpHierarchy } from '../../src/inventory/query-hierarchy.ts';
 import { openClickHouse } from '../helpers/clickhouse.ts';
 import { FakePlatform } from '../api/helpers/fake-platform.ts';
 import { Random } from '../smartrest/random.ts';
@@ -196,7 +198,10 @@ t.test('functions of the hierarchy', async (t) => {
   const ids = ['1', '2', '3', '4', '5', '6', '7'];
   // 1 group: 2 subgroup (asset), 3 device (device), 4 addition; 2: 5 device (asset); 5: 6 child device; 7 on its own; 3 is an addition of 1 as well.
   const { ask, fake, tenant: own } = await inventory(ids.map((id) => ({ id, name: `o${id}` })), { 2: ['1'], 3: ['1'], 4: ['1'], 5: ['2'], 6: ['5'] });
-  for (const link of ['1\nchildAssets\n2', '1\nchildDevices\n3', '1\nchildAdditions\n3', '1\nchildAdditions\n4', '2\nchildAssets\n5', '5\nchildDevices\n6']) fake.put('children', link, '1', own);
+  for (const link of ['1\nchildAssets\n2', '1\nchildDevices\n3', '1\nchildAdditions\n3', '1\nchildAdditions\n4', '2\nchildAssets\n5', '5\nchildDevices\n6']) {
+    fake.put('children', link, '1', own);
+    fake.put('parents', link.split('\n').reverse().join('\n'), '1', own);
+  }
   const check = async (query: string, want: string): Promise<void> => { t.equal((await ask(query)).join(' '), want, query); };
   await check('bygroupid(1)', '2 3');
   await check('bygroupid(1,2)', '2 3 5');
@@ -266,4 +271,47 @@ t.test('random documents and queries', async (t) => {
     if (wrong.length > 0 || turn > 390) break;
   }
   t.ok(mixed > 100, `${mixed} queries took some documents and left others`);
+});
+
+t.test('what is below a permission, also where links make a cycle', async (t) => {
+  // 1 ─ 2 ─ 3 ─ 1, 2 ─ 4, 3 ─ 4 ─ 5, 6 ─ 6; 7 is elsewhere.
+  const parents = { 1: ['3'], 2: ['1'], 3: ['2'], 4: ['2', '3'], 5: ['4'], 6: ['6'] };
+  const { tenant: own } = await inventory(Array.from({ length: 7 }, (_, index) => ({ id: index + 1 })), parents);
+  const below = async (...roots: number[]): Promise<number[]> => {
+    const filter = new HistoryFilter(own);
+    const grants = roots.map((root) => ({ type: '*', root }));
+    const condition = conditionOfAccess({ owner: 'nobody', scope: 'MANAGED_OBJECT', grants }, filter, 'id', true);
+    const sql = `SELECT id FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND ${condition} ORDER BY id`;
+    return (await client.query<{ id: number }>(sql, filter.params)).map(({ id }) => Number(id));
+  };
+  t.same(await below(1), [1, 2, 3, 4, 5]);
+  t.same(await below(3), [1, 2, 3, 4, 5]);
+  t.same(await below(4), [4, 5]);
+  t.same(await below(6, 5), [5, 6]);
+  t.same(await below(7), [7]);
+});
+
+t.test('many ids in bygroupid and many children of another kind: few reads, and others have their turn', async (t) => {
+  const fake = new FakePlatform();
+  for (let child = 1; child <= 400; child += 1) {
+    fake.put('children', `9999\nchildAdditions\n${child}`, '1', 1);
+    fake.put('parents', `${child}\nchildAdditions\n9999`, '1', 1);
+  }
+  fake.put('parents', '7\nchildAssets\n900001', '1', 1);
+  const { documents } = fake.platform();
+  let reads = 0;
+  const counting = {
+    get: documents.get, getMany: (...of: Parameters<typeof documents.getMany>) => { reads += of[2].length; return documents.getMany(...of); },
+    list: (...of: Parameters<typeof documents.list>) => { reads += 1; return documents.list(...of); },
+  };
+  let turns = 0;
+  const ticking = setInterval(() => { turns += 1; }, 0);
+  const bound: unknown[] = [];
+  const binder = { bind: (_type: string, value: unknown) => { bound.push(value); return '?'; } };
+  const parents = [9999, ...Array.from({ length: 999 }, (_, index) => 900_000 + index)];
+  await childrenCondition(parents, ['childAssets', 'childDevices'], { tenant: 1, documents: counting, history: undefined as never }, binder);
+  clearInterval(ticking);
+  t.ok(reads <= 2_000, `${reads} reads`);
+  t.ok(turns > 0, 'a timer came in between');
+  t.equal((bound[1] as number[]).length, 399, 'all but the one that is an asset of one of them');
 });
