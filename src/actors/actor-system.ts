@@ -324,13 +324,12 @@ export class ActorSystem {
       if (thrown instanceof NotLoaded || thrown instanceof StoreFailed) throw thrown;
       error = thrown instanceof PlatformError ? thrown : this.#setAside(command, thrown as Error);
     }
-    if (error === undefined) error = this.#tooLarge(context, group);
+    const entries = error === undefined ? context.followUps.map((followUp, index) => this.#followUps.entry(command, followUp, index)) : [];
+    if (error === undefined) error = this.#tooLarge(context, entries, group);
     const effective = error ? new ActorContext(command, this.#state) : context;
     if (this.#isStopped) return;
     if (command.pendingId !== undefined) effective.changes.push(this.#handledChange(command, command.pendingId));
-    effective.followUps.forEach((followUp, index) => {
-      effective.changes.push(this.#followUps.entry(command, followUp, index));
-    });
+    if (error === undefined) for (const entry of entries) effective.changes.push(entry);
     this.#state.apply(effective.changes, group.lastSeq);
     group.contexts.push(effective);
     group.rows.push(...effective.rows);
@@ -339,9 +338,9 @@ export class ActorSystem {
   }
 
   /** Of a shard, whose commits have a bound. @returns the refusal of a command that is too large by itself. */
-  #tooLarge(context: ActorContext, group: Group): PlatformError | undefined {
+  #tooLarge(context: ActorContext, entries: readonly DocumentChange[], group: Group): PlatformError | undefined {
     const { shard } = this.#options;
-    const size = shard === undefined ? 0 : charsOf(context);
+    const size = shard === undefined ? 0 : charsOf(context, entries);
     if (size > COMMAND_CHARS_MAX) return new PlatformError('general/change-too-large', { size, limit: COMMAND_CHARS_MAX });
     group.chars += size;
     if (group.chars <= GROUP_CHARS_MAX || group.contexts.length === 0) return undefined;

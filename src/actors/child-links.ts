@@ -1,25 +1,30 @@
-/** Links between managed objects (document 4 section 2.5). The parent's actor decides, the child's notes its parent. */
+/**
+ * Links between managed objects (document 4 section 2.5). The parent's actor decides, the child's notes its parent, and decides about cycles second: links that
+ * are made at the same time do not see each other before. A link that it refuses is undone at the parent.
+ */
 import { COMMAND } from '../model/command.ts';
-import type { ChildLink } from '../model/command.ts';
+import type { ChildAdd, ChildLink, ChildLinks, ParentAdd } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, splitMembers } from '../model/json-document.ts';
 import type { ActorContext } from './context.ts';
 import { loadManagedObject, parentsOf } from './managed-object.ts';
 import { managedObjectRow } from './rows.ts';
 
-/** Objects looked at when a cycle is searched; a hierarchy beyond it is refused. */
+/** Objects looked at when a cycle is searched; a link below more of them is refused. */
 const ANCESTORS_MAX = 10_000;
+const ANCESTORS_LIMIT = 'inventory/ancestors';
 
 export const childKey = (link: ChildLink): string => `${link.parent}\n${link.kind}\n${link.child}`;
 export const parentKey = (link: ChildLink): string => `${link.child}\n${link.kind}\n${link.parent}`;
 
-/** Ids of all ancestors of `id`, itself not among them unless there is a cycle. */
-export function ancestorsOf(context: ActorContext, id: string): Set<string> {
+/** Ids of all ancestors of `id`, itself not among them unless there is a cycle; undefined when they are too many. */
+function ancestorsOf(context: ActorContext, id: string): Set<string> | undefined {
   const found = new Set<string>();
   const open = [id];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     for (const parent of parentsOf(context, next)) {
-      if (found.has(parent) || found.size >= ANCESTORS_MAX) continue;
+      if (found.has(parent)) continue;
+      if (found.size >= ANCESTORS_MAX) return undefined;
       found.add(parent);
       open.push(parent);
     }
@@ -27,43 +32,98 @@ export function ancestorsOf(context: ActorContext, id: string): Set<string> {
   return found;
 }
 
-export function addChild(context: ActorContext, link: ChildLink): { doc: string } {
-  const parent = loadManagedObject(context, link.parent);
-  if (context.get('managedObject', link.child) === undefined) throw new PlatformError('inventory/not-found', { id: link.child });
-  if (link.child === link.parent || ancestorsOf(context, link.parent).has(link.child)) {
-    throw new PlatformError('inventory/cycle', { child: link.child, parent: link.parent });
-  }
-  if (context.get('children', childKey(link)) === undefined) {
-    context.put('children', childKey(link), '1');
-    context.send({ kind: COMMAND.PARENT_ADD, key: Number(link.child), body: link });
-    context.notify('managedobjects', link.parent, 'UPDATE', joinMembers(parent));
-  }
-  return { doc: context.get('managedObject', link.child) ?? '{}' };
+/** @throws PlatformError when one of them cannot be linked below `parent`. */
+function requireNoCycle(context: ActorContext, parent: string, children: readonly string[]): void {
+  const ancestors = ancestorsOf(context, parent);
+  if (ancestors === undefined) throw new PlatformError('general/hierarchy-too-large', { id: parent, maximum: ANCESTORS_MAX, limit: ANCESTORS_LIMIT });
+  const child = children.find((one) => one === parent || ancestors.has(one));
+  if (child !== undefined) throw new PlatformError('inventory/cycle', { child, parent });
 }
 
-export function removeChild(context: ActorContext, link: ChildLink): undefined {
-  if (context.get('children', childKey(link)) === undefined) {
-    if (context.get('managedObject', link.parent) === undefined) throw new PlatformError('inventory/not-found', { id: link.parent });
-    throw new PlatformError('inventory/not-a-child', { child: link.child, parent: link.parent });
+/** @returns the child, of one link. */
+export function addChild(context: ActorContext, body: ChildAdd | ChildLinks): { doc: string } | undefined {
+  if ('children' in body) return addChildren(context, body);
+  try {
+    return linkChild(context, body);
+  } catch (error) {
+    if (body.isNew !== true || !(error instanceof PlatformError)) throw error;
+    // Nobody asked for the object without the link. Its own actor spares it when it has got another parent since.
+    context.send({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: Number(body.child), body: { parent: body.parent, isAddition: true } });
+    return undefined;
   }
-  context.remove('children', childKey(link));
-  context.send({ kind: COMMAND.PARENT_REMOVE, key: Number(link.child), body: link });
-  const parent = context.get('managedObject', link.parent);
-  if (parent !== undefined) context.notify('managedobjects', link.parent, 'UPDATE', parent);
+}
+
+function linkChild(context: ActorContext, link: ChildLink): { doc: string } {
+  const parent = loadManagedObject(context, link.parent);
+  const doc = context.get('managedObject', link.child);
+  if (doc === undefined) throw new PlatformError('inventory/not-found', { id: link.child });
+  requireNoCycle(context, link.parent, [link.child]);
+  if (context.get('children', childKey(link)) === undefined) {
+    noteChild(context, link);
+    context.notify('managedobjects', link.parent, 'UPDATE', joinMembers(parent));
+  }
+  return { doc };
+}
+
+/** All of them or none. Children are not read here: one that is gone meanwhile undoes its link. */
+function addChildren(context: ActorContext, { children, ...link }: ChildLinks): undefined {
+  const parent = loadManagedObject(context, link.parent);
+  requireNoCycle(context, link.parent, children);
+  for (const child of children) noteChild(context, { ...link, child });
+  context.notify('managedobjects', link.parent, 'UPDATE', joinMembers(parent));
   return undefined;
 }
 
-export function addParent(context: ActorContext, link: ChildLink): undefined {
+function noteChild(context: ActorContext, link: ChildLink): void {
+  context.put('children', childKey(link), '1');
+  context.send({ kind: COMMAND.PARENT_ADD, key: Number(link.child), body: link });
+}
+
+export function removeChild(context: ActorContext, body: ChildLink | ChildLinks): undefined {
+  const parent = context.get('managedObject', body.parent);
+  if ('children' in body) {
+    if (parent === undefined) throw new PlatformError('inventory/not-found', { id: body.parent });
+    const { children, ...link } = body;
+    for (const child of children) forgetChild(context, { ...link, child });
+  } else {
+    if (context.get('children', childKey(body)) === undefined) {
+      if (parent === undefined) throw new PlatformError('inventory/not-found', { id: body.parent });
+      throw new PlatformError('inventory/not-a-child', { child: body.child, parent: body.parent });
+    }
+    forgetChild(context, body);
+  }
+  if (parent !== undefined) context.notify('managedobjects', body.parent, 'UPDATE', parent);
+  return undefined;
+}
+
+function forgetChild(context: ActorContext, link: ChildLink): void {
+  context.remove('children', childKey(link));
+  context.send({ kind: COMMAND.PARENT_REMOVE, key: Number(link.child), body: link });
+}
+
+/**
+ * Of links that make a cycle together, the one that is noted last is of a child that has children: those were noted by this actor. In a cluster the notes of
+ * other shards are seen once they are committed, so such a child looks again when its own note is: whoever looks last sees all of them.
+ */
+export function addParent(context: ActorContext, link: ParentAdd): undefined {
+  const isNoted = context.get('parents', parentKey(link)) !== undefined;
+  // Unlinked meanwhile.
+  if (link.isWritten === true && !isNoted) return undefined;
   const text = context.get('managedObject', link.child);
-  if (text === undefined) {
-    // The child was deleted meanwhile: the link ends at its other side too.
+  const hasChildren = context.list('children', `${link.child}\n`, 1).length > 0;
+  if (text === undefined || (hasChildren && makesCycle(context, link))) {
+    removeParent(context, link);
     context.send({ kind: COMMAND.CHILD_REMOVE, key: Number(link.parent), body: link });
     return undefined;
   }
+  if (isNoted) return undefined;
   context.put('parents', parentKey(link), '1');
   context.row(managedObjectRow(context.command, link.child, splitMembers(text), [...new Set([...parentsOf(context, link.child), link.parent])]));
+  if (hasChildren) context.send({ kind: COMMAND.PARENT_ADD, key: Number(link.child), body: { ...link, isWritten: true } });
   return undefined;
 }
+
+const makesCycle = (context: ActorContext, { child, parent }: ChildLink): boolean => ancestorsOf(context, parent)?.has(child) ?? true;
 
 export function removeParent(context: ActorContext, link: ChildLink): undefined {
   const key = parentKey(link);

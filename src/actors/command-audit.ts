@@ -1,6 +1,6 @@
 /** What the audit log says about commands of REST clients: who changed the inventory, external IDs and events, and who deleted data. */
 import { AUDITED_KINDS, COMMAND } from '../model/command.ts';
-import type { Asked, AuditEntry, ChildLink, DataDelete, EntityUpdate, ExternalIdBind } from '../model/command.ts';
+import type { Asked, AuditEntry, ChildLink, ChildLinks, DataDelete, EntityUpdate, ExternalIdBind } from '../model/command.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import { changesBetween, describeChanges } from './audit.ts';
 import type { ActorContext } from './context.ts';
@@ -25,11 +25,12 @@ function changed(context: ActorContext, collection: 'managedObject' | 'event', i
   return { text: describeChanges(changes), changes };
 }
 
-/** Of a hierarchy, from its root. */
+/** Of a hierarchy, from its root, or of children. */
 const SOURCES_SHOWN = 10;
 
 const keyOf = (context: ActorContext): string => String(context.command.key);
-const linkOf = ({ kind, child, parent }: ChildLink): string => `${child} of the ${kind} of ${parent}`;
+const linkOf = (link: ChildLink | ChildLinks): string =>
+  `${'children' in link ? someOf(link.children) : link.child} of the ${link.kind} of ${link.parent}`;
 const bindingOf = ({ type, externalId, managedObject }: ExternalIdBind): string => `${type} ${externalId} of ${managedObject}`;
 
 function ofManagedObject(context: ActorContext, activity: string, id: string): Entry {
@@ -74,7 +75,7 @@ const ENTRIES: Readonly<Record<AuditedKind, (context: ActorContext) => Entry>> =
 const someOf = (ids: readonly string[]): string => (ids.length <= SOURCES_SHOWN ? ids.join(',') : `${ids.slice(0, SOURCES_SHOWN).join(',')},… (${ids.length})`);
 
 function ofLink(context: ActorContext, activity: string): Entry {
-  const link = context.command.body as ChildLink;
+  const link = context.command.body as ChildLink | ChildLinks;
   return { type: 'Inventory', activity, text: `${activity}: ${linkOf(link)}`, source: link.parent };
 }
 

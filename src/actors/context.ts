@@ -55,9 +55,9 @@ export class ActorContext {
     return this.#state.get(collection, this.command.tenant, id);
   }
 
-  /** Documents whose id begins with `prefix`, in id order, without this handler's own changes. All of them: keep prefixes narrow. */
-  list(collection: Collection, prefix: string): { id: string; value: string }[] {
-    return this.#state.list(collection, this.command.tenant, prefix);
+  /** Documents whose id begins with `prefix`, in id order, without this handler's own changes. All of them, or any `limit`: keep prefixes narrow. */
+  list(collection: Collection, prefix: string, limit?: number): { id: string; value: string }[] {
+    return this.#state.list(collection, this.command.tenant, prefix, limit);
   }
 
   /** @throws PlatformError when the id (a type, an external ID, a session) is longer than the stores take. */

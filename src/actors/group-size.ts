@@ -5,6 +5,7 @@
 import { COMMAND } from '../model/command.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
 import type { ActorContext } from './context.ts';
+import type { DocumentChange } from './documents.ts';
 
 /** Of one command: an object of 2.7 million characters, whose row is written into the outbox with its quotes escaped. */
 export const COMMAND_CHARS_MAX = 8 * 2 ** 20;
@@ -15,9 +16,11 @@ const CHANGE_CHARS = 64;
 
 const OBJECT_ROW = /^\{"tenant":\d+,"id":\d+/;
 
-export function charsOf({ changes, rows }: ActorContext): number {
-  let chars = changes.length * CHANGE_CHARS;
+/** @param entries of `pending`, of what the command sends. */
+export function charsOf({ changes, rows }: ActorContext, entries: readonly DocumentChange[]): number {
+  let chars = (changes.length + entries.length) * CHANGE_CHARS;
   for (const { value } of changes) chars += value?.length ?? 0;
+  for (const { value } of entries) chars += value?.length ?? 0;
   for (const { text } of rows) chars += 2 * text.length;
   return chars;
 }

@@ -8,7 +8,7 @@ import { addChild, addParent, removeChild, removeParent } from './child-links.ts
 import type { Handler } from './context.ts';
 import { changeEventBinary, createEvent, deleteEvent, updateEvent } from './event.ts';
 import { bindExternalId, ensureDevice, forgetExternalId, noteExternalId, unbindExternalId } from './external-id.ts';
-import { createManagedObject, deleteManagedObject, updateManagedObject } from './managed-object.ts';
+import { createManagedObject, deleteManagedObject, removeLinks, updateManagedObject } from './managed-object.ts';
 import { createOperation, deleteOperation, updateOperation } from './operation.ts';
 import {
   addSessionMessage, expireSession, noteReceivingShard, receivePacket, releasePacket, removeSession, removeSessionMessage, saveSession,
@@ -33,6 +33,7 @@ export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
   [COMMAND.MANAGED_OBJECT_CREATE]: createManagedObject,
   [COMMAND.MANAGED_OBJECT_UPDATE]: updateManagedObject,
   [COMMAND.MANAGED_OBJECT_DELETE]: deleteManagedObject,
+  [COMMAND.LINKS_REMOVE]: removeLinks,
   [COMMAND.CHILD_ADD]: addChild,
   [COMMAND.CHILD_REMOVE]: removeChild,
   [COMMAND.PARENT_ADD]: addParent,

@@ -1,8 +1,9 @@
 /** The actor of a managed object: its own document (document 1, Managed object; document 4 section 2.4). */
 import { COMMAND } from '../model/command.ts';
-import type { Asked, ChildKind, ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
+import type { Asked, ChildAdd, ChildKind, ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
 import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
+import { fitsType } from '../model/inventory-access.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -35,8 +36,10 @@ export interface ManagedObjectDelete extends Asked {
   readonly withDeviceUser?: boolean;
   /** Who asked, with `withDeviceUser`. */
   readonly by?: string;
-  /** Cascades to objects of this owner only: who asked has no right to others. */
+  /** Cascades to objects of this owner only, and to what `types` allow: who asked has no right to others. */
   readonly owner?: string;
+  /** Types of the permissions that hold for the first object and so for all below it (model/inventory-access.ts). */
+  readonly types?: readonly string[];
   /** Set when the deletion of this parent led to it. */
   readonly parent?: string;
   /** With `parent`: nothing happens unless it is a group. */
@@ -44,6 +47,17 @@ export interface ManagedObjectDelete extends Asked {
   /** With `parent`: it was a child addition there, which goes whoever owns it. */
   readonly isAddition?: boolean;
 }
+
+/** Body of LINKS_REMOVE: what its deletion asked for, and what it was. */
+interface LinksRemove extends ManagedObjectDelete {
+  readonly isGroup: boolean;
+}
+
+/** What a permission has to allow for a deletion. */
+const DELETION = { scope: 'MANAGED_OBJECT', permission: 'ADMIN' } as const;
+
+/** Links and external IDs that one step of a deletion ends: an object may have more of them than a commit takes. */
+const LINKS_AT_ONCE = 500;
 
 /** @throws PlatformError `inventory/not-found`. */
 export function loadManagedObject(context: ActorContext, id: string): Members {
@@ -88,7 +102,8 @@ export function createManagedObject(context: ActorContext, body: ManagedObjectCr
   const text = writeManagedObject(context, body.id, members, 'CREATE', []);
   if (body.binary) context.put('binary', body.id, JSON.stringify(body.binary));
   if (body.parent) {
-    const link = { kind: body.parent.kind, child: body.id, parent: body.parent.id };
+    const { id, kind, isRequired = false } = body.parent;
+    const link: ChildAdd = { kind, child: body.id, parent: id, ...(isRequired ? { isNew: true } : {}) };
     context.send({ kind: COMMAND.CHILD_ADD, key: Number(body.parent.id), body: link });
   }
   return { doc: text };
@@ -131,25 +146,7 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
   for (const kept of ['binary', 'availability'] as const) if (context.get(kept, id) !== undefined) context.remove(kept, id);
   context.row(deletedRow(context.command, 'managed_objects', id, undefined, members));
   context.notify('managedobjects', id, 'DELETE', JSON.stringify(id));
-  for (const entry of context.list('externalIdsOf', `${id}\n`)) {
-    // The value may hold line feeds itself.
-    const [, type, ...rest] = entry.id.split('\n');
-    const externalId = rest.join('\n');
-    context.remove('externalIdsOf', entry.id);
-    context.send({ kind: COMMAND.EXTERNAL_ID_UNBIND, key: `x:${type}\n${externalId}`, body: { type, externalId, managedObject: id } });
-  }
-  for (const entry of context.list('children', `${id}\n`)) {
-    const [, kind, child] = entry.id.split('\n');
-    context.remove('children', entry.id);
-    context.send({ kind: COMMAND.PARENT_REMOVE, key: Number(child), body: { kind, child, parent: id } });
-    const deletion = childDeletion(kind as ChildKind, id, isGroup(members), body);
-    if (deletion) context.send({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: Number(child), body: deletion });
-  }
-  for (const entry of context.list('parents', `${id}\n`)) {
-    const [, kind, parent] = entry.id.split('\n');
-    context.remove('parents', entry.id);
-    context.send({ kind: COMMAND.CHILD_REMOVE, key: Number(parent), body: { kind, child: id, parent } });
-  }
+  endLinks(context, id, { ...body, isGroup: isGroup(members) });
   for (const table of ['measurements', 'events', 'alarms', 'operations']) {
     context.send({ kind: COMMAND.DATA_DELETE, key: TENANT_KEY, body: { table, filter: { source: id } } });
   }
@@ -162,17 +159,56 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
 
 const byOf = ({ by }: ManagedObjectDelete): { by?: string } => (by === undefined ? {} : { by });
 
+/** The next step of a deletion. */
+export function removeLinks(context: ActorContext, body: LinksRemove): undefined {
+  endLinks(context, String(context.command.key), body);
+  return undefined;
+}
+
+function endLinks(context: ActorContext, id: string, body: LinksRemove): void {
+  let left = LINKS_AT_ONCE;
+  const some = (collection: 'externalIdsOf' | 'children' | 'parents'): string[] => {
+    const ids = left === 0 ? [] : context.list(collection, `${id}\n`, left).map((entry) => entry.id);
+    left -= ids.length;
+    for (const key of ids) context.remove(collection, key);
+    return ids;
+  };
+  for (const key of some('externalIdsOf')) {
+    // The value may hold line feeds itself.
+    const [, type, ...rest] = key.split('\n');
+    const externalId = rest.join('\n');
+    context.send({ kind: COMMAND.EXTERNAL_ID_UNBIND, key: `x:${type}\n${externalId}`, body: { type, externalId, managedObject: id } });
+  }
+  for (const key of some('children')) {
+    const [, kind, child] = key.split('\n');
+    context.send({ kind: COMMAND.PARENT_REMOVE, key: Number(child), body: { kind, child, parent: id } });
+    const deletion = childDeletion(kind as ChildKind, id, body);
+    if (deletion) context.send({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: Number(child), body: deletion });
+  }
+  for (const key of some('parents')) {
+    const [, kind, parent] = key.split('\n');
+    context.send({ kind: COMMAND.CHILD_REMOVE, key: Number(parent), body: { kind, child: id, parent } });
+  }
+  // After the commit of this one: nothing is added to an object that is gone.
+  if (left === 0) context.send({ kind: COMMAND.LINKS_REMOVE, key: Number(id), body });
+}
+
 /** What the deletion of an object asks of a child; undefined = it stays. */
-function childDeletion(kind: ChildKind, parent: string, isBelowGroup: boolean, body: ManagedObjectDelete): ManagedObjectDelete | undefined {
-  const { cascade = false, forceCascade = false, withDeviceUser = false, owner, askedBy } = body;
+function childDeletion(kind: ChildKind, parent: string, body: LinksRemove): ManagedObjectDelete | undefined {
+  const { cascade = false, forceCascade = false, withDeviceUser = false, owner, types, askedBy, isGroup: isBelowGroup } = body;
   const flags = {
     cascade: cascade || forceCascade, forceCascade, withDeviceUser, parent, ...byOf(body),
-    ...(owner === undefined ? {} : { owner }), ...(askedBy === undefined ? {} : { askedBy }),
+    ...(owner === undefined ? {} : { owner }), ...(types === undefined ? {} : { types }), ...(askedBy === undefined ? {} : { askedBy }),
   };
   // Child additions belong to their parent and go with it, with the last one of several (document 4 section 2.4).
   if (kind === 'childAdditions') return { ...flags, isAddition: true };
   if (flags.cascade) return isBelowGroup || kind === 'childDevices' ? flags : undefined;
   return isBelowGroup ? { ...flags, onlyGroup: true } : undefined;
+}
+
+/** Whether who asked for a deletion has a right to this object as to the first one: a role, a permission at or above that one, or as its owner. */
+function isAllowed(members: Members, { owner, types = [] }: ManagedObjectDelete): boolean {
+  return owner === undefined || stringMember(members, 'owner') === owner || types.some((type) => fitsType(type, members, DELETION));
 }
 
 /** Whether a deletion that began at a parent takes this object along. */
@@ -181,6 +217,6 @@ function isReached(context: ActorContext, id: string, body: ManagedObjectDelete)
   if (text === undefined) return false;
   const members = splitMembers(text);
   if (body.onlyGroup && !isGroup(members)) return false;
-  if (body.isAddition !== true && body.owner !== undefined && stringMember(members, 'owner') !== body.owner) return false;
+  if (body.isAddition !== true && !isAllowed(members, body)) return false;
   return body.forceCascade === true || parentsOf(context, id).every((parent) => parent === body.parent);
 }

@@ -105,20 +105,24 @@ export class StateView {
     throw new NotLoaded(this.#load(key, result, undefined, this.#seq));
   }
 
-  list(collection: Collection, tenant: number, prefix: string): { id: string; value: string }[] {
+  /** @param limit so many are enough, whichever. */
+  list(collection: Collection, tenant: number, prefix: string, limit = Number.POSITIVE_INFINITY): { id: string; value: string }[] {
     const found = new Map<string, string>();
+    const isRemoved = (id: string): boolean => {
+      const entry = this.#overlay.get(`${collection}/${tenant}/${id}`);
+      return entry !== undefined && entry.value === undefined;
+    };
     for (let after: string | undefined; ;) {
       const page = this.#page({ collection, tenant, prefix }, after);
-      for (const { id, value } of page) found.set(id, value);
-      if (page.length < LIST_PAGE) break;
+      for (const { id, value } of page) if (!isRemoved(id)) found.set(id, value);
+      if (page.length < LIST_PAGE || found.size >= limit) break;
       after = page[page.length - 1].id;
     }
     for (const entry of this.#overlay.values()) {
       if (entry.collection !== collection || entry.tenant !== tenant || !entry.id.startsWith(prefix)) continue;
-      if (entry.value === undefined) found.delete(entry.id);
-      else found.set(entry.id, entry.value);
+      if (entry.value !== undefined) found.set(entry.id, entry.value);
     }
-    return [...found].map(([id, value]) => ({ id, value })).sort((a, b) => (a.id < b.id ? -1 : 1));
+    return [...found].map(([id, value]) => ({ id, value })).sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
   }
 
   #page(list: ListOf, after: string | undefined): { id: string; value: string }[] {

@@ -17,7 +17,7 @@ import { linkCollections } from './managed-object-text.ts';
 import { createManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
 import { readMultipart, storeContent } from './multipart.ts';
 import type { UploadLimits } from './multipart.ts';
-import { requireOwner } from './owner.ts';
+import { deletionRights, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
@@ -138,7 +138,7 @@ async function put(request: ApiRequest): Promise<Answer> {
 async function remove(request: ApiRequest): Promise<Answer> {
   const { id } = await loadBinary(request);
   await requireOwner(request, id);
-  const body: ManagedObjectDelete = request.isPrivileged ? {} : { owner: request.principal.userName };
+  const body: ManagedObjectDelete = await deletionRights(request, id);
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
   return NO_CONTENT;
 }

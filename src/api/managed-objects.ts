@@ -16,7 +16,7 @@ import { isEntityId } from './entity-id.ts';
 import { UNSTORED, managedObjectUrl, unstoredText } from './entity-text.ts';
 import { requireRightsOfDevice } from './inventory-rights.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
-import { requireOwner } from './owner.ts';
+import { deletionRights, requireOwner } from './owner.ts';
 import { flag } from './query-parameters.ts';
 import { NO_CONTENT, created, found, notStored } from './reply.ts';
 import type { Answer, Route } from './route.ts';
@@ -61,7 +61,16 @@ export async function createManagedObject(
     ...(binary === undefined ? {} : { binary }),
   };
   const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_CREATE, Number(body.id), body);
+  if (parent?.isRequired === true && isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode)) await requireKept(request, body.id, parent);
   return { id: body.id, doc };
+}
+
+/** The link was a part of the creation: where it was refused, because the parent was deleted at the same moment, the object is gone again. */
+async function requireKept(request: ApiRequest, id: string, parent: { readonly id: string }): Promise<void> {
+  const { platform: { documents }, tenant } = request;
+  if (await documents.get('managedObject', tenant, id) !== undefined) return;
+  await loadManagedObject(request, parent.id);
+  throw new PlatformError('inventory/not-linked', { child: id, parent: parent.id });
 }
 
 /** The answer to a creation. @param withText whether the object is in it. */
@@ -123,7 +132,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
     forceCascade: query.isTrue('forceCascade'),
     withDeviceUser,
     ...(withDeviceUser ? { by: request.principal.userName } : {}),
-    ...(request.isPrivileged ? {} : { owner: request.principal.userName }),
+    ...await deletionRights(request, id),
   };
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
   return NO_CONTENT;

@@ -4,7 +4,7 @@
  */
 import { belowSql } from '../inventory/objects-below.ts';
 import { PlatformError } from '../model/errors.ts';
-import { grantsFor, isByTypeAlone, mayAccess } from '../model/inventory-access.ts';
+import { ANY, grantsFor, isByTypeAlone, mayAccess, typesAtOrAbove } from '../model/inventory-access.ts';
 import type { WantedAccess } from '../model/inventory-access.ts';
 import { dropNulls } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -62,6 +62,14 @@ export async function ownsObjects({ platform, tenant, principal }: ApiRequest, u
 /** Whether the route's roles, the owner rule or a permission let the principal do with a managed object what he asks for. */
 export async function mayReach(request: ApiRequest, id: string, doc: string): Promise<boolean> {
   return request.isPrivileged || mayAccess(request.platform.documents, request.principal, { id, doc }, wantedBy(request));
+}
+
+/** What the deletion of an object may take along from below it: everything for who has a role of the route or a permission for all types there. */
+export async function deletionRights(request: ApiRequest, id: string): Promise<{ readonly owner?: string; readonly types?: readonly string[] }> {
+  if (request.isPrivileged) return {};
+  const types = await typesAtOrAbove(request.platform.documents, request.principal, id, wantedBy(request));
+  if (types.includes(ANY)) return {};
+  return { owner: request.principal.userName, ...(types.length === 0 ? {} : { types }) };
 }
 
 /** An entity that fits all permissions that hold for one type only: whether somebody may see some of an object's data. */

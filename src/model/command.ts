@@ -21,10 +21,11 @@ export const COMMAND = {
   MANAGED_OBJECT_CREATE: 8,
   MANAGED_OBJECT_UPDATE: 9,
   MANAGED_OBJECT_DELETE: 10,
-  /** Key: parent. Sends PARENT_ADD to the child. */
+  /** `ChildAdd` or `ChildLinks`. Key: parent. Sends PARENT_ADD to the children. */
   CHILD_ADD: 11,
+  /** `ChildLink` or `ChildLinks`. */
   CHILD_REMOVE: 12,
-  /** Key: child. */
+  /** `ParentAdd`. Key: child. */
   PARENT_ADD: 13,
   PARENT_REMOVE: 14,
   /** Key: the external ID. */
@@ -74,6 +75,8 @@ export const COMMAND = {
   EVENT_BINARY_CHANGE: 50,
   /** `AvailabilitySet`: what the monitor has found. Key: device. */
   AVAILABILITY_SET: 70,
+  /** The next links of an object that is gone, sent by its own deletion. Key: the object. */
+  LINKS_REMOVE: 80,
 } as const;
 export type CommandKind = (typeof COMMAND)[keyof typeof COMMAND];
 
@@ -123,8 +126,8 @@ export interface EventBinaryChange { readonly id: string; readonly expected: str
   readonly marks: DocumentText }
 export interface AlarmOfTypeUpdate { readonly type: string; readonly doc: DocumentText; readonly user: string }
 export interface ManagedObjectCreate { readonly id: string; readonly owner: string; readonly doc: DocumentText;
-  /** Links the new object below this parent as part of its creation. */
-  readonly parent?: { readonly id: string; readonly kind: ChildKind };
+  /** Links the new object below this parent as part of its creation. `isRequired`: without the link the object goes again. */
+  readonly parent?: { readonly id: string; readonly kind: ChildKind; readonly isRequired?: boolean };
   /** Content of the object, a `BinaryRecord`. */
   readonly binary?: BinaryRecord }
 /** Content in the blobs: key, length in bytes, content type. */
@@ -139,6 +142,12 @@ export interface AvailabilitySet { readonly lastMessage: number; readonly isSile
   readonly alarmId?: string }
 export type ChildKind = 'childDevices' | 'childAssets' | 'childAdditions';
 export interface ChildLink { readonly kind: ChildKind; readonly child: string; readonly parent: string }
+/** Several links of one parent, decided together. The sender has looked at each child. */
+export interface ChildLinks { readonly kind: ChildKind; readonly children: readonly string[]; readonly parent: string }
+/** `isNew`: the child was made for this link, and goes again when the link is refused. */
+export interface ChildAdd extends ChildLink { readonly isNew?: boolean }
+/** `isWritten`: the child has noted its parent, and looks again whether there is a cycle now that others can see it. */
+export interface ParentAdd extends ChildLink { readonly isWritten?: boolean }
 export interface ExternalIdBind { readonly type: string; readonly externalId: string; readonly managedObject: string }
 /** Answers `{id, created}`: the managed object bound to the external ID, made from `doc` with `id` when there is none. */
 export interface DeviceEnsure { readonly type: string; readonly externalId: string; readonly id: string; readonly owner: string;

@@ -54,6 +54,8 @@ export const ERRORS = {
   'inventory/no-binary': entry(404, 'inventory/Not Found', 'The managed object {id} has no binary'),
   'inventory/not-a-child': entry(422, 'inventory/Invalid Data', 'managedObject {child} is not a child of {parent}'),
   'inventory/cycle': entry(422, 'inventory/Invalid Data', 'managedObject {child} is an ancestor of {parent}: linking it would make a cycle'),
+  'inventory/not-linked': entry(422, 'inventory/Invalid Data',
+    'managedObject {child} was not linked to {parent}: with a link that was made at the same time it would make a cycle, or it was unlinked again'),
   'inventory/invalid-query': entry(422, 'inventory/Invalid Data', 'The query could not be understood: {reason}'),
   'identity/not-found': entry(404, 'identity/Not Found', 'External id not found; external id = ID [type={type}, value={value}]'),
   'identity/duplicate': entry(409, 'identity/Duplicate', 'External id already bound; external id = ID [type={type}, value={value}]'),

@@ -86,7 +86,7 @@ export const isByTypeAlone = ({ scope, permission }: WantedAccess): boolean =>
   scope === 'AUDIT' || (permission === 'ADMIN' && (scope === 'ALARM' || scope === 'EVENT'));
 
 /** Whether a grant's type fits an entity. */
-function fitsType(type: string, entity: Members | undefined, wanted: WantedAccess): boolean {
+export function fitsType(type: string, entity: Members | undefined, wanted: WantedAccess): boolean {
   if (type === ANY) return true;
   return entity !== undefined && (stringMember(entity, 'type') === type || (!isByTypeAlone(wanted) && entity.has(type)));
 }
@@ -118,6 +118,22 @@ export function mayAccess(documents: ListedDocuments, principal: Principal, obje
   const typed = wanted.scope === 'MANAGED_OBJECT' ? members : entity;
   const roots = rootsWanted(principal, wanted, typed);
   return roots.every(({ size }) => size > 0) && isBelow(documents, principal.tenantNumber, [object.id], 0, roots);
+}
+
+/**
+ * Types of the grants that hold for an object because of where they begin: at it or above it. They hold for all below it too.
+ * @returns ANY alone where one of them is for all types.
+ */
+export async function typesAtOrAbove(documents: ListedDocuments, principal: Principal, id: string, wanted: WantedAccess): Promise<string[]> {
+  const grants = grantsFor(principal, wanted);
+  const held: string[] = [];
+  for (const type of new Set([ANY, ...grants.map((grant) => grant.type)])) {
+    const roots = new Set(grants.filter((grant) => grant.type === type).map(({ root }) => String(root)));
+    if (roots.size === 0 || !await isBelow(documents, principal.tenantNumber, [id], 0, [roots])) continue;
+    if (type === ANY) return [ANY];
+    held.push(type);
+  }
+  return held;
 }
 
 /**

@@ -153,6 +153,54 @@ t.test('links and deletions that race leave no dangling side', async (t) => {
   }
 });
 
+/** Whether somebody is below himself, by the notes of one side. */
+const hasCycle = (parents: readonly string[]): boolean => {
+  const above = (id: string, seen: readonly string[]): boolean => seen.includes(id)
+    || parents.filter((entry) => entry.startsWith(`${id}\n`)).some((entry) => above(entry.split('\n')[2], [...seen, id]));
+  return parents.some((entry) => above(entry.split('\n')[0], []));
+};
+
+t.test('links that are made at once make no cycle, and have two sides', async (t) => {
+  for (const isAsync of [false, true]) {
+    for (let count = 2; count <= 4; count += 1) {
+      const platform = openPlatform(t, { isAsync });
+      const ids = Array.from({ length: count }, (_, index) => String(index + 1));
+      for (const id of ids) await platform.create(id);
+      await Promise.allSettled(ids.map((id, index) => link(platform, id, ids[(index + 1) % count], 'childAssets')));
+      await platform.settled();
+      const parents = platform.ids('parents');
+      t.notOk(hasCycle(parents), `${count} links`);
+      t.same(parents.map((entry) => entry.split('\n').reverse().join('\n')).sort(), platform.ids('children').sort(), 'the same at both sides');
+      t.same(platform.ids('pending', '', 0), []);
+      if (!isAsync) t.equal(parents.length, count - 1, 'all but one');
+    }
+  }
+});
+
+t.test('several links of one parent: all or none', async (t) => {
+  const platform = openPlatform(t);
+  for (const id of ['1', '2', '3', '4']) await platform.create(id);
+  const all = (kind: CommandKind, children: string[]) => platform.request({ kind, key: 2, body: { kind: 'childAssets', children, parent: '2' } });
+  await link(platform, '1', '2', 'childAssets');
+  for (const own of ['1', '2']) await t.rejects(all(COMMAND.CHILD_ADD, ['3', own, '4']), { code: 'inventory/cycle', details: { child: own } });
+  t.same(platform.ids('children'), ['1\nchildAssets\n2']);
+  platform.notifications.length = 0;
+  await all(COMMAND.CHILD_ADD, ['3', '4', '99']);
+  t.same(platform.ids('children'), ['1\nchildAssets\n2', '2\nchildAssets\n3', '2\nchildAssets\n4'], 'a child that is gone undoes its own');
+  t.same(platform.ids('parents'), ['2\nchildAssets\n1', '3\nchildAssets\n2', '4\nchildAssets\n2']);
+  await all(COMMAND.CHILD_REMOVE, ['3', '4']);
+  t.same([platform.ids('children'), platform.ids('parents')], [['1\nchildAssets\n2'], ['2\nchildAssets\n1']]);
+  t.same(platform.ids('pending', '', 0), []);
+});
+
+t.test('an object that is made for a link goes again when the link is refused', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('1', '{}', { parent: { id: '99', kind: 'childAssets', isRequired: true } });
+  await platform.create('2', '{}', { parent: { id: '99', kind: 'childAssets' } });
+  t.same(platform.ids('managedObject'), ['2']);
+  t.same(platform.ids('pending', '', 0), []);
+});
+
 t.test('external IDs: one object each', async (t) => {
   const platform = openPlatform(t);
   await platform.create('1');
@@ -231,6 +279,31 @@ t.test('deletion of a hierarchy: by flags, other parents count', async (t) => {
   await check('4', { cascade: true }, ['1', '2', '3', '6', '9']);
   await check('3', { cascade: true }, ['1', '2', '4', '5', '6', '9']);
   await check('1', { cascade: true, owner: 'eve' }, ['2', '3', '4', '5', '6', '9']);
+});
+
+t.test('deletion of a hierarchy: a permission above it goes for what is below too', async (t) => {
+  const check = async (body: object, left: string[]): Promise<void> => {
+    const platform = await openHierarchy(t);
+    await cascade(platform, '1', { owner: 'eve', ...body });
+    t.same(platform.ids('managedObject'), left, JSON.stringify(body));
+  };
+  await check({ types: ['*'] }, ['3', '4', '5', '6', '9']);
+  await check({ types: ['*'], cascade: true }, ['3', '6', '9']);
+  await check({ types: ['c8y_IsDeviceGroup'], cascade: true }, ['3', '4', '5', '6', '9']);
+  await check({ types: ['c8y_IsDevice', 'c8y_IsDeviceGroup'], cascade: true }, ['3', '6', '9']);
+  await check({ types: ['c8y_DeviceGroup'], cascade: true }, ['2', '3', '4', '5', '6', '9']);
+});
+
+t.test('the links of a large group end step by step', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('1', '{"c8y_IsDeviceGroup":{}}');
+  const children = Array.from({ length: 1_200 }, (_, index) => String(index + 10));
+  await Promise.all(children.map((id) => platform.create(id, id.endsWith('7') ? '{"c8y_IsDeviceGroup":{}}' : '{}')));
+  await platform.request({ kind: COMMAND.CHILD_ADD, key: 1, body: { kind: 'childAssets', children, parent: '1' } });
+  t.equal(platform.ids('parents').length, 1_200);
+  await cascade(platform, '1', {});
+  t.equal(platform.ids('managedObject').length, 1_080, 'its subgroups went along');
+  t.same([platform.ids('children'), platform.ids('parents'), platform.ids('pending', '', 0)], [[], [], []]);
 });
 
 t.test('two ways to one child: it goes with the last parent, once', async (t) => {

@@ -84,3 +84,30 @@ t.test('a change that is too large by itself is refused and changes nothing', as
   t.ok((refusal?.details.size ?? 0) > COMMAND_CHARS_MAX);
   t.equal(numberOf((await change(node, 5, { n: 77 })).doc), 77, 'smaller ones go on');
 });
+
+t.test('a large group: linked at once, deleted in commits that are bounded', async (t) => {
+  const cluster = await TestCluster.of(t, 2, { answerTimeoutMs: 60_000 });
+  const [node] = cluster.nodes;
+  const ids = Array.from({ length: 700 }, (_, index) => index + 100);
+  const group = (id: number): Promise<unknown> => node.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: id, body: {
+    id: String(id), owner: 'ada', doc: '{"c8y_IsDeviceGroup":{}}' } });
+  for (const id of [5, ...ids]) await group(id);
+  let changes = 0;
+  cluster.store.beforeCommit = (_shard, { length }) => { changes = Math.max(changes, length); };
+  await node.request({ kind: COMMAND.CHILD_ADD, key: 5, body: { kind: 'childAssets', children: ids.map(String), parent: '5' } });
+  t.equal(Object.keys(cluster.store.snapshot()).filter((key) => key.startsWith('parents/')).length, ids.length);
+  changes = 0;
+  await node.request({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: 5, body: {} });
+  await cluster.settled();
+  t.ok(changes < 1_800, `the largest commit had ${changes} changes`);
+  await until(() => Object.keys(cluster.store.snapshot()).length === 0, 'the subgroups went along');
+});
+
+t.test('what a command sends counts for its size', async (t) => {
+  const cluster = await TestCluster.of(t, 1);
+  const [node] = cluster.nodes;
+  await create(node, 5, 1);
+  const children = Array.from({ length: 40_000 }, (_, index) => String(index + 100));
+  await t.rejects(node.request({ kind: COMMAND.CHILD_ADD, key: 5, body: { kind: 'childAssets', children, parent: '5' } }), { code: 'general/change-too-large' });
+  t.same(Object.keys(cluster.store.snapshot()), ['managedObject/1/5']);
+});

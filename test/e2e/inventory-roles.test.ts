@@ -356,6 +356,20 @@ t.test('device permissions that are set at once', async (t) => {
     (await rest.read(`/audit/auditRecords?source=${group}&type=Group&pageSize=100`)).auditRecords.length === 8);
 });
 
+t.test('who deletes a group by a permission there takes along what is below', async (t) => {
+  const { of } = await newUser('deleting');
+  const made = async (kind: string, parent: string | undefined, object: object): Promise<string> =>
+    (await rest.create(`/inventory/managedObjects${parent === undefined ? '' : `/${parent}/${kind}`}`, object)).id;
+  for (const [flags, left] of [['', [200, 404]], ['?cascade=true', [404, 404]]] as const) {
+    const group = await made('', undefined, { c8y_IsDeviceGroup: {} });
+    const device = await made('childAssets', group, { c8y_IsDevice: {} });
+    const subgroup = await made('childAssets', group, { c8y_IsDeviceGroup: {} });
+    await rest.put(`/user/${TENANT}/users/deleting`, { devicePermissions: { [group]: ['MANAGED_OBJECT:*:*'] } });
+    t.equal((await of.delete(`/inventory/managedObjects/${group}${flags}`)).status, 204);
+    t.same(await Promise.all([device, subgroup].map(async (id) => (await rest.get(`/inventory/managedObjects/${id}`)).status)), left, flags);
+  }
+});
+
 t.test('live channels of an object take its scope', async (t) => {
   const { of, assignments } = await newUser('watching');
   await rest.post(assignments, { managedObject: building, roles: [{ id: (await rest.create(ROLES, { name: 'Alarms only', permissions: [{ scope: 'ALARM', permission: 'READ' }] })).id }] });

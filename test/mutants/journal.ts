@@ -97,7 +97,7 @@ export const JOURNAL: readonly MutantTable[] = [
     { rule: 'the position is in the commit of the state', file: 'src/store/lmdb-documents.ts', tests: ['actors/recovery'],
       changes: [['if (position !== undefined) void', 'if (false) void']] },
     { rule: 'what one actor sends another is written down with its cause', ...ACTORS,
-      changes: [['      effective.changes.push(this.#followUps.entry(command, followUp, index));\n', ''],
+      changes: [['    if (error === undefined) for (const entry of entries) effective.changes.push(entry);\n', ''],
         ['return this.#state.get(\'pending\', 0, pendingId) === undefined ? 0 : undefined;', 'return undefined;']] },
     { rule: 'what is in the journal twice is handled once', ...ACTORS,
       changes: [['return this.#state.get(\'pending\', 0, pendingId) === undefined ? 0 : undefined;', 'return undefined;']] },
