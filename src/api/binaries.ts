@@ -18,6 +18,7 @@ import { createManagedObject, loadManagedObject, requireReadable } from './manag
 import { readMultipart, storeContent } from './multipart.ts';
 import type { UploadLimits } from './multipart.ts';
 import { deletionRights, requireOwner } from './owner.ts';
+import { PageBudget } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
@@ -37,8 +38,9 @@ const OF_CONTENT = ['c8y_IsBinary', 'length', 'contentType'];
 
 const binaryUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/inventory/binaries/${segment(id)}`;
 
-async function binaryText(request: ApiRequest, id: string, doc: string): Promise<string> {
-  return entityText(binaryUrl(request, id), id, splitMembers(doc), await linkCollections(request, id));
+async function binaryText(request: ApiRequest, id: string, doc: string, budget = new PageBudget(request)): Promise<string> {
+  budget.take(doc.length);
+  return entityText(binaryUrl(request, id), id, splitMembers(doc), await linkCollections(request, id, budget));
 }
 
 async function uploadLimits(request: ApiRequest): Promise<UploadLimits> {
@@ -155,7 +157,8 @@ async function list(request: ApiRequest): Promise<Answer> {
   filter.accessibleObjects(request);
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, 'id', page);
   const items: string[] = [];
-  for (const { entityId, doc } of rows) items.push(await binaryText(request, entityId, doc));
+  const budget = new PageBudget(request);
+  for (const { entityId, doc } of rows) items.push(await binaryText(request, entityId, doc, budget));
   return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total, isFull }));
 }
 

@@ -1,6 +1,7 @@
 /** Children and parents of managed objects, of three kinds (document 1 Inventory and assets; document 4 section 2.5). */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { COMMAND } from '../model/command.ts';
-import type { ChildKind, ChildLink } from '../model/command.ts';
+import type { ChildKind, ChildLink, ChildLinks } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitElements, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -14,14 +15,25 @@ import { addChildrenOf, addInventoryQuery } from './inventory-query.ts';
 import { CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, referenceText } from './managed-object-text.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, createdManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
 import { mayReach, requireOwner } from './owner.ts';
+import { PageBudget } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import type { Page } from './paging.ts';
 import { text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
 
-/** Links of one object that a page is cut from. */
-const LINKS_MAX = 100_000;
+/** Children of one object that are read from the documents and sorted for a page; of more the history knows the page. */
+const CHILDREN_MAX = 2_000;
+/** Parents of one object that a page is cut from. */
+const PARENTS_MAX = 100_000;
+/** References in one body, which are one command: what it writes is far below what a commit takes. */
+const REFERENCES_MAX = 5_000;
+const REFERENCES_LIMIT = 'inventory/references';
+/** Links that are ended by one command when all are. */
+const LINKS_AT_ONCE = 1_000;
+/** Texts that are asked for at once; then it is the turn of others, whose store may answer at once. */
+const TEXTS_AT_ONCE = 100;
 
 /** Id in `{"id":…}` or `{"self":".../<id>"}`. @throws PlatformError `validation/mandatory-fields` without either. */
 function referencedId(reference: Members): string {
@@ -34,34 +46,92 @@ function referencedId(reference: Members): string {
   return self.replace(/\/+$/, '').split('/').pop() ?? '';
 }
 
-/** Ids in `{"references":[…]}` or in one reference. */
-function referencedIds(members: Members): string[] {
+type Form = 'managedObject' | 'managedObjectReference' | 'managedObjectReferenceCollection';
+
+/** What a body is: the vendor type says it, of plain JSON its members (document 4 section 2.5). */
+function formOf(request: ApiRequest): Form {
+  const { kind, name } = request.contentType;
+  if (kind === 'vendor') {
+    if (name === 'managedobjectreference') return 'managedObjectReference';
+    if (name === 'managedobjectreferencecollection') return 'managedObjectReferenceCollection';
+    if (name === 'managedobject') return 'managedObject';
+  }
+  const members = request.members();
+  if (members.has('references')) return 'managedObjectReferenceCollection';
+  return members.has('managedObject') ? 'managedObjectReference' : 'managedObject';
+}
+
+/** Distinct ids in `{"references":[…]}` or in one reference. @throws PlatformError `inventory/too-many-references`, `validation/mandatory-fields`. */
+function referencedIds(request: ApiRequest, form: Form): string[] {
+  const members = request.members();
+  if (form !== 'managedObjectReferenceCollection') return [referencedId(members)];
   const references = members.get('references');
-  return references === undefined ? [referencedId(members)] : splitElements(references).map((text) => referencedId(splitMembers(text)));
+  if (references === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'references' });
+  const ids = [...new Set(splitElements(references).map((text) => referencedId(splitMembers(text))))];
+  if (ids.length <= REFERENCES_MAX) return ids;
+  request.platform.refusals.count(REFERENCES_LIMIT);
+  throw new PlatformError('inventory/too-many-references', { count: ids.length, maximum: REFERENCES_MAX, limit: REFERENCES_LIMIT });
 }
 
 async function post(request: ApiRequest, kind: ChildKind): Promise<Answer> {
   const parent = request.params['id'];
   await loadManagedObject(request, parent);
   await requireOwner(request, parent);
-  const members = request.members();
+  const form = formOf(request);
+  if (form === 'managedObject') {
+    return createdManagedObject(request, await createManagedObject(request, { parent: { id: parent, kind, isRequired: true } }), true);
+  }
+  const children = referencedIds(request, form);
   const collection = `${managedObjectUrl(request, parent)}/${kind}`;
-  if (!members.has('managedObject') && !members.has('references')) {
-    return createdManagedObject(request, await createManagedObject(request, { parent: { id: parent, kind } }), true);
-  }
-  const children = referencedIds(members);
-  for (const child of children) {
-    await loadManagedObject(request, child);
-    await requireOwner(request, child);
-  }
   const references: string[] = [];
-  for (const child of children) {
-    const link: ChildLink = { kind, child, parent };
-    const { doc } = await request.command<{ doc: string }>(COMMAND.CHILD_ADD, Number(parent), link);
-    references.push(referenceText(request, collection, child, stringMember(splitMembers(doc), 'name')));
+  const budget = new PageBudget(request);
+  for (const [index, child] of children.entries()) {
+    if (index % TEXTS_AT_ONCE === TEXTS_AT_ONCE - 1) await nextTurn();
+    const doc = await loadManagedObject(request, child);
+    await requireOwner(request, child);
+    const reference = referenceText(request, collection, child, stringMember(splitMembers(doc), 'name'));
+    budget.take(reference.length);
+    references.push(reference);
   }
-  if (!members.has('references')) return created('managedObjectReference', references[0], `${collection}/${segment(children[0])}`);
+  await linkChildren(request, { kind, children, parent });
+  if (form === 'managedObjectReference') return created('managedObjectReference', references[0], `${collection}/${segment(children[0])}`);
   return created('managedObjectReferenceCollection', `{"self":${quote(collection)},"references":[${references.join(',')}]}`, collection);
+}
+
+const childKeys = ({ kind, children, parent }: ChildLinks): string[] => children.map((child) => `${parent}\n${kind}\n${child}`);
+
+/** Which of them are linked. */
+async function areLinked(request: ApiRequest, links: ChildLinks): Promise<boolean[]> {
+  const found = await request.platform.documents.getMany('children', request.tenant, childKeys(links));
+  return found.map((link) => link !== undefined);
+}
+
+/** Links all or none of them; those that are linked stay so. @throws PlatformError `inventory/cycle`, 404 for what is deleted meanwhile. */
+async function linkChildren(request: ApiRequest, links: ChildLinks): Promise<void> {
+  const before = await areLinked(request, links);
+  const children = links.children.filter((_, index) => !before[index]);
+  if (children.length === 0) return;
+  const { kind, parent } = links;
+  const fresh: ChildLinks = { kind, children, parent };
+  await countRefusal(request, request.command(COMMAND.CHILD_ADD, Number(parent), children.length === 1 ? { kind, child: children[0], parent } : fresh));
+  // The children decide after the parent; the answer has waited for them.
+  const after = await areLinked(request, fresh);
+  const refused = after.indexOf(false);
+  if (refused < 0) return;
+  const others = children.filter((_, index) => after[index]);
+  if (others.length > 0) await request.command(COMMAND.CHILD_REMOVE, Number(parent), { kind, children: others, parent } satisfies ChildLinks);
+  for (const id of [parent, children[refused]]) await loadManagedObject(request, id);
+  throw new PlatformError('inventory/not-linked', { child: children[refused], parent });
+}
+
+/** A hierarchy that is too large for the actor counts here: actors count nothing. */
+async function countRefusal<Result>(request: ApiRequest, result: Promise<Result>): Promise<Result> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof PlatformError && error.code === 'general/hierarchy-too-large') request.platform.refusals.count(String(error.details['limit']));
+    throw error;
+  }
 }
 
 /**
@@ -71,40 +141,62 @@ async function post(request: ApiRequest, kind: ChildKind): Promise<Answer> {
 async function list(request: ApiRequest, direction: 'children' | 'parents', kind: ChildKind): Promise<Answer> {
   const { id } = request.params;
   await requireReadable(request, await loadManagedObject(request, id));
-  const page = pageOf(request);
-  const query = direction === 'children' ? request.query.text('query') : undefined;
+  const isOfChildren = direction === 'children';
+  const query = isOfChildren ? request.query.text('query') : undefined;
   if (query !== undefined) return queryChildren(request, kind, query);
-  const ids = await linkedIds(request, direction, id, kind, LINKS_MAX);
+  const ids = await linkedIds(request, direction, id, kind, isOfChildren ? CHILDREN_MAX + 1 : PARENTS_MAX);
+  if (isOfChildren && ids.length > CHILDREN_MAX) return queryChildren(request, kind);
+  const page = pageOf(request);
+  const texts = new ReferenceTexts(request, `${managedObjectUrl(request, id)}/${isOfChildren ? kind : PARENTS_OF_KIND[kind]}`);
   const shown = ids.slice(page.offset, page.offset + page.size);
-  const documents = await request.platform.documents.getMany('managedObject', request.tenant, shown);
-  const collection = `${managedObjectUrl(request, id)}/${direction === 'children' ? kind : PARENTS_OF_KIND[kind]}`;
-  const items: string[] = [];
-  for (const [index, linked] of shown.entries()) {
-    const doc = documents[index] ?? '{}';
-    if (!(await mayReach(request, linked, doc))) continue;
-    const object = await managedObjectText(request, linked, doc);
-    items.push(`{"managedObject":${object},"self":${quote(`${collection}/${segment(linked)}`)}}`);
+  for (let from = 0; from < shown.length; from += TEXTS_AT_ONCE) {
+    const some = shown.slice(from, from + TEXTS_AT_ONCE);
+    const documents = await request.platform.documents.getMany('managedObject', request.tenant, some);
+    for (const [index, linked] of some.entries()) {
+      const doc = documents[index] ?? '{}';
+      if (await mayReach(request, linked, doc)) await texts.add(linked, doc);
+    }
+    await nextTurn();
   }
   const total = page.wantsTotal && request.isPrivileged ? ids.length : undefined;
-  const isFull = ids.length > page.offset + page.size;
-  return found('managedObjectReferenceCollection', collectionText(request, page, { name: 'references', items, total, isFull }));
+  return texts.answer(page, { total, isFull: ids.length > page.offset + page.size });
 }
 
-/** Children that fulfil a query and may be read, in its order. */
-async function queryChildren(request: ApiRequest, kind: ChildKind, query: string): Promise<Answer> {
+/** Children that may be read, in the order of their ids; with a query those that fulfil it, in its order. */
+async function queryChildren(request: ApiRequest, kind: ChildKind, query?: string): Promise<Answer> {
   const { id } = request.params;
   const page = pageOf(request);
   const filter = new HistoryFilter(request.tenant);
   await addChildrenOf(request, filter, id, kind);
-  const order = await addInventoryQuery(request, filter, query);
+  const order = query === undefined ? 'id' : await addInventoryQuery(request, filter, query);
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter.accessibleObjects(request), order, page);
-  const collection = `${managedObjectUrl(request, id)}/${kind}`;
-  const items: string[] = [];
-  for (const { entityId, doc } of rows) {
-    const object = await managedObjectText(request, entityId, doc);
-    items.push(`{"managedObject":${object},"self":${quote(`${collection}/${segment(entityId)}`)}}`);
+  const texts = new ReferenceTexts(request, `${managedObjectUrl(request, id)}/${kind}`);
+  for (const { entityId, doc } of rows) await texts.add(entityId, doc);
+  return texts.answer(page, { total, isFull });
+}
+
+/** The references of a page. */
+class ReferenceTexts {
+  readonly #request: ApiRequest;
+  readonly #collection: string;
+  readonly #items: string[] = [];
+  readonly #budget: PageBudget;
+
+  constructor(request: ApiRequest, collection: string) {
+    this.#request = request;
+    this.#collection = collection;
+    this.#budget = new PageBudget(request);
   }
-  return found('managedObjectReferenceCollection', collectionText(request, page, { name: 'references', items, total, isFull }));
+
+  async add(id: string, doc: string): Promise<void> {
+    const object = await managedObjectText(this.#request, id, doc, this.#budget);
+    this.#items.push(`{"managedObject":${object},"self":${quote(`${this.#collection}/${segment(id)}`)}}`);
+  }
+
+  answer(page: Page, { total, isFull }: { readonly total: number | undefined; readonly isFull: boolean }): Answer {
+    const collection = { name: 'references', items: this.#items, total, isFull };
+    return found('managedObjectReferenceCollection', collectionText(this.#request, page, collection));
+  }
 }
 
 async function linkOf(request: ApiRequest, kind: ChildKind): Promise<ChildLink> {
@@ -138,15 +230,27 @@ async function removeAll(request: ApiRequest, kind: ChildKind): Promise<Answer> 
   const parent = request.params['id'];
   await loadManagedObject(request, parent);
   await requireOwner(request, parent);
-  const linked = await linkedIds(request, 'children', parent, kind, LINKS_MAX);
-  const children = request.body.length === 0 ? linked : referencedIds(request.members());
-  const stranger = children.find((child) => !linked.includes(child));
-  if (stranger !== undefined) throw new PlatformError('inventory/not-a-child', { child: stranger, parent });
-  for (const child of children) {
-    const link: ChildLink = { kind, child, parent };
-    await request.command(COMMAND.CHILD_REMOVE, Number(parent), link);
+  if (request.body.length === 0) await unlinkAll(request, parent, kind);
+  else {
+    const links: ChildLinks = { kind, children: referencedIds(request, formOf(request)), parent };
+    const stranger = links.children.find((child) => !isEntityId(child)) ?? links.children[(await areLinked(request, links)).indexOf(false)];
+    if (stranger !== undefined) throw new PlatformError('inventory/not-a-child', { child: stranger, parent });
+    if (links.children.length > 0) await request.command(COMMAND.CHILD_REMOVE, Number(parent), links);
   }
   return NO_CONTENT;
+}
+
+async function unlinkAll(request: ApiRequest, parent: string, kind: ChildKind): Promise<void> {
+  const prefix = `${parent}\n${kind}\n`;
+  for (let after: string | undefined; ;) {
+    const options = after === undefined ? { limit: LINKS_AT_ONCE } : { after, limit: LINKS_AT_ONCE };
+    const page = await request.platform.documents.list('children', request.tenant, prefix, options);
+    if (page.length === 0) return;
+    const links: ChildLinks = { kind, children: page.map(({ id }) => id.slice(prefix.length)), parent };
+    await request.command(COMMAND.CHILD_REMOVE, Number(parent), links);
+    if (page.length < LINKS_AT_ONCE) return;
+    after = page[page.length - 1].id;
+  }
 }
 
 function routesOf(kind: ChildKind): Route[] {

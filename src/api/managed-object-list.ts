@@ -10,6 +10,7 @@ import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from 
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
 import { INVENTORY_READ } from './managed-objects.ts';
 import { JSON_TYPE } from './media-types.ts';
+import { PageBudget } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { flag, text } from './query-parameters.ts';
 import { found } from './reply.ts';
@@ -83,13 +84,16 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const format = exportFormat(request);
   if (format !== undefined) {
     requireOwnQueryOrder(request, order);
-    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> =>
-      Promise.all(rows.map(({ entityId, doc }) => managedObjectText(request, entityId, doc)));
+    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => {
+      const budget = new PageBudget(request);
+      return Promise.all(rows.map(({ entityId, doc }) => managedObjectText(request, entityId, doc, budget)));
+    };
     return exportDocuments(request, format, page, { table: 'managed_objects', filter, order, members: EXPORTED, toTexts });
   }
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
   const items: string[] = [];
-  for (const row of rows) items.push(await managedObjectText(request, row.entityId, row.doc));
+  const budget = new PageBudget(request);
+  for (const row of rows) items.push(await managedObjectText(request, row.entityId, row.doc, budget));
   return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total, isFull }));
 }
 

@@ -1,9 +1,11 @@
 /** JSON text of managed objects with their six collections of links (document 1 Managed object; document 4 section 2.1). */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChildKind } from '../model/command.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { entityText, managedObjectUrl, quote, segment } from './entity-text.ts';
 import { CHILD_KINDS, linkedIds } from './hierarchy.ts';
+import { PageBudget } from './page-budget.ts';
 import type { QueryParameters } from './query-values.ts';
 import { flag } from './query-parameters.ts';
 
@@ -15,6 +17,8 @@ export const PARENTS_OF_KIND: Readonly<Record<ChildKind, string>> = {
 };
 /** References in one collection inside of an object; all of them are in the collection's own resource. */
 const REFERENCES_MAX = 2000;
+/** Objects that are read at once for their names: each may be large, and their names are all that is kept. */
+const NAMES_AT_ONCE = 50;
 /** Links that are counted. */
 const COUNT_MAX = 100_000;
 
@@ -53,28 +57,38 @@ export function referenceText(request: ApiRequest, collection: string, id: strin
   return `{"managedObject":${object},"self":${quote(`${collection}/${segment(id)}`)}}`;
 }
 
-async function references(
-  request: ApiRequest,
-  collection: string,
-  ids: readonly string[],
-  options: LinkOptions,
-  groupsOnly: boolean,
-): Promise<string> {
-  if (ids.length === 0 || (!options.names && !groupsOnly))
-    return ids.map((id) => referenceText(request, collection, id, undefined)).join(',');
-  const documents = await request.platform.documents.getMany('managedObject', request.tenant, ids);
+interface Shown {
+  readonly names: boolean;
+  readonly groupsOnly: boolean;
+  readonly budget: PageBudget;
+}
+
+async function references(request: ApiRequest, collection: string, ids: readonly string[], { names, groupsOnly, budget }: Shown): Promise<string> {
   const texts: string[] = [];
-  ids.forEach((id, index) => {
-    const document = documents[index];
-    const members = document === undefined ? new Map<string, string>() : splitMembers(document);
-    if (groupsOnly && !members.has('c8y_IsDeviceGroup')) return;
-    texts.push(referenceText(request, collection, id, options.names ? stringMember(members, 'name') : undefined));
-  });
+  const add = (id: string, name: string | undefined): void => {
+    const text = referenceText(request, collection, id, name);
+    budget.take(text.length);
+    texts.push(text);
+  };
+  if (!names && !groupsOnly) for (const id of ids) add(id, undefined);
+  else {
+    for (let from = 0; from < ids.length; from += NAMES_AT_ONCE) {
+      // A store that answers at once would hold up everybody else.
+      if (from > 0) await nextTurn();
+      const some = ids.slice(from, from + NAMES_AT_ONCE);
+      const documents = await request.platform.documents.getMany('managedObject', request.tenant, some);
+      some.forEach((id, index) => {
+        const document = documents[index];
+        const members = document === undefined ? new Map<string, string>() : splitMembers(document);
+        if (!groupsOnly || members.has('c8y_IsDeviceGroup')) add(id, names ? stringMember(members, 'name') : undefined);
+      });
+    }
+  }
   return texts.join(',');
 }
 
-/** The six collections of links, JSON text by name. */
-export async function linkCollections(request: ApiRequest, id: string): Promise<Map<string, string>> {
+/** The six collections of links, JSON text by name. @throws PlatformError `general/page-too-large`. */
+export async function linkCollections(request: ApiRequest, id: string, budget = new PageBudget(request)): Promise<Map<string, string>> {
   const options = optionsOf(request);
   const self = managedObjectUrl(request, id);
   const result = new Map<string, string>();
@@ -82,7 +96,7 @@ export async function linkCollections(request: ApiRequest, id: string): Promise<
     const url = `${self}/${kind}`;
     const linked =
       options.children || options.counts ? await linkedIds(request, 'children', id, kind, options.counts ? COUNT_MAX : REFERENCES_MAX) : [];
-    const shown = options.children ? await references(request, url, linked.slice(0, REFERENCES_MAX), options, false) : '';
+    const shown = options.children ? await references(request, url, linked.slice(0, REFERENCES_MAX), { names: options.names, groupsOnly: false, budget }) : '';
     const count = options.counts ? `"count":${linked.length},` : '';
     result.set(kind, `{${count}"references":[${shown}],"self":${quote(url)}}`);
   }
@@ -91,12 +105,14 @@ export async function linkCollections(request: ApiRequest, id: string): Promise<
     const url = `${self}/${name}`;
     const groupsOnly = !options.parents && options.groups && kind === 'childAssets';
     const linked = options.parents || groupsOnly ? await linkedIds(request, 'parents', id, kind, REFERENCES_MAX) : [];
-    result.set(name, `{"references":[${await references(request, url, linked, options, groupsOnly)}],"self":${quote(url)}}`);
+    const shown = await references(request, url, linked, { names: options.names, groupsOnly, budget });
+    result.set(name, `{"references":[${shown}],"self":${quote(url)}}`);
   }
   return result;
 }
 
-/** @param doc as stored. */
-export async function managedObjectText(request: ApiRequest, id: string, doc: string): Promise<string> {
-  return entityText(managedObjectUrl(request, id), id, splitMembers(doc), await linkCollections(request, id));
+/** @param doc as stored. @param budget of the page that it is on. @throws PlatformError `general/page-too-large`. */
+export async function managedObjectText(request: ApiRequest, id: string, doc: string, budget = new PageBudget(request)): Promise<string> {
+  budget.take(doc.length);
+  return entityText(managedObjectUrl(request, id), id, splitMembers(doc), await linkCollections(request, id, budget));
 }

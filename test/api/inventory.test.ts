@@ -1,4 +1,5 @@
 import t from 'tap';
+import { COMMAND } from '../../src/model/command.ts';
 import { DEVICE, startApi } from './helpers/api.ts';
 
 const PATH = '/inventory/managedObjects';
@@ -116,6 +117,94 @@ t.test('links do not show objects that one may not read', async (t) => {
   for (const child of ['1', '2']) t.equal((await api.call('GET', `${PATH}/4/childAssets/${child}`, { headers: mine })).status, 403, 'nor whether they are linked');
   await api.call('GET', `${PATH}/1/childDevices?query=has(secret)`, { headers: mine });
   t.ok(Object.values(api.fake.asked.at(-1)?.params ?? {}).includes('device_1'), 'nor those of a query');
+});
+
+t.test('the vendor type says what a body of a collection of children is', async (t) => {
+  const api = await startApi(t);
+  for (const id of ['1', '2']) api.fake.addManagedObject(id, { name: `n${id}` });
+  const post = (type: string, body: object) => api.call('POST', `${PATH}/1/childAssets`, { body, headers: { 'content-type': type } });
+  const vendor = (name: string): string => `application/vnd.com.nsn.cumulocity.${name}+json;charset=UTF-8;ver=0.9`;
+  const sent = api.fake.sent.length;
+  t.match(await post(vendor('managedObjectReference'), { id: '2' }), { status: 422, json: { message: /managedObject\.id/ } });
+  t.match(await post(vendor('managedobjectreferencecollection'), {}), { status: 422, json: { message: /references/ } });
+  t.match(await post(vendor('managedObjectReferenceCollection'), { managedObject: { id: '2' } }), { status: 422, json: { message: /references/ } });
+  t.equal(api.fake.sent.length, sent, 'nothing was asked of anybody');
+  t.equal((await post(vendor('managedObjectReference'), { managedObject: { id: '2' }, references: [] })).status, 201);
+  t.match(api.fake.sent.at(-1), { body: { child: '2', parent: '1' } });
+  t.match(await post(vendor('managedObject'), { name: 'made', references: [] }), { status: 201, json: { name: 'made' } });
+  t.match(api.fake.sent.at(-1), { body: { doc: /"made"/, parent: { id: '1', kind: 'childAssets' } } });
+  t.match(await post('application/json', { name: 'plain' }), { status: 201, json: { name: 'plain' } });
+});
+
+t.test('many links in one body are one command, and each child is there once', async (t) => {
+  const api = await startApi(t, { config: { jsonBodyMaxBytes: 1_048_576 } });
+  const ids = Array.from({ length: 5_000 }, (_, index) => String(index + 10));
+  for (const id of ['1', '5999', ...ids]) api.fake.addManagedObject(id, { name: 'n' });
+  const references = (children: readonly string[]): object => ({ references: children.map((id) => ({ managedObject: { id } })) });
+  const post = (children: readonly string[]) => api.call('POST', `${PATH}/1/childAssets`, { body: references(children) });
+  const remove = (children: readonly string[]) => api.call('DELETE', `${PATH}/1/childAssets`, { body: references(children) });
+  const made = await post([...ids.slice(0, 4_000), '10']);
+  t.equal(made.status, 201);
+  t.equal(made.json.references.length, 4_000);
+  t.equal(api.fake.sent.length, 1);
+  t.equal((await post(ids)).status, 201);
+  t.strictSame((api.fake.sent.at(-1)?.body as { children: string[] }).children, ids.slice(4_000), 'only those that are not linked');
+  t.match(await post([...ids, '1', '5999']), { status: 422, json: { message: 'The body has 5002 references; it takes 5000 (inventory/references): send the others with further requests' } });
+  t.strictSame(api.fake.counted, ['inventory/references']);
+  const sent = api.fake.sent.length;
+  t.match(await remove(['10', '5999']), { status: 422, json: { message: 'managedObject 5999 is not a child of 1' } });
+  t.match(await remove(['10', 'x\ny']), { status: 422 });
+  t.equal(api.fake.sent.length, sent, 'all are looked at first');
+  t.equal((await remove(['10', '11', '10'])).status, 204);
+  t.strictSame((api.fake.sent.at(-1)?.body as { children: string[] }).children, ['10', '11']);
+  const page = await api.call('GET', `${PATH}/1/childAssets?pageSize=2&withTotalElements=true`);
+  t.match(api.fake.asked.at(-1)?.sql, /hasAny\(parents, /, 'large collections are read from the history');
+  t.match([page.status, api.fake.asked.some(({ sql }) => sql.includes('ORDER BY id LIMIT'))], [200, true]);
+  t.equal((await api.call('DELETE', `${PATH}/1/childAssets`)).status, 204);
+  t.equal((await api.call('GET', `${PATH}/1/childAssets?withTotalElements=true`)).json.statistics.totalElements, 0);
+});
+
+t.test('what a link is made with goes, or is refused, at the same moment', async (t) => {
+  const api = await startApi(t);
+  for (const id of ['1', '2', '3', '4']) api.fake.addManagedObject(id);
+  const collections = api.fake as unknown as { collections: Map<string, Map<string, string>> };
+  const { handle } = api.fake as unknown as { handle: (command: { kind: number; key: number; body: { children?: string[] } }) => unknown };
+  const undo = (what: (id: string) => void): void => {
+    Object.assign(api.fake, { handle: (command: Parameters<typeof handle>[0]) => {
+      const answer = handle.call(api.fake, command);
+      if (command.kind === COMMAND.CHILD_ADD || command.kind === COMMAND.MANAGED_OBJECT_CREATE) what(String(command.key));
+      return answer;
+    } });
+  };
+  const unlink = (child: string) => collections.collections.get('2/children')?.delete(`1\nchildAssets\n${child}`);
+  undo(() => unlink('2'));
+  t.match(await api.call('POST', `${PATH}/1/childAssets`, { body: { managedObject: { id: '2' } } }), { status: 422, json: { error: 'inventory/Invalid Data' } });
+  const references = [{ managedObject: { id: '3' } }, { managedObject: { id: '2' } }];
+  t.equal((await api.call('POST', `${PATH}/1/childAssets`, { body: { references } })).status, 422);
+  t.equal(api.fake.get('children', '1\nchildAssets\n3'), undefined, 'all or none');
+  undo((id) => { for (const gone of ['4', id]) collections.collections.get('2/managedObject')?.delete(gone); });
+  t.match(await api.call('POST', `${PATH}/4/childAssets`, { body: { name: 'orphan' } }), { status: 404, json: { message: /'4'/ } });
+});
+
+t.test('a page of children and of names is bounded in bytes', async (t) => {
+  const api = await startApi(t);
+  api.fake.addManagedObject('1');
+  const ids = Array.from({ length: 70 }, (_, index) => String(index + 10));
+  for (const id of ids) {
+    api.fake.addManagedObject(id, { name: 'x'.repeat(1_000_000) });
+    api.fake.put('children', `1\nchildAssets\n${id}`, '1');
+  }
+  const tooLarge = { status: 422, json: { error: 'general/Page Too Large' } };
+  t.match(await api.call('GET', `${PATH}/1/childAssets?pageSize=100`), tooLarge, 'whole objects');
+  t.match(await api.call('GET', `${PATH}/1`), tooLarge, 'their names');
+  t.equal((await api.call('GET', `${PATH}/1?skipChildrenNames=true`)).status, 200);
+  t.strictSame(api.fake.counted, ['lists/page-bytes', 'lists/page-bytes']);
+  for (const id of ids) {
+    api.fake.addManagedObject(`2${id}`);
+    api.fake.put('children', `2${id}\nchildAssets\n10`, '1');
+  }
+  api.fake.rows = [ids.map((id) => ({ entityId: `2${id}` }))];
+  t.match(await api.call('GET', `${PATH}?pageSize=100`), tooLarge, 'a name that many objects show');
 });
 
 t.test('who links or unlinks needs a right to both objects', async (t) => {

@@ -253,6 +253,19 @@ t.test('the user of a device goes with it, unless it has rights that who deletes
   }
 });
 
+t.test('links and deletions that come at the same time', async (t) => {
+  for (let round = 0; round < 5; round += 1) {
+    const [a, b] = [await create({}), await create({})];
+    const reply = (parent: string, child: string) => rest.post(`${MO}/${parent}/childAssets`, { managedObject: { id: child } });
+    const statuses = (await Promise.all([reply(a, b), reply(b, a)])).map(({ status }) => status).sort();
+    t.ok(statuses[1] === 422 && [201, 422].includes(statuses[0]), `a cycle is refused: ${statuses}`);
+    const parent = await create({});
+    const [made] = await Promise.all([rest.post(`${MO}/${parent}/childAdditions`, { name: 'orphan', i_Orphan: {} }), rest.delete(`${MO}/${parent}`)]);
+    t.ok([201, 404].includes(made.status), `${made.status}`);
+  }
+  t.equal(await names('fragmentType=i_Orphan'), '', 'no child without its parent');
+});
+
 t.test('a restart keeps files and states', async (t) => {
   const form = new FormData();
   form.append('file', new Blob(['kept']), 'kept.txt');

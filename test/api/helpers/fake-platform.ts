@@ -252,6 +252,7 @@ export class FakePlatform {
       owner: string;
       kind: string;
       child: string;
+      children?: string[];
       parent: string;
       managedObject: string;
       userName: string;
@@ -294,12 +295,15 @@ export class FakePlatform {
       case COMMAND.OPERATION_UPDATE:
         return this.merge('operation', body.id, body.doc, fitFailureReason);
       case COMMAND.CHILD_ADD: {
-        this.put('children', `${body.parent}\n${body.kind}\n${body.child}`, '1');
-        this.put('parents', `${body.child}\n${body.kind}\n${body.parent}`, '1');
+        for (const child of body.children ?? [body.child]) {
+          this.put('children', `${body.parent}\n${body.kind}\n${child}`, '1');
+          this.put('parents', `${child}\n${body.kind}\n${body.parent}`, '1');
+        }
         return { doc: this.get('managedObject', body.child) };
       }
       case COMMAND.CHILD_REMOVE:
-        return void this.collections.get('2/children')?.delete(`${body.parent}\n${body.kind}\n${body.child}`);
+        for (const child of body.children ?? [body.child]) this.collections.get('2/children')?.delete(`${body.parent}\n${body.kind}\n${child}`);
+        return undefined;
       case COMMAND.EXTERNAL_ID_BIND: {
         const id = `${body.type}\n${body.externalId}`;
         if (this.get('externalId', id) !== undefined)
