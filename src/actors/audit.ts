@@ -21,28 +21,63 @@ export function createAuditRecord(context: ActorContext, body: AuditCreate): { d
 /** Changes of one entity that an audit record lists, and characters of a value that it repeats; more is cut. */
 const CHANGES_MAX = 50;
 const VALUE_LENGTH_MAX = 1_000;
+/** Of the names that a list has got or lost. */
+const NAMES_SHOWN = 10;
 
 type AuditChanges = NonNullable<AuditEntry['changes']>;
 
-/** What differs between two states of an entity, but for `ignored` members, as `changes[]` of an audit record. */
+/** Names of members whose values the log does not repeat, on whatever level. */
+const SECRET = /password|secret|credential|token/i;
+const SECRET_INSIDE = /"[^"]*(?:password|secret|credential|token)[^"]*":/i;
+const isSecret = (name: string, text: string | undefined): boolean =>
+  text !== undefined && !/^(?:true|false|null)$/.test(text) && (SECRET.test(name) || SECRET_INSIDE.test(text));
+
+/** What differs between two states of an entity, but for `ignored` members, as `changes[]` of an audit record; secrets are without their values. */
 export function changesBetween(before: Members, after: Members, ignored: ReadonlySet<string>): AuditChanges {
   const names = [...new Set([...before.keys(), ...after.keys()])].filter((name) => !ignored.has(name) && before.get(name) !== after.get(name));
   return names.slice(0, CHANGES_MAX).map((name) => {
     const [previous, next] = [before.get(name), after.get(name)];
-    return {
+    const change = {
       attribute: name, type: typeOf(next ?? previous as string),
       changeType: previous === undefined ? 'ADDED' : next === undefined ? 'REMOVED' : 'REPLACED',
-      ...(previous === undefined ? {} : { previousValue: shown(previous) }), ...(next === undefined ? {} : { newValue: shown(next) }),
-    };
+    } as const;
+    if (isSecret(name, previous) || isSecret(name, next)) return change;
+    return { ...change, ...(previous === undefined ? {} : { previousValue: shown(previous) }), ...(next === undefined ? {} : { newValue: shown(next) }) };
   });
 }
 
 /** One sentence: `status changed from ACTIVE to CLEARED, text added`. */
 export function describeChanges(changes: AuditChanges): string {
-  return changes.map(({ attribute, changeType, previousValue, newValue }) =>
-    (changeType === 'REPLACED' && [previousValue, newValue].every((value) => typeof value !== 'object')
-      ? `${attribute} changed from ${String(previousValue)} to ${String(newValue)}`
-      : `${attribute} ${changeType === 'REPLACED' ? 'changed' : changeType === 'ADDED' ? 'added' : 'removed'}`)).join(', ');
+  return changes.map(describeChange).join(', ');
+}
+
+/** The same, and of lists of names which of them are new or gone: `roles: ROLE_ALARM_READ added`. */
+export function describeListChanges(changes: AuditChanges, before: Members, after: Members): string {
+  const described = changes.map((change) => {
+    const { attribute } = change;
+    return describeList(attribute, before.get(attribute), after.get(attribute)) ?? describeChange(change);
+  });
+  return described.join(', ');
+}
+
+function describeChange({ attribute, changeType, previousValue, newValue }: AuditChanges[number]): string {
+  const isShown = changeType === 'REPLACED' && [previousValue, newValue].every((value) => value !== undefined && typeof value !== 'object');
+  if (isShown) return `${attribute} changed from ${String(previousValue)} to ${String(newValue)}`;
+  return `${attribute} ${changeType === 'REPLACED' ? 'changed' : changeType === 'ADDED' ? 'added' : 'removed'}`;
+}
+
+/** Undefined when they are no lists of texts. */
+function describeList(name: string, previous = '[]', next = '[]'): string | undefined {
+  if (!previous.startsWith('[') || !next.startsWith('[')) return undefined;
+  const [old, now] = [JSON.parse(previous) as unknown[], JSON.parse(next) as unknown[]];
+  if (![...old, ...now].every((one) => typeof one === 'string')) return undefined;
+  const some = (names: readonly unknown[], what: string): string[] => {
+    if (names.length === 0) return [];
+    return [`${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? `, … (${names.length})` : ''} ${what}`];
+  };
+  const [before, after] = [new Set(old), new Set(now)];
+  const parts = [...some(now.filter((one) => !before.has(one)), 'added'), ...some(old.filter((one) => !after.has(one)), 'removed')];
+  return parts.length === 0 ? undefined : `${name}: ${parts.join(', ')}`;
 }
 
 function typeOf(text: string): string {

@@ -2,6 +2,8 @@
 import type { AuditEntry, ObjectPermissions, UserDelete, UserPut } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, parseMembers, splitMembers } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import { changesBetween, describeListChanges } from './audit.ts';
 import type { ActorContext } from './context.ts';
 import { mayEndDeviceUser } from './device-user.ts';
 
@@ -64,7 +66,7 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
   context.put('user', userName, JSON.stringify(user));
   // Nobody is connected as a user that is new.
   context.changedUser = { userName, keepsConnections: old === undefined || connectionRights(old) === connectionRights(user) };
-  if (body.by !== undefined) context.audit(auditOf(userName, isNew ? 'User created' : 'User updated', body.by, rightChanges(old, user)));
+  if (body.by !== undefined) auditPut(context, old, user, body.by);
   return { doc: user.doc };
 }
 
@@ -148,22 +150,28 @@ function connectionRights({ password, roles, enabled, groups = [], alias, tokenG
   return JSON.stringify([password, roles, enabled, groups, alias, tokenGeneration, parseMembers(doc).get('devicePermissions')]);
 }
 
-type Changes = NonNullable<AuditEntry['changes']>;
-
-/** What changed of the user's rights. */
-function rightChanges(old: StoredUser | undefined, user: StoredUser): Changes {
-  const all = [
-    { attribute: 'roles', type: 'Array', previousValue: old?.roles ?? [], newValue: user.roles },
-    { attribute: 'groups', type: 'Array', previousValue: old?.groups ?? [], newValue: user.groups },
-    { attribute: 'enabled', type: 'Boolean', previousValue: old?.enabled, newValue: user.enabled },
-  ];
-  return all.filter(({ previousValue, newValue }) => JSON.stringify(previousValue) !== JSON.stringify(newValue));
+/** Members of a user as the audit log tells them, but for the groups; the password goes without its value. */
+function toldMembers({ roles, enabled, alias, password, shouldResetPassword, doc }: StoredUser): Members {
+  return new Map([...splitMembers(doc), ...splitMembers(JSON.stringify({ roles, enabled, alias, password, shouldResetPassword }))]);
 }
 
-const auditOf = (userName: string, activity: string, by: string | undefined, changes: Changes = []): AuditEntry => ({
-  type: 'User', activity, text: `${activity}: ${userName}`, source: userName,
-  ...(by === undefined ? {} : { user: by }), ...(changes.length > 0 ? { changes } : {}),
-});
+/** Says what changed; groups by their names. */
+function auditPut(context: ActorContext, old: StoredUser | undefined, user: StoredUser, by: string): void {
+  const [before, after]: Members[] = [old === undefined ? new Map() : toldMembers(old), toldMembers(user)];
+  const nameOf = (id: number): string => (JSON.parse(context.get('group', String(id)) ?? '{}') as { name?: string }).name ?? String(id);
+  const [groupsBefore, groupsAfter] = [old?.groups ?? [], user.groups ?? []];
+  if (groupsBefore.join() !== groupsAfter.join()) {
+    before.set('groups', JSON.stringify(groupsBefore.map(nameOf)));
+    after.set('groups', JSON.stringify(groupsAfter.map(nameOf)));
+  }
+  const changes = changesBetween(before, after, new Set());
+  const { text, ...entry } = auditOf(user.userName, old === undefined ? 'User created' : 'User updated', by);
+  if (changes.length === 0) context.audit({ ...entry, text });
+  else context.audit({ ...entry, changes, text: old === undefined ? text : `${text}: ${describeListChanges(changes, before, after)}` });
+}
+
+const auditOf = (userName: string, activity: string, by: string | undefined): AuditEntry =>
+  ({ type: 'User', activity, text: `${activity}: ${userName}`, source: userName, ...(by === undefined ? {} : { user: by }) });
 
 export function deleteUser(context: ActorContext, body: UserDelete): undefined {
   const { userName } = body;

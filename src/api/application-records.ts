@@ -7,6 +7,7 @@ import { PlatformError } from '../model/errors.ts';
 import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { ApiRequest } from './api-request.ts';
+import { withChanges } from './audit-changes.ts';
 import { NO_SUM, sumOfRecord, totalsOf } from './record-totals.ts';
 import type { KeptTotal } from './record-totals.ts';
 import { LIST_MAX, SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from './records.ts';
@@ -187,7 +188,7 @@ async function changesOf(request: ApiRequest, old: Loaded | undefined, next: Sto
 export function createApplication(request: ApiRequest, application: StoredApplication, attachment?: StoredAttachment): Promise<void> {
   return retried(request, async () => {
     const changes = [...await changesOf(request, undefined, application), ...(attachment === undefined ? [] : [attachmentChange(attachment)])];
-    await store(request, application, changes, [auditOf(request, 'Application created', application)]);
+    await store(request, application, changes, [withChanges(auditOf(request, 'Application created', application), undefined, application)]);
   });
 }
 
@@ -204,7 +205,8 @@ export function updateApplication(request: ApiRequest, id: string,
     const { application: old } = loaded;
     const next = await decide(old);
     if (JSON.stringify(next) !== loaded.text || further.length > 0) {
-      await store(request, next, [...await changesOf(request, loaded, next), ...further], [auditOf(request, 'Application updated', next)]);
+      const audit = withChanges(auditOf(request, 'Application updated', next), old, next);
+      await store(request, next, [...await changesOf(request, loaded, next), ...further], [audit]);
     }
     return { old, next };
   });

@@ -1,8 +1,10 @@
 /** Inventory roles, and who has them for what (document 4 section 3.5). Their effect: owner.ts. */
 import type { StoredAssignment, StoredInventoryRole } from '../accounts/groups.ts';
+import type { AuditEntry } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
+import { withChanges } from './audit-changes.ts';
 import { idText, quote } from './entity-text.ts';
 import { requireEverywhere, requireGrantsOfRole } from './inventory-rights.ts';
 import { loadManagedObject } from './managed-objects.ts';
@@ -135,12 +137,20 @@ async function assign(request: ApiRequest): Promise<Answer> {
   const key = assignmentKey(userName, assignment.id);
   const value = JSON.stringify(assignment);
   await changeRecords(request, request.tenant, [{ collection: 'inventoryAssignment', id: key, expected: undefined, value }],
-    [auditOf(request, userName, `Inventory roles of ${userName} for ${managedObject} added`)]);
+    [await auditOf(request, userName, undefined, assignment)]);
   return found('inventoryAssignment', await assignmentText(request, userName, assignment));
 }
 
-const auditOf = (request: ApiRequest, userName: string, text: string) =>
-  ({ type: 'User', activity: 'User updated', text, user: request.principal.userName, source: userName });
+/** Names the roles. Those of a deleted role are gone: its id stands for it. */
+async function auditOf(request: ApiRequest, userName: string, before: StoredAssignment | undefined, after: StoredAssignment | undefined): Promise<AuditEntry> {
+  const names = new Map((await ROLES.list(request)).map(({ id, name }) => [id, name]));
+  const rolesOf = (assignment: StoredAssignment | undefined): { inventoryRoles: string[] } =>
+    ({ inventoryRoles: (assignment?.roles ?? []).map((id) => names.get(id) ?? String(id)) });
+  const what = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';
+  const text = `Inventory roles of ${userName} for ${(after ?? before)?.managedObject} ${what}`;
+  const entry = { type: 'User', activity: 'User updated', text, user: request.principal.userName, source: userName };
+  return withChanges(entry, rolesOf(before), rolesOf(after));
+}
 
 async function getAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
@@ -152,7 +162,7 @@ async function putAssignment(request: ApiRequest): Promise<Answer> {
   const { key, text, assignment } = await loadAssignment(request, userName);
   const next: StoredAssignment = { ...assignment, roles: await sentRoleIds(request, assignment.managedObject) };
   await changeRecords(request, request.tenant, [{ collection: 'inventoryAssignment', id: key, expected: text, value: JSON.stringify(next) }],
-    [auditOf(request, userName, `Inventory roles of ${userName} for ${next.managedObject} changed`)]);
+    [await auditOf(request, userName, assignment, next)]);
   return found('inventoryAssignment', await assignmentText(request, userName, next));
 }
 
@@ -160,7 +170,7 @@ async function removeAssignment(request: ApiRequest): Promise<Answer> {
   const userName = await userOf(request);
   const { key, text, assignment } = await loadAssignment(request, userName);
   await changeRecords(request, request.tenant, [{ collection: 'inventoryAssignment', id: key, expected: text, value: undefined }],
-    [auditOf(request, userName, `Inventory roles of ${userName} for ${assignment.managedObject} removed`)]);
+    [await auditOf(request, userName, assignment, undefined)]);
   return NO_CONTENT;
 }
 

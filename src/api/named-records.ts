@@ -5,6 +5,7 @@ import type { ErrorCode } from '../model/errors.ts';
 import { stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
+import { withChanges } from './audit-changes.ts';
 import { PageBudget } from './page-budget.ts';
 import type { Page } from './paging.ts';
 import { recordSteps } from './record-steps.ts';
@@ -89,7 +90,7 @@ export class NamedRecords<Stored extends NamedRecord> {
       await changeRecords(request, request.tenant, [
         { collection: this.#collection, id: String(old.id), expected, value: undefined },
         { collection: this.#collection, id: nameKey(old.name), expected: String(old.id), value: undefined },
-      ], [this.#audit(request, 'deleted', old)]);
+      ], [withChanges(this.#audit(request, 'deleted', old), old, undefined)]);
     });
   }
 
@@ -109,7 +110,8 @@ export class NamedRecords<Stored extends NamedRecord> {
       if (old !== undefined) changes.push({ collection: this.#collection, id: nameKey(old.name), expected: id, value: undefined });
     }
     try {
-      await changeRecords(request, request.tenant, changes, [this.#audit(request, old === undefined ? 'created' : 'updated', next)]);
+      const audit = withChanges(this.#audit(request, old === undefined ? 'created' : 'updated', next), old, next);
+      await changeRecords(request, request.tenant, changes, [audit]);
     } catch (error) {
       // Somebody else took the name meanwhile.
       if (isChangedMeanwhile(error) && old === undefined) throw new PlatformError(this.#errors.duplicate, { id: next.name });

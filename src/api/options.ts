@@ -6,6 +6,7 @@ import type { StoredOption } from '../accounts/options.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
+import { withChanges } from './audit-changes.ts';
 import { findApplication } from './application-records.ts';
 import { quote, segment } from './entity-text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
@@ -103,7 +104,18 @@ export const optionsTotal = (tenant: number): KeptTotal => ({
 
 /** @param tenant number of the one that they belong to. @throws PlatformError 422 when it has no room for them. */
 export async function changeOptions(request: Acting, tenant: number, changes: readonly RecordChange[], audit: AuditEntry): Promise<void> {
-  await changeRecords(request, tenant, changes, [audit], await totalsOf(request, optionsTotal(tenant), changes));
+  const told = withChanges(audit, valuesOf(changes, 'expected'), valuesOf(changes, 'value'), { isTold: false });
+  await changeRecords(request, tenant, changes, [told], await totalsOf(request, optionsTotal(tenant), changes));
+}
+
+/** Values by key, for the audit log, which does not repeat those of secret ones; and the mark of those that nobody may change. */
+function valuesOf(changes: readonly RecordChange[], state: 'expected' | 'value'): object {
+  return Object.fromEntries(changes.flatMap(({ id, [state]: text }) => {
+    if (text === undefined) return [];
+    const { key } = namesOf(id);
+    const { value, encrypted, editable } = JSON.parse(text) as StoredOption;
+    return [[key, value ?? encrypted], [`${key}.editable`, editable]];
+  }));
 }
 
 /** Stores all or none; again when somebody else changed one of them meanwhile. @param tenant number of the one that they belong to. */

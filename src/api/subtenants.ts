@@ -12,6 +12,7 @@ import { formatTime } from '../model/iso-time.ts';
 import type { Members } from '../model/json-document.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
+import { withChanges } from './audit-changes.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { segment } from './entity-text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from './paging.ts';
@@ -256,12 +257,15 @@ async function storeFields(request: ApiRequest, id: string, fields: SentFields):
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     changes.push({ collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) });
   }
-  await changeRecords(request, SERVER_WIDE, changes, [audit(request, activityOf(before, after), after)]);
+  const activity = activityOf(before, after);
+  await changeRecords(request, SERVER_WIDE, changes, [withChanges(audit(request, activity, after), before, after, { isTold: activity === UPDATED })]);
   return after;
 }
 
+const UPDATED = 'Tenant updated';
+
 function activityOf(old: Tenant, tenant: Tenant): string {
-  if ((old.status ?? 'ACTIVE') === (tenant.status ?? 'ACTIVE')) return 'Tenant updated';
+  if ((old.status ?? 'ACTIVE') === (tenant.status ?? 'ACTIVE')) return UPDATED;
   return tenant.status === 'SUSPENDED' ? 'Tenant suspended' : 'Tenant activated';
 }
 

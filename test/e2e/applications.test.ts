@@ -117,6 +117,7 @@ t.test('changes are in the audit log, what changes nothing is not', async (t) =>
   const { auditRecords } = await rest.read(`/audit/auditRecords?source=${app.id}&pageSize=100&revert=true`);
   t.same(auditRecords.map(({ activity }: any) => activity).sort(), ['Application created', 'Application deleted', 'Application updated']);
   t.match(auditRecords[0], { user: 'admin', type: 'Application' });
+  t.match(auditRecords[1], { text: `Application updated: ${app.name}: description added`, changes: [{ attribute: 'description', changeType: 'ADDED', newValue: 'a' }] });
 });
 
 t.test('changes at once are all done: none is in conflict', async (t) => {

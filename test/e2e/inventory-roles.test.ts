@@ -104,6 +104,16 @@ async function listed(of: Rest, scope: string): Promise<string[]> {
   return [...new Set<string>(page[member].map(sourceOf))].sort();
 }
 
+t.test('the audit log names the roles', async (t) => {
+  const { assignments } = await newUser('told');
+  const { id } = (await rest.post(assignments, { managedObject: building, roles: [{ id: 1 }] })).json;
+  await rest.put(`${assignments}/${id}`, { roles: [{ id: 2 }] });
+  await rest.delete(`${assignments}/${id}`);
+  const records = (await rest.read('/audit/auditRecords?source=told&pageSize=100&revert=true')).auditRecords.slice(1);
+  t.match(records.map(({ text, changes }: any) => ({ text, changes })), [['added', [], ['Reader']], ['changed', ['Reader'], ['Manager']], ['removed', ['Manager'], []]]
+    .map(([what, previousValue, newValue]) => ({ text: `Inventory roles of told for ${building} ${what}`, changes: [{ attribute: 'inventoryRoles', previousValue, newValue }] })));
+});
+
 t.test('each scope and permission opens what it names, below the assigned group, and nothing else', async (t) => {
   for (const scope of ['MANAGED_OBJECT', 'EVENT', 'ALARM', 'MEASUREMENT', 'OPERATION']) {
     for (const permission of ['READ', 'ADMIN']) {

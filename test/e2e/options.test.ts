@@ -147,6 +147,21 @@ t.test('a mark on an exact alarm type does not hide the mapping of its prefix', 
   t.equal(alarm.severity, 'CRITICAL');
 });
 
+t.test('the audit log says what changed', async (t) => {
+  await rest.put('/tenant/options/told', { plain: 'before', 'credentials.x': 'hidden-4711' });
+  await rest.put('/tenant/options/told/plain', { value: 'after' });
+  await rest.put('/tenant/options/told', { 'credentials.x': 'hidden-4712' });
+  await rest.delete('/tenant/options/told/plain');
+  const records = (await rest.read('/audit/auditRecords?type=Option&pageSize=200&revert=true')).auditRecords.filter(({ text }: any) => text.includes('told/'));
+  t.same(records.map(({ text, changes }: any) => [text, changes]), [
+    ['Option changed: told/plain, told/credentials.x', [{ attribute: 'plain', type: 'String', changeType: 'ADDED', newValue: 'before' },
+      { attribute: 'credentials.x', type: 'String', changeType: 'ADDED' }]],
+    ['Option changed: told/plain', [{ attribute: 'plain', type: 'String', changeType: 'REPLACED', previousValue: 'before', newValue: 'after' }]],
+    ['Option changed: told/credentials.x', [{ attribute: 'credentials.x', type: 'String', changeType: 'REPLACED' }]],
+    ['Option deleted: told/plain', [{ attribute: 'plain', type: 'String', changeType: 'REMOVED', previousValue: 'after' }]],
+  ]);
+});
+
 t.test('secret values are encrypted at rest and masked for people', async (t) => {
   const secret = 'very-secret-value-4711';
   const reply = await rest.post('/tenant/options', { category: 'my-service', key: 'credentials.password', value: secret });

@@ -150,6 +150,10 @@ t.test('a PUT that is refused changes nothing, and one that changes nothing is n
   t.equal(await audits(), count + 1);
   t.equal((await management.put(path, { company: before.company })).status, 200);
   t.equal(await audits(), count + 1);
+  t.equal((await management.put(path, { company: 'Other' })).status, 200);
+  const [latest] = (await management.read('/audit/auditRecords?type=Tenant&source=refused')).auditRecords;
+  t.match(latest, { text: `Tenant updated: refused: company changed from ${before.company} to Other`,
+    changes: [{ attribute: 'company', previousValue: before.company, newValue: 'Other' }] });
 });
 
 t.test('ids and domains name one tenant, whichever way', async (t) => {

@@ -334,17 +334,34 @@ t.test('refused and harmless changes of a user leave his connections alone', asy
 });
 
 t.test('changes of rights are in the audit log', async (t) => {
+  const recordsOf = (source: string, count: number): Promise<any[]> => eventually('the audit records', async () => {
+    const { auditRecords } = await rest.read(`/audit/auditRecords?source=${source}&pageSize=100&revert=true`);
+    return auditRecords.length >= count && auditRecords;
+  });
   await create('audited');
   await rest.create(`${USERS}/audited/roles`, roleBody('ROLE_ALARM_READ'));
+  await rest.create(`${GROUPS}/${await groupId('readers')}/users`, userBody('audited'));
+  await rest.put(`${USERS}/audited`, { password: 'Another-one-2', customProperties: { smtpPassword: 'hidden-1' }, firstName: 'Ada' });
   t.equal((await rest.delete(`${USERS}/audited`)).status, 204);
-  t.pass('read in the history below');
-  const found = await eventually('the audit records', async () => {
-    const reply = await rest.get('/audit/auditRecords?source=audited&pageSize=100');
-    // Another part of the server: without it the records are in the store all the same.
-    if (reply.status === 404) return [{ activity: 'User created' }, { activity: 'User updated' }, { activity: 'User deleted' }];
-    return reply.json.auditRecords?.length >= 3 && reply.json.auditRecords;
-  });
-  t.same(found.map((one: any) => one.activity).sort(), ['User created', 'User deleted', 'User updated']);
+  const [created, role, group, put, deleted] = await recordsOf('audited', 5);
+  t.equal(created.activity, 'User created');
+  t.match(role, { activity: 'User updated', text: 'User updated: audited: roles: ROLE_ALARM_READ added',
+    changes: [{ attribute: 'roles', changeType: 'REPLACED', type: 'Array', newValue: ['ROLE_ALARM_READ'] }] });
+  t.match(group, { text: 'User updated: audited: groups: readers added', changes: [{ attribute: 'groups', previousValue: [], newValue: ['readers'] }] });
+  t.match(put.text, /password changed/);
+  t.match(put.changes.find(({ attribute }: any) => attribute === 'firstName'), { newValue: 'Ada' });
+  t.notMatch(JSON.stringify([created, put]), /Another-one|hidden-1|scrypt|\$/, 'neither passwords nor their hashes');
+  t.equal(deleted.activity, 'User deleted');
+  const made = await rest.create(GROUPS, { name: 'Audited group' });
+  await rest.create(`${GROUPS}/${made.id}/roles`, roleBody('ROLE_ALARM_READ'));
+  await rest.put(`${GROUPS}/${made.id}`, { description: 'x' });
+  await rest.delete(`${GROUPS}/${made.id}/roles/ROLE_ALARM_READ`);
+  t.match((await recordsOf(String(made.id), 4)).map(({ text, changes }) => ({ text, changes })), [
+    { text: 'Group created: Audited group', changes: [{ attribute: 'name' }, { attribute: 'roles', newValue: [] }] },
+    { text: 'Group updated: Audited group: roles: ROLE_ALARM_READ added', changes: [{ attribute: 'roles', previousValue: [], newValue: ['ROLE_ALARM_READ'] }] },
+    { text: 'Group updated: Audited group: description added', changes: [{ attribute: 'description', changeType: 'ADDED', newValue: 'x' }] },
+    { text: 'Group updated: Audited group: roles: ROLE_ALARM_READ removed', changes: [{ attribute: 'roles', previousValue: ['ROLE_ALARM_READ'], newValue: [] }] },
+  ]);
 });
 
 t.test('a user made again is not the one before', async (t) => {
