@@ -1,8 +1,11 @@
 /** Bulk operations: one operation for each device of a group, one after the other (document 1 Bulk operation; document 4 section 5.2). */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
+import { keptCountsOf, operationCounts } from '../inventory/bulk-counts.ts';
 import { bulkTargets, GroupError, GroupTooLarge } from '../inventory/group-members.ts';
 import {
-  BULK_DEVICES_LIMIT, BULK_GENERAL_STATUSES, BULK_OPERATIONS, BULK_PREFIX, bulkActiveKey, bulkGeneralStatus, bulkKey, bulkProgress,
+  BULK_ACTIVE_LIMIT, BULK_ACTIVE_MAX, BULK_ACTIVE_PREFIX, BULK_DEVICES_LIMIT, BULK_GENERAL_STATUSES, BULK_LAST_KEY, BULK_OPERATIONS, BULK_PREFIX,
+  BULK_TEXT_BYTES_MAX, BULK_TEXT_LIMIT, BULK_WATCHED_PREFIX, bulkActiveKey, bulkGeneralStatus, bulkIdOfKey, bulkKey, bulkProgress, bulkWatchedKey,
 } from '../model/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../model/bulk-operation.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
@@ -11,12 +14,12 @@ import { shapedTime } from '../model/iso-time.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, mergeMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import type { OperationStatus } from '../model/operation.ts';
 import type { ApiRequest } from './api-request.ts';
+import { withChanges } from './audit-changes.ts';
 import { requireNames } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
 import { entityText, idText, quote, segment } from './entity-text.ts';
-import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from './paging.ts';
 import { RANGE, flag, list as listParameter } from './query-parameters.ts';
 import { changeRecords, listRecords, readRecord, retried } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
@@ -28,6 +31,8 @@ const AREA = 'devicecontrol';
 const PATH = '/devicecontrol/bulkoperations';
 const READ = ['ROLE_BULK_OPERATION_READ'];
 const ADMIN = ['ROLE_BULK_OPERATION_ADMIN'];
+/** Records of a list that are read at once. */
+const READ_AT_ONCE = 50;
 /** Members with a meaning of their own; all others are kept as they are sent. */
 const OWN_MEMBERS = ['id', 'self', 'groupId', 'failedParentId', 'startDate', 'creationRamp', 'operationPrototype', 'status', 'generalStatus', 'progress'];
 /** Of a prototype: what each operation gets for itself. */
@@ -36,15 +41,8 @@ const NOT_OF_PROTOTYPE = ['id', 'self', 'creationTime', 'deviceId', 'deviceName'
 const bulkUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${PATH}/${segment(id)}`;
 
 /** @returns counts of the operations by bulk operation. */
-async function countsOf(request: ApiRequest, bulks: readonly StoredBulkOperation[]): Promise<ReadonlyMap<string, OperationCounts>> {
-  const begun = bulks.filter(({ nextAt }) => nextAt !== undefined).map(({ id }) => Number(id));
-  if (begun.length === 0) return new Map();
-  const sql = 'SELECT toString(bulk) AS bulkId, status, count() AS total FROM operations FINAL WHERE tenant = {tenant:UInt32} '
-    + 'AND bulk IN {bulks:Array(UInt64)} GROUP BY bulk, status';
-  const rows = await request.history.query<{ bulkId: string; status: OperationStatus; total: number | string }>(sql, { tenant: request.tenant, bulks: begun });
-  const counts = new Map<string, Record<string, number>>();
-  for (const { bulkId, status, total } of rows) counts.set(bulkId, { ...counts.get(bulkId), [status]: Number(total) });
-  return counts;
+function countsOf(request: ApiRequest, bulks: readonly StoredBulkOperation[]): Promise<ReadonlyMap<string, OperationCounts>> {
+  return operationCounts(request.history, request.tenant, bulks.filter(({ nextAt }) => nextAt !== undefined).map(({ id }) => id));
 }
 
 function bulkText(request: ApiRequest, stored: StoredBulkOperation, counts: OperationCounts): string {
@@ -66,8 +64,16 @@ async function textOf(request: ApiRequest, stored: StoredBulkOperation): Promise
 const invalid = (name: string, value: string, limit: string): PlatformError =>
   new PlatformError('validation/invalid-field', { area: AREA, name, value, limit });
 
+/** @throws PlatformError 422 for a text that is too large for each operation, or each page of a list, to have it. */
+function requireSmall(request: ApiRequest, name: string, text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= BULK_TEXT_BYTES_MAX) return;
+  request.platform.refusals.count(BULK_TEXT_LIMIT);
+  throw invalid(name, `${bytes} bytes`, `at most ${BULK_TEXT_BYTES_MAX} bytes (${BULK_TEXT_LIMIT})`);
+}
+
 /** What POST and PUT take over, of the members that were sent. */
-function sentPart(members: Members): Partial<Pick<StoredBulkOperation, 'startDate' | 'startsAt' | 'creationRamp' | 'prototype'>> {
+function sentPart(request: ApiRequest, members: Members): Partial<Pick<StoredBulkOperation, 'startDate' | 'startsAt' | 'creationRamp' | 'prototype'>> {
   requireNames(members, AREA);
   const startDate = stringMember(members, 'startDate');
   const startsAt = startDate === undefined ? undefined : parseEntityTime(startDate);
@@ -80,6 +86,7 @@ function sentPart(members: Members): Partial<Pick<StoredBulkOperation, 'startDat
     for (const name of NOT_OF_PROTOTYPE) fragments.delete(name);
     requireNames(fragments, AREA);
     prototype = joinMembers(fragments);
+    requireSmall(request, 'operationPrototype', prototype);
   }
   return {
     ...(startDate === undefined ? {} : { startDate: shapedTime(startDate), startsAt: startsAt as number }),
@@ -133,6 +140,15 @@ function additions(stored: StoredBulkOperation): RecordChange[] {
   ];
 }
 
+/** @returns which one was made last: as long as it is that, there is room for one more. @throws PlatformError 422. */
+async function requireRoom(request: ApiRequest): Promise<string | undefined> {
+  const last = await readRecord(request, request.tenant, BULK_OPERATIONS, BULK_LAST_KEY);
+  const active = await request.platform.documents.list(BULK_OPERATIONS, request.tenant, BULK_ACTIVE_PREFIX, { limit: BULK_ACTIVE_MAX });
+  if (active.length < BULK_ACTIVE_MAX) return last;
+  request.platform.refusals.count(BULK_ACTIVE_LIMIT);
+  throw new PlatformError('devicecontrol/bulk-too-many', { maximum: BULK_ACTIVE_MAX, limit: BULK_ACTIVE_LIMIT });
+}
+
 async function post(request: ApiRequest): Promise<Answer> {
   const members = request.members();
   const groupId = sentId(members, 'groupId');
@@ -140,13 +156,20 @@ async function post(request: ApiRequest): Promise<Answer> {
   if (groupId === undefined && failedParentId === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'groupId' });
   if (groupId !== undefined && failedParentId !== undefined) throw invalid('failedParentId', failedParentId, 'no value beside groupId');
   const target = groupId === undefined ? { failedParentId: failedParentId as string } : { groupId };
-  const part = sentPart(members) as Required<ReturnType<typeof sentPart>>;
+  const part = sentPart(request, members) as Required<ReturnType<typeof sentPart>>;
   await requireRamp(request, part.creationRamp);
+  const fragments = joinMembers(fragmentsOf(members));
+  requireSmall(request, 'body', fragments);
   const stored: StoredBulkOperation = {
-    id: String(await request.platform.ids.nextInOrder()), owner: request.principal.userName, ...target, ...part, fragments: joinMembers(fragmentsOf(members)),
+    id: String(await request.platform.ids.nextInOrder()), owner: request.principal.userName, ...target, ...part, fragments,
     status: 'ACTIVE', targets: await countTargets(request, target), done: 0, missing: 0,
   };
-  await changeRecords(request, request.tenant, additions(stored), [auditOf(request, stored.id, 'Bulk operation created')]);
+  await retried(request, async () => {
+    const last = await requireRoom(request);
+    const mark: RecordChange = { collection: BULK_OPERATIONS, id: BULK_LAST_KEY, expected: last, value: stored.id };
+    const audit = withChanges(auditOf(request, stored.id, 'Bulk operation created'), undefined, stored);
+    await changeRecords(request, request.tenant, [mark, ...additions(stored)], [audit]);
+  });
   return created('bulkOperation', bulkText(request, stored, {}), bulkUrl(request, stored.id));
 }
 
@@ -157,23 +180,54 @@ async function load(request: ApiRequest): Promise<{ text: string; stored: Stored
   return { text, stored: JSON.parse(text) as StoredBulkOperation };
 }
 
-async function list(request: ApiRequest): Promise<Answer> {
-  const { query } = request;
-  const page = pageOf(request);
+/** All of the tenant, oldest first, few of them in memory at once: one may be large. */
+async function* stepsOf(request: ApiRequest): AsyncGenerator<StoredBulkOperation[]> {
+  for (let after: string | undefined; ;) {
+    const options = { limit: READ_AT_ONCE, ...(after === undefined ? {} : { after }) };
+    const records = await request.platform.documents.list(BULK_OPERATIONS, request.tenant, BULK_PREFIX, options);
+    yield records.map(({ value }) => JSON.parse(value) as StoredBulkOperation);
+    if (records.length < READ_AT_ONCE) return;
+    after = records[records.length - 1].id;
+    // Others get their turn in between.
+    await nextTurn();
+  }
+}
+
+/** Which of them the query asks for. */
+function filterOf({ query }: ApiRequest): (stored: StoredBulkOperation) => boolean {
   const withDeleted = query.isTrue('withDeleted');
-  const wanted = query.list('generalStatus').map((name) => (name === 'EXECUTING_WITH_ERROR' ? 'EXECUTING_WITH_ERRORS' : name));
   const from = query.time('dateFrom') ?? -Infinity;
   const to = query.time('dateTo') ?? Infinity;
-  let bulks = (await listRecords(request, request.tenant, BULK_OPERATIONS, BULK_PREFIX)).map(({ value }) => JSON.parse(value) as StoredBulkOperation)
-    .filter((stored) => (withDeleted || stored.status !== 'DELETED') && stored.startsAt >= from && stored.startsAt <= to);
-  if (wanted.length > 0) {
-    const counts = await countsOf(request, bulks);
-    bulks = bulks.filter((stored) => wanted.includes(bulkGeneralStatus(stored, bulkProgress(stored, counts.get(stored.id) ?? {}))));
+  return (stored) => (withDeleted || stored.status !== 'DELETED') && stored.startsAt >= from && stored.startsAt <= to;
+}
+
+/** Reads to the end of the page; only the total needs all. */
+async function list(request: ApiRequest): Promise<Answer> {
+  const page = pageOf(request);
+  const isAskedFor = filterOf(request);
+  const wanted = request.query.list('generalStatus').map((name) => (name === 'EXECUTING_WITH_ERROR' ? 'EXECUTING_WITH_ERRORS' : name));
+  const end = page.offset + page.size;
+  const items: string[] = [];
+  let [total, bytes] = [0, 0];
+  for await (const step of stepsOf(request)) {
+    const asked = step.filter(isAskedFor);
+    const isShown = (place: number): boolean => place >= page.offset && place < end;
+    const isCounted = wanted.length > 0 || asked.some((_, index) => isShown(total + index));
+    const counts = isCounted ? await countsOf(request, asked) : new Map<string, OperationCounts>();
+    for (const stored of asked) {
+      const live = counts.get(stored.id) ?? {};
+      if (wanted.length > 0 && !wanted.includes(bulkGeneralStatus(stored, bulkProgress(stored, live)))) continue;
+      if (isShown(total)) {
+        const text = bulkText(request, stored, live);
+        bytes += text.length;
+        requirePageBytes(request, bytes);
+        items.push(text);
+      }
+      total += 1;
+    }
+    if (total >= end && !page.wantsTotal) break;
   }
-  const shown = bulks.slice(page.offset, page.offset + page.size);
-  const counts = await countsOf(request, shown);
-  const items = shown.map((stored) => bulkText(request, stored, counts.get(stored.id) ?? {}));
-  return found('bulkOperationCollection', collectionText(request, page, { name: 'bulkOperations', items, total: page.wantsTotal ? bulks.length : undefined }));
+  return found('bulkOperationCollection', collectionText(request, page, { name: 'bulkOperations', items, total: page.wantsTotal ? total : undefined }));
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
@@ -191,16 +245,17 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
     if (sent !== undefined && sent !== stored[name]) throw invalid(name, sent, `no change (it is ${stored[name] ?? 'absent'})`);
   }
   const fragments = splitMembers(stored.fragments);
-  mergeMembers(fragments, fragmentsOf(members));
-  const part = sentPart(members);
+  if (mergeMembers(fragments, fragmentsOf(members))) requireSmall(request, 'body', joinMembers(fragments));
+  const part = sentPart(request, members);
   await requireRamp(request, part.creationRamp);
   const changed: StoredBulkOperation = { ...stored, ...part, fragments: joinMembers(fragments) };
-  const audit = auditOf(request, id, 'Bulk operation updated');
+  const updated = auditOf(request, id, 'Bulk operation updated');
   if (stored.nextAt === undefined) {
-    await changeRecords(request, request.tenant, [{ collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(changed) }], [audit]);
+    const change: RecordChange = { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(changed) };
+    await changeRecords(request, request.tenant, [change], [withChanges(updated, stored, changed)]);
     return changed;
   }
-  const { nextAt: _nextAt, planned: _planned, failure: _failure, ...kept } = changed;
+  const { nextAt: _nextAt, planned: _planned, failure: _failure, counts: _counts, ...kept } = changed;
   const scheduled: StoredBulkOperation = {
     ...kept, id: String(await request.platform.ids.nextInOrder()), owner: request.principal.userName, targets: await countTargets(request, stored),
     done: 0, missing: 0,
@@ -208,7 +263,7 @@ async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
   await changeRecords(request, request.tenant, [
     { collection: BULK_OPERATIONS, id: bulkKey(id), expected: text, value: JSON.stringify(cancelled) }, ...additions(scheduled),
-  ], [audit, auditOf(request, scheduled.id, 'Bulk operation created')]);
+  ], [withChanges(updated, stored, cancelled), withChanges(auditOf(request, scheduled.id, 'Bulk operation created'), undefined, scheduled)]);
   return scheduled;
 }
 
@@ -225,9 +280,29 @@ async function remove(request: ApiRequest): Promise<Answer> {
     if (stored.status === 'DELETED') return;
     const cancelled: StoredBulkOperation = { ...stored, status: 'DELETED' };
     await changeRecords(request, request.tenant, [{ collection: BULK_OPERATIONS, id: bulkKey(stored.id), expected: text, value: JSON.stringify(cancelled) }],
-      [auditOf(request, stored.id, 'Bulk operation cancelled')]);
+      [withChanges(auditOf(request, stored.id, 'Bulk operation cancelled'), stored, cancelled)]);
   });
   return NO_CONTENT;
+}
+
+/**
+ * Before operations are deleted: what became of them stays in the progress of their bulk operations.
+ * @param id of the only bulk operation whose operations go; without it those of all that are not over may.
+ */
+export async function keepCounts(request: ApiRequest, id: string | undefined): Promise<void> {
+  const { documents } = request.platform;
+  const idsOf = async (prefix: string): Promise<string[]> =>
+    (await listRecords(request, request.tenant, BULK_OPERATIONS, prefix)).map((record) => bulkIdOfKey(record.id));
+  const ids = id === undefined ? [...await idsOf(BULK_ACTIVE_PREFIX), ...await idsOf(BULK_WATCHED_PREFIX)] : [id].filter(isEntityId);
+  const live = await operationCounts(request.history, request.tenant, ids);
+  for (const one of ids) {
+    await retried(request, async () => {
+      const [text, watched] = await documents.getMany(BULK_OPERATIONS, request.tenant, [bulkKey(one), bulkWatchedKey(one)]);
+      if (text === undefined || (JSON.parse(text) as StoredBulkOperation).nextAt === undefined) return;
+      const { changes } = keptCountsOf(text, watched !== undefined, live.get(one) ?? {});
+      if (changes.length > 0) await changeRecords(request, request.tenant, changes);
+    });
+  }
 }
 
 export function bulkOperationRoutes(): Route[] {

@@ -9,6 +9,7 @@ import { OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT, OPERATION_STATUSES } f
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { APPLICATION_HEADERS, applicationOf } from './application-key.ts';
+import { keepCounts } from './bulk-operations.ts';
 import { deleteData } from './data-delete.ts';
 import { documentPage } from './document-page.ts';
 import { changedMembers, newDocument } from './entity-changes.ts';
@@ -151,6 +152,11 @@ async function put(request: ApiRequest): Promise<Answer> {
   return found('operation', answer);
 }
 
+async function remove(request: ApiRequest): Promise<Answer> {
+  await keepCounts(request, request.query.text('bulkOperationId'));
+  return deleteData(request, 'operations', FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN');
+}
+
 export function operationRoutes(): Route[] {
   const one = [{ status: 200, description: 'The operation', mediaType: 'operation' }];
   return [
@@ -187,7 +193,7 @@ export function operationRoutes(): Route[] {
       summary: 'Delete operations by filters',
       query: FILTERS,
       answers: [{ status: 204, description: 'Deleted' }],
-      handle: (request) => deleteData(request, 'operations', FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN'),
+      handle: remove,
     },
     {
       method: 'GET',

@@ -14,6 +14,12 @@ export type BulkGeneralStatus = (typeof BULK_GENERAL_STATUSES)[number];
 /** Devices of one bulk operation; larger groups are refused. */
 export const BULK_DEVICES_MAX = 100_000;
 export const BULK_DEVICES_LIMIT = 'bulk-operations/devices';
+/** Those of one tenant that are not over: the ramps of all of them are kept in memory. */
+export const BULK_ACTIVE_MAX = 1_000;
+export const BULK_ACTIVE_LIMIT = 'bulk-operations/active';
+/** UTF-8 bytes of a prototype, and of all further members: each operation, and each page of a list, has them. */
+export const BULK_TEXT_BYTES_MAX = 64 * 1024;
+export const BULK_TEXT_LIMIT = 'bulk-operations/text-bytes';
 /** Devices of one record of the list. */
 export const BULK_CHUNK_DEVICES = 1_000;
 
@@ -46,6 +52,8 @@ export interface StoredBulkOperation {
   readonly planned?: readonly (readonly [device: string, operation: string])[];
   /** Why it has no list: the group was deleted, or is too large. */
   readonly failure?: string;
+  /** What became of its operations when they were counted last: those that are deleted afterwards stay in the progress. */
+  readonly counts?: OperationCounts;
 }
 
 export interface BulkProgress {
@@ -61,9 +69,14 @@ const CHUNK_DIGITS = 6;
 export const BULK_PREFIX = 'o\n';
 /** Those that have something to do. */
 export const BULK_ACTIVE_PREFIX = 'a\n';
+/** Those of which no operation is created any more, while some are not over: their counts are kept up to date. */
+export const BULK_WATCHED_PREFIX = 'w\n';
+/** The id of the one that was made last: each new one changes it, so that two at once cannot both be the last that there is room for. */
+export const BULK_LAST_KEY = 'last';
 const padded = (id: string): string => id.padStart(ID_DIGITS, '0');
 export const bulkKey = (id: string): string => `${BULK_PREFIX}${padded(id)}`;
 export const bulkActiveKey = (id: string): string => `${BULK_ACTIVE_PREFIX}${padded(id)}`;
+export const bulkWatchedKey = (id: string): string => `${BULK_WATCHED_PREFIX}${padded(id)}`;
 export const bulkIdOfKey = (key: string): string => String(Number(key.slice(key.indexOf('\n') + 1)));
 /** A part of the list of devices. */
 export const bulkChunkPrefix = (id: string): string => `d\n${padded(id)}\n`;
@@ -71,12 +84,40 @@ export const bulkChunkKey = (id: string, chunk: number): string => `${bulkChunkP
 
 export type OperationCounts = Readonly<Partial<Record<OperationStatus, number>>>;
 
+/** In the order in which operations that are gone are looked for: those that are over go first, retention deletes no others. */
+const COUNTED = ['FAILED', 'SUCCESSFUL', 'EXECUTING', 'PENDING'] as const;
+const sumOf = (counts: OperationCounts): number => COUNTED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
+
+/**
+ * Counts with the operations that were deleted. How many are gone follows from the number that was created; of which status they were, from what was
+ * counted before. Nothing is known of those that nobody has counted.
+ * @param live counts of the operations that are there.
+ */
+export function countsWithDeleted({ done, missing, counts: before = {} }: Pick<StoredBulkOperation, 'done' | 'missing' | 'counts'>,
+  live: OperationCounts): OperationCounts {
+  let gone = Math.max(0, done - missing - sumOf(live));
+  if (gone === 0) return live;
+  const counts: Partial<Record<OperationStatus, number>> = { ...live };
+  for (const status of COUNTED) {
+    const deleted = Math.min(gone, Math.max(0, (before[status] ?? 0) - (live[status] ?? 0)));
+    if (deleted > 0) counts[status] = (live[status] ?? 0) + deleted;
+    gone -= deleted;
+  }
+  return counts;
+}
+
+/** Whether no operation is created any more and all are over, as counted. */
+export function isOverAsCounted(stored: StoredBulkOperation, counts: OperationCounts): boolean {
+  const isAll = sumOf(counts) >= stored.done - stored.missing;
+  return stored.status !== 'ACTIVE' && isAll && (counts.PENDING ?? 0) + (counts.EXECUTING ?? 0) === 0;
+}
+
 /**
  * What became of the devices. What is not yet created is pending, a device that is gone has failed: the four parts always add up to `all`.
- * @param counts of the operations of the bulk operation; they may be newer than the record.
+ * @param live counts of the operations that are there; they may be newer than the record.
  */
-export function bulkProgress(stored: StoredBulkOperation, counts: OperationCounts): BulkProgress {
-  const { PENDING = 0, EXECUTING = 0, SUCCESSFUL = 0, FAILED = 0 } = counts;
+export function bulkProgress(stored: StoredBulkOperation, live: OperationCounts): BulkProgress {
+  const { PENDING = 0, EXECUTING = 0, SUCCESSFUL = 0, FAILED = 0 } = countsWithDeleted(stored, live);
   const seen = Math.max(PENDING + EXECUTING + SUCCESSFUL + FAILED, stored.done - stored.missing);
   const remaining = stored.status === 'DELETED' ? 0 : Math.max(0, stored.targets - stored.missing - seen);
   const pending = PENDING + remaining;

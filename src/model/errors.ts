@@ -79,6 +79,8 @@ export const ERRORS = {
   'devicecontrol/bulk-not-found': entry(404, 'devicecontrol/Not Found',
     'Finding bulk operation from database failed : Cannot find document with ID {id}'),
   'devicecontrol/bulk-over': entry(422, 'devicecontrol/Invalid Data', 'The bulk operation {id} is {status}: it cannot be changed any more'),
+  'devicecontrol/bulk-too-many': entry(422, 'devicecontrol/Invalid Data',
+    'A tenant has at most {maximum} bulk operations of which operations are still to be created ({limit})'),
   'devicecontrol/bulk-target': entry(422, 'devicecontrol/Invalid Data', 'The {name} {id} of a bulk operation {reason}'),
   'devicecontrol/no-agent': entry(422, 'devicecontrol/Invalid Data', 'The device {id} is not an agent and has no agent among its ancestors'),
   'devicecontrol/no-operation': entry(422, 'devicecontrol/Invalid Data', 'No operation found: {fragment} in status {status}'),

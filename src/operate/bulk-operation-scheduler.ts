@@ -3,11 +3,12 @@
  * driven by the records: a batch is planned with its ids in one compare and set, created, and ticked off in another one. What a crash leaves
  * planned is created again under the same ids, which has no effect for those that are there: each device gets its operation exactly once.
  */
+import { keptCountsOf, operationCounts } from '../inventory/bulk-counts.ts';
 import { bulkTargets, GroupError, GroupTooLarge } from '../inventory/group-members.ts';
 import { BackgroundLoop } from '../model/background-loop.ts';
 import {
-  BULK_ACTIVE_PREFIX, BULK_CHUNK_DEVICES, BULK_DEVICES_LIMIT, BULK_DEVICES_MAX, BULK_OPERATIONS, bulkActiveKey, bulkChunkKey, bulkChunkPrefix,
-  bulkIdOfKey, bulkKey, dueOperations,
+  BULK_ACTIVE_PREFIX, BULK_CHUNK_DEVICES, BULK_DEVICES_LIMIT, BULK_DEVICES_MAX, BULK_OPERATIONS, BULK_PREFIX, BULK_WATCHED_PREFIX, bulkActiveKey,
+  bulkChunkKey, bulkChunkPrefix, bulkIdOfKey, bulkKey, bulkWatchedKey, dueOperations,
 } from '../model/bulk-operation.ts';
 import type { StoredBulkOperation } from '../model/bulk-operation.ts';
 import { COMMAND } from '../model/command.ts';
@@ -19,14 +20,23 @@ import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 
 const TENANT_KEY = 't';
-/** Operations of one batch, and of one bulk operation in one step. */
+/** Operations of one batch. All that are due in a step share it, each has its least part: so steps stay short, and no ramp waits for another one. */
 const BATCH_MAX = 200;
-/** Bulk operations of a page of the active ones. */
+const BATCH_MIN = 10;
+/** Bulk operations that go on in one step: of one tenant, and at the same time. Those that are due longest come first. */
+const TENANT_STEP_MAX = 20;
+const LANES = 8;
+/** Bulk operations of a page of those that have something to do. */
 const LIST_PAGE = 500;
+/** Tenants whose lists are read in one step. */
+const LOOKS_MAX = 200;
 /** Between two steps, at least. */
 const PAUSE_MS_MIN = 20;
-/** After it everything is looked at again: shards may have come from another node. */
+/** After it everything is looked at again, spread over as long a time: shards may have come from another node. */
 const PASS_MS = 60_000;
+/** Until operations that are not yet over are counted again: a tenth of the time since the last one was created, within these bounds. */
+const WATCH_MS_MIN = 10_000;
+const WATCH_MS_MAX = 3_600_000;
 /** Until something that failed is tried again. */
 const RETRY_MS = 1_000;
 
@@ -49,10 +59,12 @@ export class BulkOperationScheduler {
   /** Operations that were created. */
   createdCount = 0;
   readonly #options: BulkSchedulerOptions;
-  /** When something is to be done for a tenant, ms since 1970; those that are absent have nothing to do. */
-  readonly #dueAt = new Map<number, number>();
-  /** Tenants whose records were changed. */
-  readonly #changed = new Set<number>();
+  /** When each bulk operation has something to do, ms since 1970, by tenant; those that are absent have nothing to do. */
+  readonly #dueAt = new Map<number, Map<string, number>>();
+  /** Those whose records were changed, by tenant. */
+  #changed = new Map<number, Set<string>>();
+  /** Tenants whose lists this pass has still to read. */
+  #unlooked: number[] = [];
   #passAt = 0;
   readonly #loop = new BackgroundLoop();
 
@@ -71,30 +83,96 @@ export class BulkOperationScheduler {
 
   /** To be told of all changed records. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
-    if (!changes.some(({ collection }) => collection === BULK_OPERATIONS)) return;
-    this.#changed.add(tenant);
+    const ids = changes.filter(({ collection, id }) => collection === BULK_OPERATIONS && id.startsWith(BULK_PREFIX)).map(({ id }) => bulkIdOfKey(id));
+    if (ids.length === 0) return;
+    const changed = this.#changed.get(tenant) ?? new Set();
+    for (const id of ids) changed.add(id);
+    this.#changed.set(tenant, changed);
     this.#loop.wake();
   }
 
-  /** Does what is due now, for each bulk operation one batch. @returns when there is something to do again, ms since 1970. */
+  /** Does what is due now, for each bulk operation at most one batch. @returns when there is something to do again, ms since 1970. */
   async step(): Promise<number> {
-    const { tenants, isMine, now } = this.#options;
+    const { tenants, now } = this.#options;
     const startAt = now();
     if (startAt >= this.#passAt) {
-      this.#dueAt.clear();
-      for (const tenant of tenants()) this.#dueAt.set(tenant, 0);
+      this.#unlooked = [...tenants()];
+      const known = new Set(this.#unlooked);
+      for (const tenant of this.#dueAt.keys()) if (!known.has(tenant)) this.#dueAt.delete(tenant);
       this.#passAt = startAt + PASS_MS;
     }
-    for (const tenant of this.#changed) this.#dueAt.set(tenant, 0);
-    this.#changed.clear();
-    for (const [tenant, dueAt] of [...this.#dueAt]) {
-      if (this.#loop.isStopped) break;
-      if (dueAt > startAt) continue;
-      const nextAt = isMine(tenant) ? await this.#tenant(tenant) : Infinity;
-      if (nextAt === Infinity) this.#dueAt.delete(tenant);
-      else this.#dueAt.set(tenant, nextAt);
+    for (const tenant of this.#unlooked.splice(0, LOOKS_MAX)) await this.#look(tenant, startAt);
+    this.#markChanged(startAt);
+    const due = this.#dueNow(startAt);
+    const batch = Math.max(BATCH_MIN, Math.floor(BATCH_MAX / Math.max(1, due.length)));
+    const lane = async (): Promise<void> => {
+      for (let next = due.shift(); next !== undefined && !this.#loop.isStopped; next = due.shift()) {
+        this.#setDue(next.tenant, next.id, await this.#guarded(next.tenant, next.id, batch));
+      }
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+    return this.#unlooked.length > 0 ? startAt : this.#nextAt();
+  }
+
+  /** Which of the tenant have something to do. */
+  async #look(tenant: number, startAt: number): Promise<void> {
+    const known = this.#dueAt.get(tenant);
+    this.#dueAt.delete(tenant);
+    if (!this.#options.isMine(tenant)) return;
+    const [active, watched] = [await this.#idsOf(tenant, BULK_ACTIVE_PREFIX), await this.#idsOf(tenant, BULK_WATCHED_PREFIX)];
+    const spread = (index: number, count: number): number => startAt + Math.floor((index * PASS_MS) / count);
+    // What is counted now and then is not counted more often for a pass.
+    for (const [index, id] of watched.entries()) this.#setDue(tenant, id, known?.get(id) ?? spread(index, watched.length));
+    for (const [index, id] of active.entries()) this.#setDue(tenant, id, Math.min(known?.get(id) ?? startAt, spread(index, active.length)));
+  }
+
+  async #idsOf(tenant: number, prefix: string): Promise<string[]> {
+    const ids: string[] = [];
+    for (let after: string | undefined; !this.#loop.isStopped;) {
+      const options = after === undefined ? { limit: LIST_PAGE } : { after, limit: LIST_PAGE };
+      const page = await this.#options.documents.list(BULK_OPERATIONS, tenant, prefix, options);
+      for (const { id: key } of page) ids.push(bulkIdOfKey(key));
+      if (page.length < LIST_PAGE) break;
+      after = page[page.length - 1].id;
     }
-    return Math.min(this.#passAt, ...this.#dueAt.values());
+    return ids;
+  }
+
+  #setDue(tenant: number, id: string, dueAt: number): void {
+    const ofTenant = this.#dueAt.get(tenant) ?? new Map<string, number>();
+    if (dueAt === Infinity) ofTenant.delete(id);
+    else ofTenant.set(id, dueAt);
+    if (ofTenant.size === 0) this.#dueAt.delete(tenant);
+    else this.#dueAt.set(tenant, ofTenant);
+  }
+
+  #markChanged(startAt: number): void {
+    const changed = this.#changed;
+    this.#changed = new Map();
+    for (const [tenant, ids] of changed) {
+      if (!this.#options.isMine(tenant)) continue;
+      for (const id of ids) this.#setDue(tenant, id, Math.min(this.#dueAt.get(tenant)?.get(id) ?? startAt, startAt));
+    }
+  }
+
+  /** Those of this step, longest due first. */
+  #dueNow(startAt: number): { tenant: number; id: string; dueAt: number }[] {
+    const due: { tenant: number; id: string; dueAt: number }[] = [];
+    for (const [tenant, ofTenant] of this.#dueAt) {
+      if (!this.#options.isMine(tenant)) {
+        this.#dueAt.delete(tenant);
+        continue;
+      }
+      const own = [...ofTenant].filter(([, dueAt]) => dueAt <= startAt).map(([id, dueAt]) => ({ tenant, id, dueAt }));
+      due.push(...own.sort((one, other) => one.dueAt - other.dueAt).slice(0, TENANT_STEP_MAX));
+    }
+    return due.sort((one, other) => one.dueAt - other.dueAt);
+  }
+
+  #nextAt(): number {
+    let nextAt = this.#passAt;
+    for (const ofTenant of this.#dueAt.values()) for (const dueAt of ofTenant.values()) nextAt = Math.min(nextAt, dueAt);
+    return nextAt;
   }
 
   async #run(): Promise<void> {
@@ -110,44 +188,32 @@ export class BulkOperationScheduler {
     }
   }
 
-  /** @returns when the next of its operations is due, Infinity when there is none. */
-  async #tenant(tenant: number): Promise<number> {
-    let nextAt = Infinity;
-    for (let after: string | undefined; !this.#loop.isStopped;) {
-      const options = after === undefined ? { limit: LIST_PAGE } : { after, limit: LIST_PAGE };
-      const page = await this.#options.documents.list(BULK_OPERATIONS, tenant, BULK_ACTIVE_PREFIX, options);
-      for (const { id: key } of page) nextAt = Math.min(nextAt, await this.#guarded(tenant, bulkIdOfKey(key)));
-      if (page.length < LIST_PAGE) break;
-      after = page[page.length - 1].id;
-    }
-    return nextAt;
-  }
-
   /** One that fails does not hold up the others. */
-  async #guarded(tenant: number, id: string): Promise<number> {
-    if (this.#loop.isStopped) return Infinity;
+  async #guarded(tenant: number, id: string, batch: number): Promise<number> {
     try {
-      return await this.#advance(tenant, id);
+      return await this.#advance(tenant, id, batch);
     } catch (error) {
       // Somebody changed it meanwhile: the next step reads it again.
-      if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') return 0;
+      if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') return this.#options.now();
       this.#options.log.warn({ err: error, tenant, id, retryMs: RETRY_MS }, 'a bulk operation could not go on');
       return this.#options.now() + RETRY_MS;
     }
   }
 
-  async #advance(tenant: number, id: string): Promise<number> {
+  /** @param batch operations at most. @returns when it has something to do again, Infinity for never. */
+  async #advance(tenant: number, id: string, batch: number): Promise<number> {
     const text = await this.#options.documents.get(BULK_OPERATIONS, tenant, bulkKey(id));
     const stored = text === undefined ? undefined : JSON.parse(text) as StoredBulkOperation;
-    if (text === undefined || stored?.status !== 'ACTIVE') {
-      await this.#forget(tenant, id);
-      return Infinity;
+    if (text === undefined || stored === undefined) return this.#forget(tenant, id, false);
+    if (stored.status !== 'ACTIVE') {
+      await this.#forget(tenant, id, stored.nextAt !== undefined);
+      return this.#watch(tenant, stored, text);
     }
     const now = this.#options.now();
     if (stored.nextAt === undefined) return stored.startsAt > now ? stored.startsAt : this.#begin(tenant, stored, text);
     if (stored.planned !== undefined) return this.#create(tenant, stored, text, stored.planned);
     if (stored.done >= stored.targets) return this.#save(tenant, stored, text, stored.nextAt);
-    const { count, nextAt } = dueOperations(stored, now, Math.min(BATCH_MAX, stored.targets - stored.done));
+    const { count, nextAt } = dueOperations(stored, now, Math.min(batch, stored.targets - stored.done));
     if (count === 0) return nextAt;
     const devices = await this.#devices(tenant, stored, count);
     const ids = await this.#options.ids.nextBesideInOrder(tenant, devices.map(Number));
@@ -212,18 +278,37 @@ export class BulkOperationScheduler {
     const value = JSON.stringify(isOver ? { ...next, status: 'COMPLETED' } : next);
     const changes: RecordChange[] = [{ collection: BULK_OPERATIONS, id: bulkKey(next.id), expected, value }, ...further];
     await this.#change(tenant, changes);
-    if (!isOver) return nextAt;
-    await this.#forget(tenant, next.id);
+    return isOver ? this.#options.now() : nextAt;
+  }
+
+  /** Removes everything but the record itself. @param isWatched its operations are to be counted until they are over. */
+  async #forget(tenant: number, id: string, isWatched: boolean): Promise<number> {
+    const { documents } = this.#options;
+    const removal = ({ id: key, value }: { id: string; value: string }): RecordChange =>
+      ({ collection: BULK_OPERATIONS, id: key, expected: value, value: undefined });
+    const active = await documents.get(BULK_OPERATIONS, tenant, bulkActiveKey(id));
+    const watched = await documents.get(BULK_OPERATIONS, tenant, bulkWatchedKey(id));
+    const changes: RecordChange[] = [];
+    if (active !== undefined) {
+      changes.push(removal({ id: bulkActiveKey(id), value: active }));
+      const chunks = await documents.list(BULK_OPERATIONS, tenant, bulkChunkPrefix(id), { limit: BULK_DEVICES_MAX / BULK_CHUNK_DEVICES });
+      changes.push(...chunks.map(removal));
+      if (isWatched && watched === undefined) changes.push({ collection: BULK_OPERATIONS, id: bulkWatchedKey(id), expected: undefined, value: '1' });
+    }
+    if (!isWatched && watched !== undefined) changes.push(removal({ id: bulkWatchedKey(id), value: watched }));
+    if (changes.length > 0) await this.#change(tenant, changes);
     return Infinity;
   }
 
-  /** Removes everything but the record itself. */
-  async #forget(tenant: number, id: string): Promise<void> {
-    const { documents } = this.#options;
-    const chunks = await documents.list(BULK_OPERATIONS, tenant, bulkChunkPrefix(id), { limit: BULK_DEVICES_MAX / BULK_CHUNK_DEVICES });
-    const active = await documents.get(BULK_OPERATIONS, tenant, bulkActiveKey(id));
-    await this.#change(tenant, [{ id: bulkActiveKey(id), value: active }, ...chunks]
-      .map(({ id: key, value }) => ({ collection: BULK_OPERATIONS, id: key, expected: value, value: undefined })));
+  /** Keeps the counts of one of which no operation is created any more, until all its operations are over. */
+  async #watch(tenant: number, stored: StoredBulkOperation, text: string): Promise<number> {
+    const { documents, history, now } = this.#options;
+    const { id, nextAt } = stored;
+    if (nextAt === undefined || await documents.get(BULK_OPERATIONS, tenant, bulkWatchedKey(id)) === undefined) return Infinity;
+    const live = (await operationCounts(history, tenant, [id])).get(id) ?? {};
+    const { changes, isOver } = keptCountsOf(text, true, live);
+    if (changes.length > 0) await this.#change(tenant, changes);
+    return isOver ? Infinity : now() + Math.min(WATCH_MS_MAX, Math.max(WATCH_MS_MIN, (now() - nextAt) / 10));
   }
 
   /** The next devices of the list. */

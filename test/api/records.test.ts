@@ -1,5 +1,6 @@
 /** Records of a tenant: changes at once, bounds of what a tenant keeps, and lists that read no more than they need. */
 import t from 'tap';
+import { bulkActiveKey, bulkKey } from '../../src/model/bulk-operation.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { retried } from '../../src/api/records.ts';
 import { startApi } from './helpers/api.ts';
@@ -85,4 +86,31 @@ t.test('a server has no more tenants than a start reads', async (t) => {
   const refused = await call('POST', '/tenant/tenants', { body: { company: 'c', domain: 'cc' } });
   t.match(refused, { status: 422, json: { message: 'The server has at most 100000 tenants (tenants/of-server)' } });
   t.same(fake.counted.filter((limit) => limit.startsWith('tenants/')), ['tenants/of-server']);
+});
+
+t.test('bulk operations: lists read to the end of their page and bound it; a tenant has room for so many', async (t) => {
+  const { fake, call } = await startApi(t);
+  const path = '/devicecontrol/bulkoperations';
+  const add = (id: number, more: object = {}): void => fake.put('bulkOperation', bulkKey(String(id)), JSON.stringify({
+    id: String(id), owner: 'ada', groupId: '1', startDate: 'x', startsAt: id, creationRamp: 1, prototype: `{"text":"${'x'.repeat(MIB)}"}`, fragments: '{}', status: 'ACTIVE',
+    targets: 1, done: 0, missing: 0, ...more }));
+  for (let id = 1; id <= 120; id += 1) add(id, id % 2 === 0 ? { status: 'DELETED' } : {});
+  // Behind the page: who reads it fails.
+  fake.put('bulkOperation', bulkKey('200'), '{');
+  const ids = async (query: string): Promise<number[]> => (await call('GET', `${path}?${query}`)).json.bulkOperations.map(({ id }: any) => Number(id));
+  t.same(await ids('pageSize=3&currentPage=2'), [7, 9, 11]);
+  t.same(await ids('pageSize=3&withDeleted=true'), [1, 2, 3]);
+  t.same(await ids('pageSize=2&generalStatus=CANCELED&withDeleted=true&currentPage=2'), [6, 8]);
+  t.match(await call('GET', `${path}?pageSize=2000&withDeleted=true`), { status: 422, json: { error: 'general/Page Too Large' } });
+  add(200, { status: 'DELETED' });
+  t.equal((await call('GET', `${path}?pageSize=5&currentPage=12&withTotalElements=true`)).json.statistics.totalElements, 60);
+  t.same(await ids('pageSize=5&currentPage=12'), [111, 113, 115, 117, 119]);
+  t.same(await ids('pageSize=5&currentPage=13'), []);
+  fake.put('managedObject', '1', '{"type":"c8y_DeviceGroup","c8y_IsDeviceGroup":{}}');
+  for (let id = 1; id < 1_000; id += 1) fake.put('bulkOperation', bulkActiveKey(String(id)), '1');
+  const body = { groupId: '1', startDate: '2200-01-01T00:00:00.000Z', creationRamp: 1, operationPrototype: {} };
+  const answers = await Promise.all([1, 2].map(() => call('POST', path, { body })));
+  t.same(answers.map(({ status }) => status).sort(), [201, 422], 'of two at once one is the last');
+  t.match(answers.find(({ status }) => status === 422), { json: { message: /at most 1000 bulk operations.*\(bulk-operations\/active\)/ } });
+  t.same(fake.counted.filter((limit) => limit.startsWith('bulk') || limit.startsWith('lists/')), ['lists/page-bytes', 'bulk-operations/active']);
 });

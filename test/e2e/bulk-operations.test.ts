@@ -228,6 +228,53 @@ t.test('filters and pages', async (t) => {
   t.same(page.bulkOperations.map((entry: any) => entry.id), [ids[2]]);
 });
 
+t.test('progress and verdict stay when operations are deleted', async (t) => {
+  const { group } = await groupOf(3, 'Deleted operations');
+  const { id } = await bulk({ groupId: group, creationRamp: 0 });
+  await completed(id);
+  const operations = await operationsOf(id);
+  await setAll(operations.slice(0, 2), 'SUCCESSFUL');
+  await setAll(operations.slice(2), 'FAILED');
+  const want = { generalStatus: 'FAILED', progress: { pending: 0, executing: 0, successful: 2, failed: 1, all: 3 } };
+  t.match(await read(id), want);
+  t.equal((await rest.delete(`/devicecontrol/operations?bulkOperationId=${id}&status=FAILED`)).status, 204);
+  await eventually('it is gone', async () => (await operationsOf(id)).length === 2);
+  t.match(await read(id), want);
+  t.equal((await rest.delete(`/devicecontrol/operations?status=SUCCESSFUL&deviceId=${operations[0].deviceId}`)).status, 204);
+  await eventually('it is gone too', async () => (await operationsOf(id)).length === 1);
+  t.match(await read(id), want);
+  const { bulkOperations } = await rest.read(`${BULK}?pageSize=2000&generalStatus=FAILED`);
+  t.match(bulkOperations.find((entry: any) => entry.id === id), want);
+});
+
+t.test('texts are bounded', async (t) => {
+  const { group } = await groupOf(1, 'Large texts');
+  const large = { c8y_Command: { text: 'x'.repeat(65_536) } };
+  const good = { groupId: group, startDate: FUTURE, creationRamp: 1, operationPrototype: PROTOTYPE };
+  const refused = (name: string) => ({ status: 422, json: { message: new RegExp(`${name}.*655\\d\\d bytes.*65536 bytes \\(bulk-operations/text-bytes\\)`) } });
+  t.match(await rest.post(BULK, { ...good, operationPrototype: large }), refused('operationPrototype'));
+  t.match(await rest.post(BULK, { ...good, ...large }), refused('body'));
+  const { id } = await bulk(good);
+  t.match(await rest.put(`${BULK}/${id}`, { operationPrototype: large }), refused('operationPrototype'));
+  t.match(await rest.put(`${BULK}/${id}`, large), refused('body'));
+  t.same((await read(id)).operationPrototype, PROTOTYPE);
+});
+
+t.test('the audit log says what changed', async (t) => {
+  const { group } = await groupOf(1, 'Audit');
+  const { id } = await bulk({ groupId: group, startDate: FUTURE });
+  await rest.put(`${BULK}/${id}`, { creationRamp: 7, note: 'later' });
+  await rest.delete(`${BULK}/${id}`);
+  const records = await eventually('the records', async () => {
+    const { auditRecords } = await rest.read(`/audit/auditRecords?type=BulkOperation&source=${id}&revert=true`);
+    return auditRecords.length === 3 && auditRecords;
+  });
+  t.match(records[0].changes.find(({ attribute }: any) => attribute === 'groupId'), { changeType: 'ADDED', newValue: group });
+  t.match(records[1], { text: `Bulk operation updated: ${id}: creationRamp changed from 0.05 to 7, note added`,
+    changes: [{ attribute: 'creationRamp', previousValue: 0.05, newValue: 7 }, { attribute: 'note', newValue: 'later' }] });
+  t.match(records[2].changes, [{ attribute: 'status', previousValue: 'ACTIVE', newValue: 'DELETED' }]);
+});
+
 t.test('roles', async (t) => {
   const { group } = await groupOf(1, 'Roles');
   const { id } = await bulk({ groupId: group, startDate: FUTURE });

@@ -1,6 +1,6 @@
 /** What follows from the record of a bulk operation (document 1 Bulk operation; document 4 section 5.2). */
 import t from 'tap';
-import { bulkGeneralStatus, bulkProgress, dueOperations } from '../../src/model/bulk-operation.ts';
+import { bulkGeneralStatus, bulkProgress, countsWithDeleted, dueOperations, isOverAsCounted } from '../../src/model/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../../src/model/bulk-operation.ts';
 
 const STORED: StoredBulkOperation = {
@@ -40,6 +40,24 @@ t.test('general status', async (t) => {
   for (const [stored, counts, status] of rows) {
     const full = { ...STORED, ...stored };
     t.equal(bulkGeneralStatus(full, bulkProgress(full, counts)), status, JSON.stringify([stored, counts]));
+  }
+});
+
+t.test('operations that were deleted stay in the counts', async (t) => {
+  const rows: [what: string, before: OperationCounts | undefined, live: OperationCounts, counts: OperationCounts][] = [
+    ['nothing is gone', { FAILED: 3 }, { SUCCESSFUL: 5 }, { SUCCESSFUL: 5 }],
+    ['failed ones are gone', { SUCCESSFUL: 4, FAILED: 1 }, { SUCCESSFUL: 4 }, { SUCCESSFUL: 4, FAILED: 1 }],
+    ['all are gone', { SUCCESSFUL: 4, FAILED: 1 }, {}, { SUCCESSFUL: 4, FAILED: 1 }],
+    ['gone, while another one has succeeded', { PENDING: 3, FAILED: 2 }, { SUCCESSFUL: 3 }, { SUCCESSFUL: 3, FAILED: 2 }],
+    ['more are there than were counted', { FAILED: 1 }, { PENDING: 6 }, { PENDING: 6 }],
+    ['never counted', undefined, { SUCCESSFUL: 3 }, { SUCCESSFUL: 3 }],
+  ];
+  for (const [what, before, live, counts] of rows) {
+    const stored = { ...STORED, nextAt: 1, status: 'COMPLETED', targets: 5, done: 5, ...(before === undefined ? {} : { counts: before }) } as StoredBulkOperation;
+    t.same(countsWithDeleted(stored, live), counts, what);
+    t.same(countsWithDeleted({ ...stored, counts }, live), counts, `${what}: counted again`);
+    t.equal(isOverAsCounted(stored, counts), counts.PENDING === undefined && before !== undefined, what);
+    t.notOk(isOverAsCounted({ ...stored, status: 'ACTIVE' }, counts));
   }
 });
 

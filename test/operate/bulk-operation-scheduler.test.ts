@@ -1,10 +1,10 @@
 /** The ramp of bulk operations on the real actors: exact whatever commit a crash comes before, bounded, driven by what is stored. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { bulkActiveKey, bulkKey } from '../../src/model/bulk-operation.ts';
+import { bulkActiveKey, bulkKey, bulkWatchedKey } from '../../src/model/bulk-operation.ts';
 import type { StoredBulkOperation } from '../../src/model/bulk-operation.ts';
 import { COMMAND } from '../../src/model/command.ts';
-import type { ActorKey } from '../../src/model/command.ts';
+import type { ActorKey, DocumentReader } from '../../src/model/command.ts';
 import { BulkOperationScheduler } from '../../src/operate/bulk-operation-scheduler.ts';
 import { NOW, TENANT, openPlatform, silentLog, until } from '../actors/platform.ts';
 import type { Platform } from '../actors/platform.ts';
@@ -24,22 +24,24 @@ async function withGroup(platform: Platform, count: number): Promise<string[]> {
 }
 
 async function schedule(platform: Platform, more: Partial<StoredBulkOperation> = {}): Promise<void> {
-  const stored: StoredBulkOperation = { id: BULK, owner: 'ada', groupId: GROUP, startDate: '', startsAt: NOW, creationRamp: 1, prototype: '{"c8y_Restart":{}}', fragments: '{}',
+  const { id = BULK } = more;
+  const stored: StoredBulkOperation = { id, owner: 'ada', groupId: GROUP, startDate: '', startsAt: NOW, creationRamp: 1, prototype: '{"c8y_Restart":{}}', fragments: '{}',
     status: 'ACTIVE', targets: 0, done: 0, missing: 0, ...more };
   await platform.request({ kind: COMMAND.RECORDS_CHANGE, key: 't', body: { changes: [
-    { collection: 'bulkOperation', id: bulkKey(BULK), value: JSON.stringify(stored) }, { collection: 'bulkOperation', id: bulkActiveKey(BULK), value: '1' }] } });
+    { collection: 'bulkOperation', id: bulkKey(id), value: JSON.stringify(stored) }, { collection: 'bulkOperation', id: bulkActiveKey(id), value: '1' }] } });
 }
 
 interface Clock { now: number }
-function schedulerOf(platform: Platform, clock: Clock, isMine = (): boolean => true): BulkOperationScheduler {
+function schedulerOf(platform: Platform, clock: Clock, isMine = (): boolean => true,
+  more: { documents?: DocumentReader; counts?: () => object[] } = {}): BulkOperationScheduler {
   const next = (): number => {
     nextId += 1;
     return nextId;
   };
   const ids = { next, peek: () => nextId + 1, nextBeside: next, nextInOrder: async () => next(), nextBesideInOrder: async (_: number, keys: readonly ActorKey[]) => keys.map(next) };
   return new BulkOperationScheduler({
-    commands: platform.commands, documents: platform.documents, ids, tenants: () => [TENANT], isMine,
-    history: { query: async () => [], stream: async () => { throw new Error('no stream'); } }, refusals: { count: () => undefined }, log: silentLog, now: () => clock.now,
+    commands: platform.commands, documents: more.documents ?? platform.documents, ids, tenants: () => [TENANT], isMine,
+    history: { query: async <Row>() => (more.counts?.() ?? []) as Row[], stream: async () => { throw new Error('no stream'); } }, refusals: { count: () => undefined }, log: silentLog, now: () => clock.now,
   });
 }
 
@@ -62,7 +64,7 @@ t.test('one after the other, from startDate on', async (t) => {
   t.match(bulkOf(platform), { status: 'COMPLETED', done: 3, targets: 3 });
   t.same(devicesWithOperation(platform), devices);
   await scheduler.step();
-  t.same(platform.ids('bulkOperation'), [bulkKey(BULK)], 'nothing but the record is left');
+  t.same(platform.ids('bulkOperation').sort(), [bulkKey(BULK), bulkWatchedKey(BULK)], 'the record is left, and what has its operations counted');
   t.match(platform.get('operation', platform.ids('operation')[0]), { bulkOperationId: BULK, c8y_Restart: {}, status: 'PENDING' });
 });
 
@@ -100,6 +102,76 @@ t.test('a batch is bounded', async (t) => {
     scheduler.recordsChanged(TENANT, [{ collection: 'bulkOperation', id: '', expected: undefined, value: undefined }]);
   }
   t.same(counts, [0, 200, 250]);
+});
+
+t.test('those that are not due are not read again, whatever goes on beside them', async (t) => {
+  const platform = openPlatform(t);
+  await withGroup(platform, 40);
+  for (let index = 0; index < 60; index += 1) await schedule(platform, { id: String(1_000 + index), startsAt: NOW + 3_600_000 });
+  await schedule(platform, { creationRamp: 0 });
+  const clock = { now: NOW };
+  const reads = new Map<string, number>();
+  const documents: DocumentReader = {
+    get: (collection, tenant, id) => {
+      reads.set(id, (reads.get(id) ?? 0) + 1);
+      return platform.documents.get(collection, tenant, id);
+    },
+    getMany: (...args) => platform.documents.getMany(...args), list: (...args) => platform.documents.list(...args),
+  };
+  const scheduler = schedulerOf(platform, clock, undefined, { documents });
+  let steps = 0;
+  while (bulkOf(platform).status === 'ACTIVE' && steps < 100) {
+    await scheduler.step();
+    clock.now += 1;
+    steps += 1;
+  }
+  t.match(bulkOf(platform), { status: 'COMPLETED', done: 40 });
+  for (let step = 0; step < 4; step += 1) await scheduler.step();
+  const readings = (): number[] => Array.from({ length: 60 }, (_, index) => reads.get(bulkKey(String(1_000 + index))) ?? 0);
+  t.same(new Set(readings()), new Set([1]), `each was read once in ${steps} steps`);
+  clock.now = NOW + 60_001;
+  for (let step = 0; step < 60; step += 1) {
+    await scheduler.step();
+    clock.now += 1_000;
+  }
+  t.same(new Set(readings()), new Set([2]), 'once more in a minute');
+});
+
+t.test('many that have no ramp do not hold up another one', async (t) => {
+  const platform = openPlatform(t);
+  await withGroup(platform, 20);
+  for (let index = 0; index < 15; index += 1) await schedule(platform, { id: String(1_000 + index), creationRamp: 0 });
+  await schedule(platform, { creationRamp: 1 });
+  const clock = { now: NOW };
+  const scheduler = schedulerOf(platform, clock);
+  await scheduler.step();
+  await scheduler.step();
+  t.equal(bulkOf(platform).done, 1);
+  const total = platform.ids('operation').length;
+  t.ok(total <= 16 * 12 + 1, `a step is bounded by all together: ${total} operations`);
+});
+
+t.test('what became of the operations is kept', async (t) => {
+  const platform = openPlatform(t);
+  await withGroup(platform, 5);
+  await schedule(platform, { creationRamp: 0 });
+  const clock = { now: NOW };
+  let counts: object[] = [{ bulkId: BULK, status: 'SUCCESSFUL', total: 4 }, { bulkId: BULK, status: 'PENDING', total: '1' }];
+  const scheduler = schedulerOf(platform, clock, undefined, { counts: () => counts });
+  const steps = async (count: number): Promise<void> => {
+    for (let step = 0; step < count; step += 1) {
+      await scheduler.step();
+      clock.now += 1;
+    }
+  };
+  await steps(6);
+  t.match(bulkOf(platform), { status: 'COMPLETED', counts: { SUCCESSFUL: 4, PENDING: 1 } });
+  t.ok(platform.get('bulkOperation', bulkWatchedKey(BULK)), 'one is not over');
+  counts = [{ bulkId: BULK, status: 'SUCCESSFUL', total: 4 }, { bulkId: BULK, status: 'FAILED', total: 1 }];
+  clock.now += 10_000;
+  await steps(3);
+  t.match(bulkOf(platform), { counts: { SUCCESSFUL: 4, FAILED: 1 } });
+  t.same(platform.ids('bulkOperation'), [bulkKey(BULK)], 'nothing but the record is left');
 });
 
 /** Runs until it is COMPLETED or the process ends. */
