@@ -143,7 +143,8 @@ async function assign(request: ApiRequest): Promise<Answer> {
 
 /** Names the roles. Those of a deleted role are gone: its id stands for it. */
 async function auditOf(request: ApiRequest, userName: string, before: StoredAssignment | undefined, after: StoredAssignment | undefined): Promise<AuditEntry> {
-  const names = new Map((await ROLES.list(request)).map(({ id, name }) => [id, name]));
+  const ids = [...new Set([...before?.roles ?? [], ...after?.roles ?? []])];
+  const names = new Map((await ROLES.loadMany(request, ids)).map(({ id, name }) => [id, name]));
   const rolesOf = (assignment: StoredAssignment | undefined): { inventoryRoles: string[] } =>
     ({ inventoryRoles: (assignment?.roles ?? []).map((id) => names.get(id) ?? String(id)) });
   const what = before === undefined ? 'added' : after === undefined ? 'removed' : 'changed';

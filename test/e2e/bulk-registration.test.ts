@@ -194,7 +194,7 @@ t.test('the column TENANT is the management tenant\'s', async (t) => {
   t.match((await upload(csv('tenant-3', TENANT), 'management/admin', MANAGEMENT_PASSWORD)).json, { numberOfCreated: 1 });
   t.match(await objectOf('tenant-3'), { owner: 'device_tenant-3' });
   t.match((await upload(csv('tenant-4', 'nowhere'), 'management/admin', MANAGEMENT_PASSWORD)).json, { numberOfFailed: 1 });
-  await server.management.create('/tenant/tenants', { id: 'bulkpaused', domain: 'bulkpaused.example.com', company: 'Paused', adminEmail: 'a@example.com', adminName: 'ada', adminPass: PASSWORD });
+  await server.management.create('/tenant/tenants', { id: 'bulkpaused', domain: 'bulkpaused-d', company: 'Paused', adminEmail: 'a@example.com', adminName: 'ada', adminPass: PASSWORD });
   t.equal((await server.management.put('/tenant/tenants/bulkpaused', { status: 'SUSPENDED' })).status, 200);
   t.match((await upload(csv('tenant-5', 'bulkpaused'), 'management/admin', MANAGEMENT_PASSWORD)).json.failedCreationList, [{ failureReason: /suspended/ }]);
 });

@@ -173,25 +173,21 @@ t.test('a permission for one type opens that type only', async (t) => {
 t.test('a permission for one fragment of measurements opens whole measurements that have it', async (t) => {
   const { of, assignments } = await newUser('typed-values');
   const device = await newDevice('Two series', 'plain');
-  const source = { id: device.id };
-  const post = (time: string, values: object): Promise<any> => rest.create('/measurement/measurements', { source, type: 'mixed', time, ...values });
-  const a = { c8y_Open: { a: { value: 1 } } };
-  const b = { c8y_Closed: { b: { value: 2 } } };
+  const post = (time: string, values: object): Promise<any> => rest.create('/measurement/measurements', { source: { id: device.id }, type: 'mixed', time, ...values });
+  const [a, b] = [{ c8y_Open: { a: { value: 1 } } }, { c8y_Closed: { b: { value: 2 } } }];
   const both = await post('2024-05-02T10:00:00.000Z', { ...b, ...a, note: 'x' });
   const closed = await post('2024-05-02T11:00:00.000Z', b);
   const role = (await rest.create(ROLES, { name: 'One fragment', permissions: [{ type: 'c8y_Open', scope: 'MEASUREMENT', permission: 'READ' }] })).id;
   await rest.post(assignments, { managedObject: device.id, roles: [{ id: role }] });
-  for (const query of [`source=${device.id}`, '', `source=${device.id}&revert=true`, 'valueFragmentType=c8y_Closed', `source=${device.id}&pageSize=1&currentPage=1`]) {
-    const { measurements } = await of.read(`/measurement/measurements?pageSize=100&${query}`.replace('pageSize=100&source', query.includes('pageSize=1&') ? 'source' : 'pageSize=100&source'));
-    t.match(measurements, [{ id: both.id, note: 'x', c8y_Open: a.c8y_Open, c8y_Closed: b.c8y_Closed }], query);
-    t.equal(measurements.length, 1, query);
+  for (const query of [`source=${device.id}`, '', `source=${device.id}&revert=true`, 'valueFragmentType=c8y_Closed', `source=${device.id}&pageSize=1`]) {
+    const { measurements } = await of.read(`/measurement/measurements?${query}`);
+    t.match(measurements, { length: 1, 0: { id: both.id, note: 'x', c8y_Open: a.c8y_Open, c8y_Closed: b.c8y_Closed } }, query);
   }
   t.equal((await of.get(`/measurement/measurements/${both.id}`)).status, 200);
   t.equal((await of.get(`/measurement/measurements/${closed.id}`)).status, 403);
   const series = `/measurement/measurements/series?source=${device.id}&dateFrom=2024-05-01&dateTo=2024-05-03`;
   t.same(Object.keys((await of.read(series)).values), ['2024-05-02T10:00:00.000Z']);
   t.equal((await of.get(series.replace(device.id, outside.id))).status, 403);
-  t.same(Object.keys((await rest.read(series)).values).length, 2);
 });
 
 /** A user with these permissions for the building. */
