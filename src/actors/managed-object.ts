@@ -114,7 +114,8 @@ export function updateManagedObject(context: ActorContext, body: ManagedObjectUp
   const members = loadManagedObject(context, id);
   const changes = parseMembers(body.doc);
   for (const name of SERVER_KEPT) changes.delete(name);
-  if (!body.mayChangeOwner) changes.delete('owner');
+  // An object is always somebody's.
+  if (!body.mayChangeOwner || changes.get('owner') === 'null') changes.delete('owner');
   if (body.onlyWhenAbsent) for (const name of members.keys()) changes.delete(name);
   if (body.binary) context.put('binary', id, JSON.stringify(body.binary));
   else if (context.get('binary', id) !== undefined) for (const name of OF_CONTENT) changes.delete(name);

@@ -79,7 +79,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const body = request.bodyStream;
   if (body === undefined) throw new Error('the route streams its body');
   const upload = await readMultipart(body, contentType, await uploadLimits(request), {
-    fieldBytesMax: request.platform.config.jsonBodyMaxBytes, isFile: (name) => name === 'file',
+    fieldBytesMax: request.platform.config.jsonBodyMaxBytes, isFile: (name) => name === 'file', isField: (name) => name === 'object',
   });
   if (upload.file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
   const { key, bytes } = upload.file;

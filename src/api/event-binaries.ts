@@ -63,7 +63,9 @@ async function store(request: ApiRequest, limitBytes: number): Promise<Upload> {
   const contentType = headers['content-type'];
   if (/^multipart\/form-data/i.test(contentType)) {
     const { jsonBodyMaxBytes } = platform.config;
-    const { fields, file } = await readMultipart(bodyStream, contentType, limits, { fieldBytesMax: jsonBodyMaxBytes, isFile: (name) => name === 'file' });
+    const { fields, file } = await readMultipart(bodyStream, contentType, limits, {
+      fieldBytesMax: jsonBodyMaxBytes, isFile: (name) => name === 'file', isField: (name) => name === 'object',
+    });
     if (file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
     const object = parseMembers(fields.get('object') ?? '{}');
     const name = stringMember(object, 'name') ?? file.fileName;

@@ -43,12 +43,20 @@ function tooLarge({ refusals, limitBytes }: UploadLimits): never {
 
 const bad = (reason: string): PlatformError => new PlatformError('general/bad-multipart', { reason });
 
+export interface PartRules {
+  /** Of one field. */
+  readonly fieldBytesMax: number;
+  /** Which parts without a file name are the file all the same. */
+  readonly isFile?: (name: string) => boolean;
+  /** Which parts are no file although they have a file name: browsers give one to each Blob. */
+  readonly isField?: (name: string) => boolean;
+}
+
 /**
- * @param options.fieldBytesMax of one field. @param options.isFile which parts without a file name are the file all the same.
  * @throws PlatformError `general/bad-multipart`, `general/payload-too-large`. What was stored of a refused upload is left to the sweep.
  */
 export async function readMultipart(body: AsyncIterable<Uint8Array> & { readonly announcedBytes?: number }, contentType: string, limits: UploadLimits,
-  options: { readonly fieldBytesMax: number; readonly isFile?: (name: string) => boolean }): Promise<MultipartUpload> {
+  options: PartRules): Promise<MultipartUpload> {
   if ((body.announcedBytes ?? 0) > limits.limitBytes + OVERHEAD_BYTES_MAX) tooLarge(limits);
   const fields = new Map<string, string>();
   let file: Promise<UploadedFile> | undefined;
@@ -73,16 +81,17 @@ class Upload {
   #reject!: (error: Error) => void;
   readonly #files: { destroy(error?: Error): unknown }[] = [];
 
-  constructor(contentType: string, options: { readonly fieldBytesMax: number; readonly isFile?: (name: string) => boolean }) {
+  constructor(contentType: string, options: PartRules) {
     this.#failed = new Promise((_, reject) => { this.#reject = reject; });
     // Waited for in several places, or in none.
     this.#failed.catch(() => undefined);
-    const { isFile } = options;
+    const { isFile, isField } = options;
     try {
       this.#busboy = new Busboy({
         headers: { 'content-type': contentType } as BusboyHeaders,
         limits: { fields: FIELDS_MAX, fieldSize: options.fieldBytesMax, files: 1, parts: FIELDS_MAX + 2, headerPairs: HEADER_PAIRS_MAX },
-        isPartAFile: (name, type, fileName) => fileName !== undefined || type === 'application/octet-stream' || (name !== undefined && isFile?.(name) === true),
+        isPartAFile: (name, type, fileName) => (name === undefined || isField?.(name) !== true)
+          && (fileName !== undefined || type === 'application/octet-stream' || (name !== undefined && isFile?.(name) === true)),
       });
     } catch (error) {
       throw bad((error as Error).message);

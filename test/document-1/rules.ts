@@ -1,5 +1,6 @@
 /** Document 1: what is no table row of fields, endpoints or states, in the document's order and with its numbers. */
 import { LIMITS } from './limits.ts';
+import { API_RESOURCES } from './roots.ts';
 import type { RuleRow, RuleTable } from './rows.ts';
 import { FUTURE, TIME } from './world.ts';
 import type { World } from './world.ts';
@@ -59,7 +60,7 @@ const ROOTS: RuleTable = { heading: 'What the service does', rows: [
     const { url } = world.server;
     t.match(inventory, { managedObjects: { references: [], self: `${url}${OBJECTS}` }, managedObjectsForFragmentType: `${url}${OBJECTS}?fragmentType={fragmentType}`,
       managedObjectsForListOfIds: `${url}${OBJECTS}?ids={ids}`, managedObjectsForType: `${url}${OBJECTS}?type={type}`, self: `${url}/inventory` });
-    for (const name of ['alarm', 'deviceControl', 'event', 'identity', 'measurement', 'tenant', 'user']) t.match(others[name].self, url, name);
+    for (const name of ['alarm', 'audit', 'deviceControl', 'event', 'identity', 'measurement', 'tenant', 'user']) t.match(others[name].self, url, name);
   } },
 ] };
 
@@ -368,4 +369,4 @@ const VERSIONING: RuleTable = { heading: 'Versioning', rows: [
   } },
 ] };
 
-export const RULES: readonly RuleTable[] = [ROOTS, CONVENTIONS, RESOURCES, PLACES, AUTHENTICATION, ERRORS, LIMITS, VERSIONING];
+export const RULES: readonly RuleTable[] = [ROOTS, CONVENTIONS, RESOURCES, API_RESOURCES, PLACES, AUTHENTICATION, ERRORS, LIMITS, VERSIONING];

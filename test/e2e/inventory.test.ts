@@ -107,6 +107,12 @@ t.test('files', async (t) => {
   form.append('file', new Blob([content]), 'firmware.bin');
   const posted = await upload(form);
   t.equal(posted.status, 201);
+  const ofBrowser = new FormData();
+  ofBrowser.append('object', new Blob(['{"name":"notes.txt","f_Y":2}'], { type: 'application/json' }));
+  ofBrowser.append('file', new Blob(['notes']), 'notes.txt');
+  const made = await upload(ofBrowser);
+  t.equal(made.status, 201, 'a Blob has a file name');
+  t.match(await made.json(), { name: 'notes.txt', f_Y: 2, length: 5 });
   const { id, self } = await posted.json() as { id: string; self: string };
   t.equal(self, `${server.url}/inventory/binaries/${id}`);
   const headers = { authorization: `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}` };
@@ -122,6 +128,7 @@ t.test('files', async (t) => {
   t.equal((await rest.request('PUT', `/inventory/binaries/${id}`, { body: 'short', headers: { 'content-type': 'text/plain' } })).status, 201);
   t.equal(await (await fetch(self, { headers })).text(), 'short');
   t.equal((await rest.read(`${MO}/${id}`)).length, 5);
+  t.match((await rest.put(`${MO}/${id}`, { owner: null })).json, { owner: 'admin' }, 'an object is always somebody\'s');
   t.equal((await rest.delete(`/inventory/binaries/${id}`)).status, 204);
   t.equal((await fetch(self, { headers })).status, 404);
   t.equal((await rest.get(`${MO}/${id}`)).status, 404);
