@@ -2,6 +2,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
 import type { DocumentReader, RecordChange } from '../model/command.ts';
+import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { refusedBy } from '../model/errors.ts';
 import { verifyPassword } from '../model/password.ts';
 import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
@@ -26,8 +27,6 @@ const CHECKS_WAITING = 'authentication/checks-waiting';
 const CHECKS_OF_LOGIN_MAX = 3;
 /** Takes the time of a right one, for users that do not exist. */
 const NO_PASSWORD = `scrypt$${'A'.repeat(22)}==$${'A'.repeat(43)}=`;
-/** Users whose names begin so have no alias (document 1 Authentication 3). */
-const DEVICE_USER_PREFIX = 'device_';
 /** Records that decide about rights; a change of one may concern many users of the tenant. */
 const SHARED_RIGHTS: ReadonlySet<string> = new Set(['group', 'inventoryRole']);
 const TFA_OPTIONS = optionKey(TFA_CATEGORY, '');
@@ -192,6 +191,7 @@ export class CachingAuthenticator implements Authenticator {
     const alias = takesAlias ? await this.#documents.get('userAlias', tenant, name) : undefined;
     if (alias === undefined) return undefined;
     const { userName } = JSON.parse(alias) as { userName: string };
+    // Devices have no alias (document 1 Authentication 3).
     return userName.startsWith(DEVICE_USER_PREFIX) ? undefined : this.#find(tenant, userName, false);
   }
 

@@ -3,6 +3,7 @@ import type { X509Certificate } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { CommandPort, DocumentReader, UserPut } from '../model/command.ts';
+import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
@@ -15,7 +16,6 @@ import { rightsOfDevices } from './groups.ts';
 import type { Tenants } from './tenants.ts';
 import { isActive } from './tenants.ts';
 
-export const DEVICE_USER_PREFIX = 'device_';
 /** What a device's user may be named (document 4 section 3.1). */
 const DEVICE_ID = /^[^\s/+$:\\\p{Cc}]{1,900}$/u;
 

@@ -4,6 +4,7 @@
  */
 import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, CommandPort, RecordsChange } from '../model/command.ts';
+import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
@@ -18,7 +19,6 @@ export const SUCCESS_PAUSE_MS = 3_600_000;
 const USERS_MAX = 20_000;
 /** Characters of a name that is repeated. */
 const NAME_LENGTH_MAX = 200;
-const DEVICE_USER_PREFIX = 'device_';
 /** Name of the limit in counters. */
 export const LOGIN_AUDIT_LIMIT = 'audit/login-attempts';
 /** Key of the tenant's own actor. */
