@@ -115,7 +115,7 @@ t.test('pages, wrong formats, rights', async (t) => {
   const own = (reply: Reply): any[] => lines(reply.text);
   for (const [path] of COLLECTIONS.slice(0, 4)) t.same(own(await weak.get(`${path}?format=ndjson`)), [], `${path}: only what the user may see`);
   t.same(own(await weak.get('/measurement/measurements?format=ndjson')), []);
-  t.equal((await weak.get('/audit/auditRecords?format=csv')).status, 403);
+  t.same(own(await weak.get('/audit/auditRecords?format=ndjson')), []);
 });
 
 t.test('a page is that of the list, in its order; the whole list has an order of its own', async (t) => {

@@ -49,7 +49,7 @@ function appendForEver(journal: NatsJournal, shards: readonly number[]): { reado
 async function account(t: Test, readers: ReadonlyMap<number, Reader>, acknowledged: ReadonlyMap<number, number[]>): Promise<void> {
   for (const [shard, reader] of readers) {
     const numbers = acknowledged.get(shard)!;
-    await eventually(`shard ${shard}: ${numbers.length} acknowledged, ${reader.numbers.length} followed`, () => reader.numbers.length >= numbers.length);
+    await eventually(`shard ${shard}: ${numbers.length} acknowledged, ${reader.numbers.length} followed`, () => reader.numbers.length >= numbers.length, 60_000);
     await reader.follower.stop();
     t.same([reader.faults, reader.errors], [[], []], `shard ${shard}`);
     const found = reader.numbers;
