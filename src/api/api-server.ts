@@ -408,6 +408,8 @@ export class ApiServer implements RequestOwner {
   }
 
   private respond(request: ApiRequest, status: number, headers: string[] | readonly string[], text: string): void {
+    // An answer may take its client long to read.
+    request.dropBody();
     request.exchange.respond(status, this.beginAnswer(request, headers), text);
     if (this.platform.onAnswered === undefined) return;
     const isHeldBack = request.compiled?.route.isHeldBack === true;

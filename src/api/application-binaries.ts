@@ -148,7 +148,9 @@ async function download(request: ApiRequest): Promise<typeof ANSWERED> {
 /** With the version that it is. The active one can be deleted too: then none is active. */
 async function removeAttachment(request: ApiRequest, attachment: StoredAttachment): Promise<void> {
   const { application, id } = attachment;
-  await storeApplication(request, application, (stored) => {
+  await storeApplication(request, application, async (stored) => {
+    // Somebody else may have deleted it meanwhile.
+    await loadAttachment(request, application, id);
     const version = stored.versions?.find(({ binaryId }) => binaryId === id);
     if (version?.tags.includes(LATEST)) throw new PlatformError('applications/latest', { version: version.version });
     const { activeVersionId, versions, ...others } = stored;
@@ -190,7 +192,8 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
       ...kept, id: String(await platform.ids.nextInOrder()), blob: key, bytes, created: formatTime(platform.now()),
       ...(manifest === undefined ? {} : { manifest }),
     };
-    const next = await storeApplication(request, id, (stored) => {
+    const next = await storeApplication(request, id, async (stored) => {
+      await loadAttachment(request, id, old.id);
       const versions = stored.versions?.map((one) => (one.binaryId === old.id ? { ...one, binaryId: attachment.id } : one));
       return activated(request, { ...stored, ...(versions === undefined ? {} : { versions }) }, attachment);
     }, [attachmentRemoval(old), attachmentChange(attachment)]);

@@ -22,6 +22,7 @@ import { entityText, idText, quote, segment } from './entity-text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from './paging.ts';
 import { RANGE, flag, list as listParameter } from './query-parameters.ts';
 import { changeRecords, listRecords, readRecord, retried } from './records.ts';
+import type { Acting } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
@@ -285,6 +286,9 @@ async function remove(request: ApiRequest): Promise<Answer> {
   return NO_CONTENT;
 }
 
+/** As the deletion that follows: taken while the disk is nearly full. */
+const freeing = ({ principal, platform }: ApiRequest): Acting => ({ principal, platform: { ...platform, commands: platform.freeing } });
+
 /**
  * Before operations are deleted: what became of them stays in the progress of their bulk operations.
  * @param id of the only bulk operation whose operations go; without it those of all that are not over may.
@@ -300,7 +304,10 @@ export async function keepCounts(request: ApiRequest, id: string | undefined): P
       const [text, watched] = await documents.getMany(BULK_OPERATIONS, request.tenant, [bulkKey(one), bulkWatchedKey(one)]);
       if (text === undefined || (JSON.parse(text) as StoredBulkOperation).nextAt === undefined) return;
       const { changes } = keptCountsOf(text, watched !== undefined, live.get(one) ?? {});
-      if (changes.length > 0) await changeRecords(request, request.tenant, changes);
+      if (changes.length > 0) await changeRecords(freeing(request), request.tenant, changes);
+    }).catch((error: unknown) => {
+      // The deletion gives space back; it does not wait until there is some for the counts.
+      if (!(error instanceof PlatformError) || error.status !== 503) throw error;
     });
   }
 }

@@ -221,7 +221,12 @@ async function post(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   if (file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
   const outcomes = outcomesOf(request, file.key);
   // What is wrong with the whole file is an answer of its own.
-  const pieces = answerOf(await outcomes.next(), outcomes);
+  const first = await outcomes.next();
+  if (request.exchange.isOver) {
+    await outcomes.return(undefined);
+    return ANSWERED;
+  }
+  const pieces = answerOf(first, outcomes);
   if (request.wantsBody) {
     request.stream(201, request.kind === 'json' ? JSON_TYPE : vendorType(MEDIA_TYPE, request.accept.isBranded));
     void request.exchange.pipe(pieces);

@@ -31,7 +31,7 @@ export const OBJECTS_PAGE_SIZE = 100;
 const APPLICATIONS_PAGE_SIZE = 20;
 const pageSizeOf = (schemaName: string): number => {
   if (/^(application(Reference)?|tenant)Collection$/.test(schemaName)) return APPLICATIONS_PAGE_SIZE;
-  return /^(managedObject|user|group|inventoryRole)/.test(schemaName) ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
+  return /^(managedObject|user|group|inventoryRole|bulkOperation)/.test(schemaName) ? OBJECTS_PAGE_SIZE : RECORDS_PAGE_SIZE;
 };
 
 interface JsonSchema {

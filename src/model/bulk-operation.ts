@@ -90,7 +90,7 @@ const sumOf = (counts: OperationCounts): number => COUNTED.reduce((sum, status) 
 
 /**
  * Counts with the operations that were deleted. How many are gone follows from the number that was created; of which status they were, from what was
- * counted before. Nothing is known of those that nobody has counted.
+ * counted before: one that was not over then has failed, as a device that is gone has. Nothing is known of those that nobody has counted.
  * @param live counts of the operations that are there.
  */
 export function countsWithDeleted({ done, missing, counts: before = {} }: Pick<StoredBulkOperation, 'done' | 'missing' | 'counts'>,
@@ -100,7 +100,8 @@ export function countsWithDeleted({ done, missing, counts: before = {} }: Pick<S
   const counts: Partial<Record<OperationStatus, number>> = { ...live };
   for (const status of COUNTED) {
     const deleted = Math.min(gone, Math.max(0, (before[status] ?? 0) - (live[status] ?? 0)));
-    if (deleted > 0) counts[status] = (live[status] ?? 0) + deleted;
+    const became = status === 'SUCCESSFUL' ? status : 'FAILED';
+    if (deleted > 0) counts[became] = (counts[became] ?? 0) + deleted;
     gone -= deleted;
   }
   return counts;

@@ -33,6 +33,8 @@ export class TenantJobs {
   readonly #due = new Set<number>();
   /** Tenant -> when it is tried again; `performance.now()`. */
   readonly #retryAt = new Map<number, number>();
+  /** Tenant -> id of its job that failed: those behind it come first. */
+  readonly #failed = new Map<number, string>();
   #passAt = 0;
   /** Something has come since the last look. */
   #isWanted = false;
@@ -101,9 +103,18 @@ export class TenantJobs {
   async #page(tenant: number): Promise<boolean> {
     const { documents, isMine, page, prefix } = this.#options;
     if (!isMine(tenant)) return false;
-    const [job] = await documents.list('job', tenant, prefix, { limit: 1 });
+    const after = this.#failed.get(tenant);
+    this.#failed.delete(tenant);
+    const [behind] = after === undefined ? [] : await documents.list('job', tenant, prefix, { after, limit: 1 });
+    const [job] = behind === undefined ? await documents.list('job', tenant, prefix, { limit: 1 }) : [behind];
     if (job === undefined) return false;
-    await page(tenant, job, () => this.#loop.isStopped);
+    try {
+      await page(tenant, job, () => this.#loop.isStopped);
+    } catch (error) {
+      this.#failed.set(tenant, job.id);
+      throw error;
+    }
+    if (after !== undefined && behind !== undefined) this.#failed.set(tenant, after);
     return true;
   }
 

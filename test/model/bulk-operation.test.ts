@@ -49,6 +49,7 @@ t.test('operations that were deleted stay in the counts', async (t) => {
     ['failed ones are gone', { SUCCESSFUL: 4, FAILED: 1 }, { SUCCESSFUL: 4 }, { SUCCESSFUL: 4, FAILED: 1 }],
     ['all are gone', { SUCCESSFUL: 4, FAILED: 1 }, {}, { SUCCESSFUL: 4, FAILED: 1 }],
     ['gone, while another one has succeeded', { PENDING: 3, FAILED: 2 }, { SUCCESSFUL: 3 }, { SUCCESSFUL: 3, FAILED: 2 }],
+    ['one that was waiting is gone, with its device', { PENDING: 1, SUCCESSFUL: 4 }, { SUCCESSFUL: 4 }, { SUCCESSFUL: 4, FAILED: 1 }],
     ['more are there than were counted', { FAILED: 1 }, { PENDING: 6 }, { PENDING: 6 }],
     ['never counted', undefined, { SUCCESSFUL: 3 }, { SUCCESSFUL: 3 }],
   ];
