@@ -112,7 +112,9 @@ t.test('files', async (t) => {
   ofBrowser.append('file', new Blob(['notes']), 'notes.txt');
   const made = await upload(ofBrowser);
   t.equal(made.status, 201, 'a Blob has a file name');
-  t.match(await made.json(), { name: 'notes.txt', f_Y: 2, length: 5 });
+  const notes = await made.json() as { id: string };
+  t.match(notes, { name: 'notes.txt', f_Y: 2, length: 5 });
+  t.equal((await rest.delete(`/inventory/binaries/${notes.id}`)).status, 204);
   const { id, self } = await posted.json() as { id: string; self: string };
   t.equal(self, `${server.url}/inventory/binaries/${id}`);
   const headers = { authorization: `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}` };

@@ -62,8 +62,9 @@ t.test('lists by context, source, name and filter, in pages', async (t) => {
   for (const name of ['a', 'b', 'c']) await rest.create(PATH, ofDevice(name, name === 'b' ? { subscriptionFilter: { typeFilter: 'x' } } : {}));
   await rest.create(PATH, { context: 'mo', source: { id: other }, subscription: 'a' });
   await rest.create(PATH, { context: 'tenant', subscription: 't', subscriptionFilter: { apis: ['alarms'], typeFilter: 'x' } });
-  t.same(await names(''), ['a', 'b', 'c', 'a', 't']);
-  t.same(await names('&context=mo'), ['a', 'b', 'c', 'a']);
+  // By source: of two objects made by two nodes either may come first.
+  t.same((await names('')).sort(), ['a', 'a', 'b', 'c', 't']);
+  t.same((await names('&context=mo')).sort(), ['a', 'a', 'b', 'c']);
   t.same(await names('&context=tenant'), ['t']);
   t.same(await names(`&source=${device}`), ['a', 'b', 'c']);
   t.same(await names(`&source=${device}&context=tenant`), []);
