@@ -71,7 +71,8 @@ t.test('long ranges: the first 5,000 values, or the last ones, whatever there is
   const all = [...sparse, ...dense, late].map((time, index) => ({ time, a: index % 100, b: index % 3 === 0 ? -index : undefined }));
   const bodyOf = ({ time, a, b }: typeof all[number]): object => ({ source: { id }, type: 't', time: new Date(time).toISOString(), f: { a: { value: a }, ...(b === undefined ? {} : { b: { value: b } }) } });
   for (let at = 0; at < all.length; at += 1_000) t.equal((await rest.post('/measurement/measurements', { measurements: all.slice(at, at + 1_000).map(bodyOf) })).status, 201);
-  await rest.post('/measurement/measurements', { measurements: all.slice(0, 500).map(bodyOf) });
+  // Ten times each of the first ones: what is read at once has fewer values than an answer takes, and ends anywhere.
+  for (let more = 0; more < 9; more += 1) await rest.post('/measurement/measurements', { measurements: all.slice(0, 500).map(bodyOf) });
   const expected = (durationMs: number, isDescending: boolean): [entries: [string, (object | null)[]][], truncated: boolean] => {
     const groups = new Map<string, { at: number; series: string; min: number; max: number }>();
     for (const { time, a, b } of all) {
