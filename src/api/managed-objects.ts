@@ -83,8 +83,8 @@ async function post(request: ApiRequest): Promise<Answer> {
   // The first device of a user that was registered for a group joins it (document 4 section 4.3).
   const registration = registrationOf(request);
   const { userName } = request.principal;
-  const isDevice = isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode) && request.members().has('c8y_IsDevice');
-  const group = isDevice ? await registration.groupToJoin(request.tenant, userName) : undefined;
+  const makesDevice = isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode) && request.members().has('c8y_IsDevice');
+  const group = makesDevice ? await registration.groupToJoin(request.tenant, userName) : undefined;
   const made = await createManagedObject(request, group === undefined ? {} : { parent: { id: group, kind: 'childAssets' } });
   if (group !== undefined) await registration.joined(request.tenant, userName);
   return createdManagedObject(request, made, request.wantsBody);

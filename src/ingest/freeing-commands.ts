@@ -1,7 +1,7 @@
 /**
  * Commands that give space back, changes of retention rules and deletions by filters, while the disk is nearly full or the journal at its bound: a
- * few of each tenant are taken all the same, as retention's own are. What they write themselves is bounded by their number, and by the reserve that
- * stays untouched.
+ * few of each tenant are taken all the same, as retention's own are. What the commands write themselves is bounded by their number, and none is let through
+ * below the reserve; what a large deletion writes afterwards, a tombstone for each entity, is not.
  */
 import type { Command, CommandPort } from '../model/command.ts';
 import type { RecordIntake } from './record-intake.ts';
