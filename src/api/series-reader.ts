@@ -24,6 +24,8 @@ export interface SeriesRange {
   readonly isDescending: boolean;
 }
 
+/** Of ranges that are grouped as a whole, each value at its own time: the fastest way, and no device has too many values in it. */
+const WHOLE_MS_MAX = 3_600_000;
 /** Stored values that are read at once without aggregation, in times of those wanted. */
 const ROWS_FACTOR = 2;
 /** More values at one and the same time are not told apart. */
@@ -50,9 +52,9 @@ export class SeriesReader {
 
   read(): Promise<SeriesRow[]> {
     const { from, to, durationMs } = this.#range;
-    if (durationMs === 0) return this.#plain();
+    if (durationMs === 0) return to - from <= WHOLE_MS_MAX ? this.#buckets(from, to, 1) : this.#plain();
     const isSmall = (to - from) / durationMs < this.#valuesMax;
-    return isSmall ? this.#buckets(from, to) : this.#inWindows();
+    return isSmall ? this.#buckets(from, to, durationMs) : this.#inWindows();
   }
 
   get #direction(): string { return this.#range.isDescending ? 'DESC' : 'ASC'; }
@@ -91,13 +93,13 @@ export class SeriesReader {
   }
 
   /** Whole minutes, hours and days of UTC. Not by toStartOf…: their results are of 32 bits and begin anew before 1970 and after 2106. */
-  #buckets(from: number, to: number): Promise<SeriesRow[]> {
+  #buckets(from: number, to: number, durationMs: number): Promise<SeriesRow[]> {
     const { where, params } = this.#between(from, to);
     const start = `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, {duration:Int64})`;
     const sql = `SELECT toString(start) AS bucket, fragment, series, ${VALUES} FROM (`
       + `SELECT ${start} AS start, fragment, series, unit, value FROM measurements WHERE ${where}) `
       + `GROUP BY start, fragment, series ORDER BY start ${this.#direction}, fragment, series LIMIT {valuesMax:UInt64}`;
-    return this.#request.history.query(sql, { ...params, duration: this.#range.durationMs, valuesMax: this.#valuesMax });
+    return this.#request.history.query(sql, { ...params, duration: durationMs, valuesMax: this.#valuesMax });
   }
 
   /** Some buckets after the other, from one that has values on. */
@@ -111,7 +113,7 @@ export class SeriesReader {
       const start = Math.floor(next / durationMs) * durationMs;
       const windowFrom = isDescending ? Math.max(from, start - (count - 1) * durationMs) : from;
       const windowTo = isDescending ? to : Math.min(to, start + count * durationMs - 1);
-      const part = await this.#buckets(windowFrom, windowTo);
+      const part = await this.#buckets(windowFrom, windowTo, durationMs);
       found.push(...part);
       if (found.length >= this.#valuesMax) break;
       if (part.length < this.#valuesMax / 4) count = Math.min(BUCKETS_MAX, count * 4);
