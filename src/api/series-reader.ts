@@ -95,10 +95,9 @@ export class SeriesReader {
   /** Whole minutes, hours and days of UTC. Not by toStartOf…: their results are of 32 bits and begin anew before 1970 and after 2106. */
   #buckets(from: number, to: number, durationMs: number): Promise<SeriesRow[]> {
     const { where, params } = this.#between(from, to);
-    const start = `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, {duration:Int64})`;
-    const sql = `SELECT toString(start) AS bucket, fragment, series, ${VALUES} FROM (`
-      + `SELECT ${start} AS start, fragment, series, unit, value FROM measurements WHERE ${where}) `
-      + `GROUP BY start, fragment, series ORDER BY start ${this.#direction}, fragment, series LIMIT {valuesMax:UInt64}`;
+    const start = durationMs === 1 ? MILLISECONDS : `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, {duration:Int64})`;
+    const sql = `SELECT toString(${start}) AS bucket, fragment, series, ${VALUES} FROM measurements WHERE ${where} `
+      + `GROUP BY ${start}, fragment, series ORDER BY ${start} ${this.#direction}, fragment, series LIMIT {valuesMax:UInt64}`;
     return this.#request.history.query(sql, { ...params, duration: durationMs, valuesMax: this.#valuesMax });
   }
 
