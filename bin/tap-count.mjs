@@ -17,7 +17,7 @@ export class TapCount {
   #diagnosticIndent = -1;
   #onPoint;
 
-  /** @param onPoint called for every point when it ends: `{ok, name, depth, directive, reason, isCounted}`. */
+  /** @param onPoint called for every point when it ends: `{ok, name, depth, directive, reason, isCounted, ms}`; `ms` is what tap says it took, or undefined. */
   constructor(onPoint = () => {}) {
     this.#onPoint = onPoint;
   }
@@ -49,9 +49,10 @@ export class TapCount {
     const depth = spaces.length / INDENT;
     const isBlock = / ?\{ *$/.test(rest);
     const directive = /(?<!\\)#\s*(SKIP|TODO)\b\s*(.*?)(?:\s*\{)?\s*$/i.exec(rest);
+    const time = /(?<!\\)# *time=([0-9.]+)ms/.exec(rest);
     const point = {
       ok: word === 'ok', depth, name: rest.replace(/(?<!\\)#\s*(time=|SKIP|TODO).*$/i, '').replace(/\{ *$/, '').trim(),
-      directive: directive?.[1].toUpperCase(), reason: directive?.[2] ?? '',
+      directive: directive?.[1].toUpperCase(), reason: directive?.[2] ?? '', ms: time === null ? undefined : Number(time[1]),
     };
     if (isBlock) {
       this.#children[depth + 1] = { count: 0, failed: 0 };

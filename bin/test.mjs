@@ -92,7 +92,8 @@ async function runTap(files, { environment = {}, jobs = JOBS, title = '', report
     }
     points = [];
     const parts = ['passed', 'failed', 'skipped'].map((key) => [count[key] - before[key], key]).filter(([number]) => number > 0);
-    console.log(`${point.ok ? 'ok    ' : 'FAILED'} ${point.name}${title}  ${parts.map((part) => part.join(' ')).join(', ')}`);
+    const seconds = point.ms === undefined ? '' : `  ${(point.ms / 1000).toFixed(1)} s`;
+    console.log(`${point.ok ? 'ok    ' : 'FAILED'} ${point.name}${title}  ${parts.map((part) => part.join(' ')).join(', ')}${seconds}`);
     before = { passed: count.passed, failed: count.failed, skipped: count.skipped };
     lines = [];
   });

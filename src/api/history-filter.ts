@@ -23,7 +23,7 @@ const OF_ALL_VERSIONS: Readonly<Record<MutableTable, { readonly kept: readonly s
   audits: { kept: ['time'], lost: ['source', 'type', 'user', 'application'] },
 };
 /** An entity is in one partition with all of its versions, which are merged there. */
-const IN_PARTITIONS = 'SETTINGS do_not_merge_across_partitions_select_final = 1';
+export const IN_PARTITIONS = 'SETTINGS do_not_merge_across_partitions_select_final = 1';
 
 export interface DocumentRow {
   /** Decimal. */
