@@ -155,7 +155,10 @@ export class ApiServer implements RequestOwner {
   /** @param principal undefined when the credentials are wrong. */
   private identified(request: ApiRequest, principal: ApiRequest['principal'] | undefined): void {
     if (principal === undefined) {
-      this.challenge(request, new PlatformError('security/unauthorized'));
+      const { access, takesEndedCookie } = request.compiled?.route ?? {};
+      // A page cannot take an HttpOnly cookie away: what is for everybody is so beside one that has ended, too.
+      if (request.xsrfToken !== undefined && (access === 'optional' || takesEndedCookie === true)) this.authorise(request);
+      else this.challenge(request, new PlatformError('security/unauthorized'));
       return;
     }
     if (request.xsrfToken !== undefined && !isFromOwnPage(principal, request.xsrfToken)) {
@@ -225,9 +228,10 @@ export class ApiServer implements RequestOwner {
     }
   }
 
-  /** Start of links for whoever opened a WebSocket with these headers. */
-  baseUrlOfUpgrade(headers: ReadonlyMap<string, string>): string {
-    return baseUrlOf(this.platform.config.baseUrl, calledAs((name) => headers.get(name) ?? '', this.trustsProxy));
+  /** Start of links for whoever opened a WebSocket with these headers, and the host that was called. */
+  calledByUpgrade(headers: ReadonlyMap<string, string>): { readonly baseUrl: string; readonly host: string } {
+    const called = calledAs((name) => headers.get(name) ?? '', this.trustsProxy);
+    return { baseUrl: baseUrlOf(this.platform.config.baseUrl, called), host: hostCalled(called) };
   }
 
   private overrideMethod(request: ApiRequest): void {

@@ -5,7 +5,7 @@ import type { IssuedToken } from '../accounts/tokens.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ApiRequest } from './api-request.ts';
-import { TOKEN_COOKIE, XSRF_COOKIE } from './authentication.ts';
+import { ANONYMOUS, TOKEN_COOKIE, XSRF_COOKIE } from './authentication.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { hostName, tenantCalled } from './login-host.ts';
 import { lifetimeSeconds } from './login-options.ts';
@@ -81,9 +81,9 @@ async function accessToken(request: ApiRequest): Promise<Answer> {
   return { status: 200, text: JSON.stringify({ access_token: issued.token }), contentType: JSON_TYPE, headers: NO_STORE };
 }
 
-/** Ends the token of the request and takes the cookies away. With Basic there is nothing to end. */
+/** Ends the token of the request, unless it has ended, and takes the cookies away. With Basic there is nothing to end. */
 async function logout(request: ApiRequest): Promise<Answer> {
-  await request.platform.accounts.tokens.revoke(request.principal);
+  if (request.principal !== ANONYMOUS) await request.platform.accounts.tokens.revoke(request.principal);
   const gone = `=; Path=/; Max-Age=0; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
   return { status: 200, text: '', headers: ['Set-Cookie', `${TOKEN_COOKIE}${gone}; HttpOnly`, 'Set-Cookie', `${XSRF_COOKIE}${gone}`] };
 }
@@ -116,7 +116,7 @@ export function loginRoutes(): Route[] {
       query: ofTenant, body: form, answers: [{ status: 200, description: 'The token', contentTypes: ['application/json'],
         json: Token, example: { access_token: 'eyJhbGciOi…' } }], handle: accessToken },
     { method: 'POST', path: '/user/logout', area: 'users', access: 'user', summary: 'End the session of the request', body: optional, answers: done,
-      handle: logout },
+      takesEndedCookie: true, handle: logout },
     { method: 'POST', path: '/user/logout/{tenant}/allUsers', area: 'users', access: 'roles', roles: ['ROLE_USER_MANAGEMENT_ADMIN'],
       summary: 'End all token sessions of the tenant', body: optional, answers: done, handle: logoutAll },
   ];

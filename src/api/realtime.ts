@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
+import { hostCalled } from './base-url.ts';
 import type { ApiServer } from './api-server.ts';
 import { JSON_TYPE, parseAccept } from './media-types.ts';
 import { ANSWERED } from './route.ts';
@@ -21,6 +22,7 @@ interface RealtimeRequester<Form> {
   principal: Principal | undefined;
   readonly urlForm: Form;
   readonly baseUrl: string;
+  readonly host: string;
   readonly ofCookie: Principal | undefined;
   readonly renew?: () => Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }>;
 }
@@ -68,7 +70,8 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       const messages = request.bodyText();
       // The answer may be held back for minutes.
       request.dropBody();
-      realtime.handle(messages, { principal, urlForm: form, baseUrl: request.baseUrl, ofCookie: request.principalOfCookie }, {
+      const host = request.called === undefined ? '' : hostCalled(request.called);
+      realtime.handle(messages, { principal, urlForm: form, baseUrl: request.baseUrl, host, ofCookie: request.principalOfCookie }, {
         send: (text) => stream(text, true), sendBlank: () => stream(' ', false), onAborted: (callback) => exchange.onAborted(callback),
       });
       return ANSWERED;
@@ -88,7 +91,7 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
       sockets.set(channel, realtime.open({
         send: (text) => channel.send(text, false), get bufferedBytes() { return channel.bufferedBytes; },
         end: (reason) => channel.end(CLOSE_NORMAL, reason),
-      }, { principal, urlForm: form, baseUrl: api.baseUrlOfUpgrade(channel.head.headers), ofCookie, renew: () => renew(channel) }));
+      }, { principal, urlForm: form, ...api.calledByUpgrade(channel.head.headers), ofCookie, renew: () => renew(channel) }));
     };
     const renew = async (channel: WebSocketChannel): Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }> => {
       const opener = api.identifyUpgrade(channel.head.headers);

@@ -92,6 +92,8 @@ export interface Route {
   readonly isHeldBack?: boolean;
   /** Also for bootstrap users of microservices, who reach nothing else. */
   readonly isForServiceBootstrap?: boolean;
+  /** Also with a cookie whose session has ended, then for nobody: the answer takes it away. */
+  readonly takesEndedCookie?: boolean;
   /** Also for users with the right password who still lack their second factor. */
   readonly isForSecondFactor?: boolean;
   /** The last parameter takes all further segments of the path, joined by slashes. */

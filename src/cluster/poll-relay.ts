@@ -62,6 +62,7 @@ export interface PollRelayOptions {
 interface Asker {
   readonly principal?: Pick<Principal, 'tenant' | 'tenantNumber' | 'userName'>;
   readonly ofCookie?: Pick<Principal, 'tenant' | 'tenantNumber' | 'userName' | 'session'>;
+  readonly host?: string;
 }
 
 /** A poll of a client of this node. Bound: each has an open request of the HTTP server. */
@@ -363,18 +364,19 @@ class RelayedPoll implements LongPollResponder {
 const endOf = (nodeId: string): string => createHash('sha256').update(nodeId).digest('hex').slice(0, 2 * END_BYTES);
 const keyOf = (nodeId: string, id: string): string => `${nodeId} ${id}`;
 
-function askerOf({ principal, ofCookie }: Requester): Asker {
+function askerOf({ principal, ofCookie, host }: Requester): Asker {
   const of = ({ tenant, tenantNumber, userName }: Principal): NonNullable<Asker['principal']> => ({ tenant, tenantNumber, userName });
   return {
     ...(principal === undefined ? {} : { principal: of(principal) }),
     ...(ofCookie?.session === undefined ? {} : { ofCookie: { ...of(ofCookie), session: ofCookie.session } }),
+    ...(host === undefined ? {} : { host }),
   };
 }
 
 /** The URL's form matters to a handshake alone, which is never handed on. */
-function requesterOf({ principal, ofCookie }: Asker): Requester {
+function requesterOf({ principal, ofCookie, host }: Asker): Requester {
   return {
     urlForm: BAYEUX_URLS['/notification/realtime'], principal: principal === undefined ? undefined : { ...principal, roles: new Set() },
-    ofCookie: ofCookie === undefined ? undefined : { ...ofCookie, roles: new Set() },
+    ofCookie: ofCookie === undefined ? undefined : { ...ofCookie, roles: new Set() }, ...(host === undefined ? {} : { host }),
   };
 }

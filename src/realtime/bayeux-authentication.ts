@@ -1,5 +1,5 @@
 /** Credentials in a message's `ext`, for clients that cannot set headers (document 4, section 10.4). */
-import type { Authenticator, Principal } from '../model/principal.ts';
+import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
 import { memberOf } from './bayeux-message.ts';
 import type { Request } from './bayeux-message.ts';
 
@@ -11,7 +11,12 @@ export interface TokenAuthenticator {
 export interface MessageAuthenticators {
   readonly authenticator: Authenticator;
   readonly tokenAuthenticator: TokenAuthenticator | undefined;
+  /** What the host that was called says of a name without a tenant. @throws PlatformError 403 when it begins with the id of a tenant. */
+  readonly placeOf: ((host: string) => LoginPlace) | undefined;
 }
+
+/** What a message shows, and under which name its connection called the server; '' when it did not say. */
+export interface MessageLogin { readonly token: string; readonly tfaToken: string; readonly host: string }
 
 const EXTENSIONS = ['com.platform.authn', 'com.cumulocity.authn'];
 
@@ -45,11 +50,17 @@ export function tfaTokenOf(request: Request): string {
   return '';
 }
 
-/** @returns the principal, first by user and password, then by the token as a whole; undefined when neither is right. */
-export async function authenticateToken(token: string, tfaToken: string, authenticators: MessageAuthenticators): Promise<Principal | undefined> {
+/**
+ * As a request with the same in its headers: people may use their alias, and the host names the tenant (document 1 Authentication 1 to 3).
+ * @returns the principal, first by user and password, then by the token as a whole; undefined when neither is right.
+ * @throws PlatformError what a login is refused with, and 403 for the id of a tenant as subdomain.
+ */
+export async function authenticateToken({ token, tfaToken, host }: MessageLogin, authenticators: MessageAuthenticators): Promise<Principal | undefined> {
   const credentials = credentialsOf(token);
   if (credentials !== undefined) {
-    const principal = await authenticators.authenticator.authenticate(credentials.userName, credentials.password, { tfaToken });
+    const { userName, password } = credentials;
+    const place: LoginPlace = { ...(userName.includes('/') ? {} : authenticators.placeOf?.(host)), takesAlias: true, tfaToken };
+    const principal = await authenticators.authenticator.authenticate(userName, password, place);
     if (principal !== undefined) return principal;
   }
   return authenticators.tokenAuthenticator?.authenticateToken(token);

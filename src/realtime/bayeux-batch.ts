@@ -1,7 +1,8 @@
 /** The messages of one request, in order, the connect last (document 4, section 10.2 'batching'). */
+import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import { answerText } from './bayeux-message.ts';
-import type { Request } from './bayeux-message.ts';
+import type { Advice, Request } from './bayeux-message.ts';
 import type { BayeuxProtocol, Requester } from './bayeux-protocol.ts';
 import type { ConnectTransport } from './bayeux-session.ts';
 
@@ -46,11 +47,16 @@ export async function answerBatch(requests: readonly Request[], batch: Batch): P
   batch.onNoConnect();
 }
 
-/** A failure of ours is an answer too: the others of the batch are not lost by it. */
+/** A refusal, as of a login, and a failure of ours are answers too: the others of the batch are not lost by them. */
 async function orFailure<Result>(request: Request, log: Log, work: () => Promise<Result>): Promise<Result | string> {
   try {
     return await work();
   } catch (error) {
+    // Nobody tries again with the same credentials.
+    if (error instanceof PlatformError && error.status !== 500) {
+      const advice: Advice = { reconnect: error.status === 503 ? 'retry' : 'none' };
+      return answerText(request, { successful: false, error: `${error.status}::${error.message}`, advice });
+    }
     log.error({ err: error, channel: request.channel }, 'a Bayeux message could not be answered');
     return answerText(request, { successful: false, error: '500::The server failed to answer' });
   }

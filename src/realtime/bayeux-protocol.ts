@@ -18,6 +18,8 @@ export interface Requester {
   readonly urlForm: UrlForm;
   /** Under which it sees the server, for links; without it live data have none. */
   readonly baseUrl?: string | undefined;
+  /** As the client or its proxy called the server: it names the tenant of a user in `ext` who names none. */
+  readonly host?: string;
   /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (section 10.4, `xsrfToken`). */
   ofCookie?: Principal | undefined;
   /** Checks the credentials of the connection again. A request brings them each time: it has none. */
@@ -137,7 +139,7 @@ export class BayeuxProtocol {
     }
     if (token === undefined || (requester.principal !== undefined && !isByMessage)) return isByMessage;
     this.#byMessage.add(requester);
-    requester.principal = await authenticateToken(token, tfaTokenOf(request), this.#options.authenticators);
+    requester.principal = await authenticateToken({ token, tfaToken: tfaTokenOf(request), host: requester.host ?? '' }, this.#options.authenticators);
     return true;
   }
 

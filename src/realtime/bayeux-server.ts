@@ -10,7 +10,7 @@ import type { Authenticator, ConnectedUsers } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { AgentPresence } from './agent-presence.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';
-import type { TokenAuthenticator } from './bayeux-authentication.ts';
+import type { MessageAuthenticators, TokenAuthenticator } from './bayeux-authentication.ts';
 import { BAYEUX_URLS } from './bayeux-channel.ts';
 import type { ObjectAccess } from './bayeux-channel.ts';
 import { BAYEUX_LIMITS } from './bayeux-limits.ts';
@@ -41,6 +41,7 @@ export interface BayeuxOptions {
   readonly refusals: Refusals;
   /** For tokens in `ext` that are no user and password. */
   readonly tokenAuthenticator?: TokenAuthenticator;
+  readonly placeOf?: MessageAuthenticators['placeOf'];
   /** Lets owners subscribe to their objects; without it roles alone decide. */
   readonly access?: ObjectAccess;
   readonly metrics?: RealtimeMetrics;
@@ -92,7 +93,7 @@ export class BayeuxServer {
     this.#sessions = new BayeuxSessions({ limits: this.#limits, router, presence: this.presence, onRefused });
     this.#protocol = new BayeuxProtocol({
       sessions: this.#sessions, limits: this.#limits, access: options.access, onRefused,
-      authenticators: { authenticator: options.authenticator, tokenAuthenticator: options.tokenAuthenticator },
+      authenticators: { authenticator: options.authenticator, tokenAuthenticator: options.tokenAuthenticator, placeOf: options.placeOf },
       createSession: (handshake, requester) => this.#createSession(handshake, requester),
     });
     elsewhere?.start((text, requester, responder) => this.#answer(this.#parse(text), requester, responder));

@@ -9,6 +9,7 @@ import { DeviceRegistration } from '../accounts/device-registration.ts';
 import { STATISTICS_FILES, StatisticsFiles, statisticsFileBlobs } from '../accounts/statistics-files.ts';
 import { SmtpMailer } from '../accounts/smtp-mailer.ts';
 import { ApiServer } from '../api/api-server.ts';
+import { tenantOfHost } from '../api/login-host.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
 import { BulkAlarmChanges } from '../api/bulk-alarm-changes.ts';
 import { apiRoutes } from '../api/routes.ts';
@@ -126,6 +127,10 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const bayeux = new BayeuxServer({
     bus, hierarchy: new DocumentHierarchy(documents), access: new OwnerAccess(documents), authenticator, log, refusals: metrics,
     tokenAuthenticator: { authenticateToken: (token) => core.tokens.authenticate(token) },
+    placeOf: (host) => {
+      const called = tenantOfHost(core.tenants, host);
+      return called === undefined ? {} : { tenantNumber: called.number };
+    },
     elsewhere: pollRelay,
   });
   events.onTenantsEnded = (ended) => {

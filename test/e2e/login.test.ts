@@ -178,6 +178,23 @@ t.test('tenant prefix, host, and the tenant id as a subdomain', async (t) => {
   t.match(JSON.parse((await rawRequest(httpPort, 'GET', CURRENT, { host: `${TENANT}.example.com`, authorization: basic('host', PASSWORD) })).text), { error: 'security/Forbidden' });
 });
 
+t.test('a user in `ext` of a Bayeux message logs in as one in a header', async (t) => {
+  await newUser('in-message', { alias: 'by-nickname' });
+  await server.management.create('/tenant/tenants', { id: 'hosts', company: 'h', domain: 'hosts-d', adminName: 'boss', adminEmail: 'boss@example.com', adminPass: PASSWORD });
+  const handshake = async (host: string, user: string, password = PASSWORD): Promise<unknown> => {
+    const ext = { 'com.cumulocity.authn': { token: Buffer.from(`${user}:${password}`).toString('base64') } };
+    const text = JSON.stringify([{ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'], ext }]);
+    const headers = { host, 'content-type': 'application/json', 'content-length': String(text.length) };
+    const [{ successful, error }] = JSON.parse((await rawRequest(httpPort, 'POST', '/notification/realtime', headers, text)).text) as { successful: boolean; error?: string }[];
+    return successful || error;
+  };
+  for (const [host, user, wanted] of [
+    ['hosts-d.example.com', 'boss', true], ['hosts-d.example.com', 'in-message', '401::Unauthorized'], ['hosts-d.example.com', `${TENANT}/in-message`, true],
+    ['iot.example.com', 'in-message', true], ['iot.example.com', 'boss', '401::Unauthorized'], ['iot.example.com', 'by-nickname', true],
+  ] as const) t.equal(await eventually(`${host} ${user}`, async () => await handshake(host, user) === wanted && wanted), wanted, `${host} ${user}`);
+  t.match(await handshake('hosts.example.com', 'boss'), /^403::.*hosts/, 'the tenant id as a subdomain');
+});
+
 t.test('aliases are for people, over HTTP', async (t) => {
   await newUser('with-alias', { alias: 'nickname', roles: ['ROLE_DEVICE'] });
   t.equal(await status(CURRENT, { authorization: basic(`${TENANT}/nickname`, PASSWORD) }), 200);
@@ -256,6 +273,24 @@ t.test('live data: a token or a cookie with its header opens a session, which en
     const { successful, error } = await bayeux(connect);
     return successful === false && /402/.test(error);
   });
+});
+
+t.test('a cookie whose session has ended does not lock a browser out, and a logout takes it away', async (t) => {
+  await newUser('ended');
+  const session = { ...await cookieSession('ended') };
+  t.equal(await status('/apps/nothing-there/', session), 404, 'before');
+  t.equal(await status('/user/logout', session, 'POST'), 200);
+  await eventually('the session ends', async () => await status(CURRENT, session) === 401);
+  t.equal(await status('/apps/nothing-there/', session), 404, 'web applications are for everybody');
+  t.equal(await status('/apps/nothing-there/', { cookie: 'authorization=garbage' }), 404);
+  t.equal(await status('/apps/nothing-there/', { authorization: 'Bearer garbage' }), 401, 'who says who he is has to be right');
+  const again = await fetch(`${server.url}/user/logout`, { method: 'POST', headers: { cookie: session.cookie } });
+  t.equal(again.status, 200, 'without the other half, too: there is nothing to end');
+  t.match(again.headers.getSetCookie(), [/^authorization=; Path=\/; Max-Age=0/, /^XSRF-TOKEN=; Path=\/; Max-Age=0/]);
+  t.equal(await status('/user/logout', {}, 'POST'), 401, 'nobody');
+  const live = await cookieSession('ended');
+  t.equal(await status('/user/logout', { cookie: live.cookie }, 'POST'), 401, 'a session that goes on is not ended by pages of others');
+  t.equal(await status(CURRENT, { ...live }), 200);
 });
 
 t.test('tokens and their ends outlive a restart', async (t) => {
