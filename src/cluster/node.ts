@@ -250,12 +250,13 @@ export class ClusterNode {
    * after its answer a larger one (docs/cluster.md). The first must be in the history before it is deleted there.
    */
   async #delete(command: JournalCommand): Promise<void> {
-    const { filter } = command.body as DataDelete;
+    const { table, filter } = command.body as DataDelete;
     const source = Number(filter.source ?? filter.deviceId);
     const shards = Number.isSafeInteger(source) && source > 0 ? [shardOf(command.tenant, source)]
       : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
     await this.visibility.visibleBefore(command.seq, shards, DELETION_VISIBLE_MS);
     await this.deletion.run(command);
+    if (table !== 'measurements') this.visibility.deletionDone();
   }
 }
 

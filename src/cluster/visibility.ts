@@ -1,6 +1,7 @@
 /**
  * Read your writes over all nodes: a query first asks every node what it has acknowledged, then the owners of these shards to make it
- * visible. Rounds of questions coalesce: one is under way, the next one serves everybody who came meanwhile.
+ * visible. Rounds of questions coalesce: one is under way, the next one serves everybody who came meanwhile. A DELETE by filters sends commands to other
+ * shards while it is waited for: the answer of its owner says up to where, and that is waited for then.
  */
 import { SHARD_COUNT, shardOf } from '../ingest/command-record.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
@@ -40,6 +41,8 @@ export class Visibility {
   #missedAt = Number.NEGATIVE_INFINITY;
   #round: Promise<Float64Array> | undefined;
   #nextRound: Promise<Float64Array> | undefined;
+  /** What DELETEs that this node has carried out have sent, by shard. */
+  readonly #sent = new Float64Array(SHARD_COUNT);
   #isStopped = false;
 
   constructor(options: VisibilityOptions) {
@@ -60,6 +63,11 @@ export class Visibility {
     this.#floorReady = before.then(() => this.#raiseFloor());
   }
 
+  /** To be called when a DELETE has been carried out here, and before its shard moves behind it: whoever waits for it waits for what it has sent. */
+  deletionDone(): void {
+    raise(this.#sent, this.#acknowledgedHere());
+  }
+
   stop(): void {
     this.#isStopped = true;
   }
@@ -68,10 +76,17 @@ export class Visibility {
   async visible(timeoutMs: number, query?: HistoryQuery): Promise<void> {
     const deadline = performance.now() + timeoutMs;
     await within(this.#floorReady, deadline);
-    const acknowledged = await within(this.#acknowledged(), deadline);
     const shards = shardsOf(query);
+    const { leases } = this.#options;
+    const owners = shards.map((shard) => leases.ownerOf(shard));
+    const acknowledged = await within(this.#acknowledged(), deadline);
     const wanted = shards.map((shard) => [shard, Math.max(acknowledged[shard], this.#floor[shard])] as const).filter(([, seq]) => seq > 0);
-    await this.#makeVisible(wanted, deadline, query);
+    const sent = await this.#makeVisible(wanted, deadline, query);
+    // A former owner may have carried out a DELETE behind its answer: it is asked again.
+    if (shards.some((shard, index) => leases.ownerOf(shard) !== owners[index])) raise(sent, await within(this.#acknowledged(), deadline));
+    const known = new Map(wanted);
+    const behind = shards.map((shard) => [shard, sent[shard]] as const).filter(([shard, seq]) => seq > (known.get(shard) ?? 0));
+    if (behind.length > 0) await this.#makeVisible(behind, deadline, query);
   }
 
   /** Resolves when what has a sequence below `seq` is visible in the shards: for a DELETE with that sequence. */
@@ -82,8 +97,9 @@ export class Visibility {
     await this.#makeVisible(wanted, deadline, undefined);
   }
 
-  async #makeVisible(wanted: Wanted, deadline: number, query: HistoryQuery | undefined): Promise<void> {
-    const { leases, messages } = this.#options;
+  /** @returns what DELETEs that were waited for have sent, by shard. */
+  async #makeVisible(wanted: Wanted, deadline: number, query: HistoryQuery | undefined): Promise<Float64Array> {
+    const { leases } = this.#options;
     const owners = new Map<string | undefined, (readonly [number, number])[]>();
     for (const one of wanted) {
       const owner = leases.ownerOf(one[0]);
@@ -91,37 +107,38 @@ export class Visibility {
       if (list) list.push(one);
       else owners.set(owner, [one]);
     }
-    await Promise.all([...owners].map(async ([owner, list]) => {
-      for (let left: Wanted = list; ;) {
-        const timeoutMs = deadline - performance.now();
-        if (timeoutMs <= 0 || this.#isStopped) throw new Error('not visible in time');
-        try {
-          if (owner === undefined) throw new Error(`shard ${left[0][0]} has no owner`);
-          if (owner === messages.nodeId) {
-            await this.#visibleHere({ wanted: left, timeoutMs, ...(query ? { query } : {}) });
-          } else {
-            const request: VisibleRequest = { wanted: left, timeoutMs, ...(query ? { query } : {}) };
-            await messages.request(owner, VISIBLE, Buffer.from(JSON.stringify(request)), timeoutMs);
-          }
-          return;
-        } catch (error) {
-          if (deadline - performance.now() <= RETRY_MS) throw error;
-        }
-        await new Promise((resolve) => { setTimeout(resolve, RETRY_MS); });
-        // Some may have moved: each goes to whom it belongs now.
-        if (left.some(([shard]) => leases.ownerOf(shard) !== owner)) return this.#makeVisible(left, deadline, query);
-        left = [...left];
+    const sent = new Float64Array(SHARD_COUNT);
+    await Promise.all(Array.from(owners, async ([owner, list]) => raise(sent, await this.#makeVisibleAt(owner, list, deadline, query))));
+    return sent;
+  }
+
+  async #makeVisibleAt(owner: string | undefined, wanted: Wanted, deadline: number, query: HistoryQuery | undefined): Promise<Float64Array> {
+    const { leases, messages } = this.#options;
+    for (;;) {
+      const timeoutMs = deadline - performance.now();
+      if (timeoutMs <= 0 || this.#isStopped) throw new Error('not visible in time');
+      const request: VisibleRequest = { wanted, timeoutMs, ...(query ? { query } : {}) };
+      try {
+        if (owner === undefined) throw new Error(`shard ${wanted[0][0]} has no owner`);
+        if (owner === messages.nodeId) return await this.#visibleHere(request);
+        return numbersOf(await messages.request(owner, VISIBLE, Buffer.from(JSON.stringify(request)), timeoutMs));
+      } catch (error) {
+        if (deadline - performance.now() <= RETRY_MS) throw error;
       }
-    }));
+      await new Promise((resolve) => { setTimeout(resolve, RETRY_MS); });
+      // Some may have moved: each goes to whom it belongs now.
+      if (wanted.some(([shard]) => leases.ownerOf(shard) !== owner)) return this.#makeVisible(wanted, deadline, query);
+    }
   }
 
   async #answerVisible(request: VisibleRequest): Promise<Uint8Array> {
-    await this.#visibleHere(request);
-    return new Uint8Array(0);
+    return bytesOf(await this.#visibleHere(request));
   }
 
-  async #visibleHere({ wanted, timeoutMs, query }: VisibleRequest): Promise<void> {
+  /** @returns what DELETEs have sent by then, by shard. */
+  async #visibleHere({ wanted, timeoutMs, query }: VisibleRequest): Promise<Float64Array> {
     await Promise.all(wanted.map(([shard, seq]) => this.#options.visibleHere(shard, seq, timeoutMs, query)));
+    return this.#sent.slice();
   }
 
   /** The acknowledged sequences of all nodes, from a round of questions that begins after this call. */
@@ -183,7 +200,7 @@ function shardsOf(query: HistoryQuery | undefined): number[] {
 }
 
 function raise(target: Float64Array, values: Float64Array): void {
-  for (let index = 0; index < target.length; index += 1) if (values[index] > target[index]) target[index] = values[index];
+  for (let index = 0; index < values.length; index += 1) if (values[index] > target[index]) target[index] = values[index];
 }
 
 const bytesOf = (numbers: Float64Array): Uint8Array => new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);

@@ -102,6 +102,15 @@ class Block {
   }
 }
 
+interface Waiter {
+  readonly askedSeq: number;
+  /** Beyond `askedSeq` when a DELETE up to there has sent commands. */
+  seq: number;
+  readonly query: HistoryQuery | undefined;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
 export class Projector {
   /** Everything up to this sequence is in the history store. */
   position = 0;
@@ -116,7 +125,7 @@ export class Projector {
   #offeredSeq = 0;
   /** Sequence up to which somebody waits for visibility. */
   #wantedSeq = 0;
-  #waiters: { seq: number; query: HistoryQuery | undefined; resolve: () => void; reject: (error: Error) => void }[] = [];
+  readonly #waiters = new Set<Waiter>();
   #timer: NodeJS.Timeout | undefined;
   /** The block being filled has had its interval and waits on. */
   #isHeld = false;
@@ -170,9 +179,9 @@ export class Projector {
     this.#wantedSeq = Math.max(this.#wantedSeq, seq);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => waiter.reject(new Error(this.lastError ?? `not visible within ${timeoutMs} ms`)), timeoutMs);
-      const end = (): void => { clearTimeout(timer); this.#waiters = this.#waiters.filter((other) => other !== waiter); };
-      const waiter = { seq, query, resolve: () => { end(); resolve(); }, reject: (error: Error) => { end(); reject(error); } };
-      this.#waiters.push(waiter);
+      const end = (): void => { clearTimeout(timer); this.#waiters.delete(waiter); };
+      const waiter: Waiter = { askedSeq: seq, seq, query, resolve: () => { end(); resolve(); }, reject: (error) => { end(); reject(error); } };
+      this.#waiters.add(waiter);
       this.#kick();
     });
   }
@@ -185,7 +194,7 @@ export class Projector {
   }
 
   #release(): void {
-    for (const waiter of this.#waiters.slice()) if (!this.#isPending(waiter.seq, waiter.query)) waiter.resolve();
+    for (const waiter of [...this.#waiters]) if (!this.#isPending(waiter.seq, waiter.query)) waiter.resolve();
   }
 
   /** Ends after the block under way; what is not inserted comes from the journal at the next start. */
@@ -195,7 +204,7 @@ export class Projector {
     clearTimeout(this.#timer);
     this.#kick();
     await this.#running;
-    for (const waiter of this.#waiters.slice()) waiter.reject(new Error('the server stops'));
+    for (const waiter of [...this.#waiters]) waiter.reject(new Error('the server stops'));
   }
 
   /** Adds records to the block until it is full. Moves `#consumedSeq`. */
@@ -351,6 +360,15 @@ export class Projector {
     const [deleted, caughtUp] = await Promise.allSettled([this.#insert.deletion(deletion, this.position), this.#catchUp()]);
     if (caughtUp.status === 'rejected') throw caughtUp.reason;
     if (deleted.status === 'rejected') throw deleted.reason;
+    if ((deletion.body as DataDelete).table !== 'measurements') this.#awaitRowsOf(deletion);
+  }
+
+  /** The DELETE has sent a command for each entity, and all are handled: whoever asked behind it waits for what they have left, too. */
+  #awaitRowsOf(deletion: JournalCommand): void {
+    for (const waiter of this.#waiters) {
+      if (waiter.askedSeq >= deletion.seq && (waiter.query === undefined || isConcerned(waiter.query, deletion))) waiter.seq = this.#offeredSeq;
+    }
+    this.#wantedSeq = Math.max(this.#wantedSeq, ...Array.from(this.#waiters, ({ seq }) => seq));
   }
 
   #inserted(block: Block, table: string, rows: number): void {

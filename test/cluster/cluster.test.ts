@@ -135,8 +135,7 @@ t.test('a DELETE by filters: what was acknowledged before it goes, what comes af
     await b.measure(5, kept);
     await a.node.visible(10_000, { tables: ['measurements'], source: 5, tenant: 1 });
     t.same(cluster.history.values.filter(({ source }) => source === 5).map(({ value: number }) => number), [kept]);
-    // The DELETE itself, then the rows of what it has deleted.
-    await a.node.visible(10_000);
+    // The DELETE itself, and the rows of what it has deleted.
     await a.node.visible(10_000);
     const ids = cluster.history.ids('events');
     t.ok(ids.includes(Number(value(after.doc).id)));
