@@ -7,7 +7,7 @@ import type { Command, CommandPort, HistoryReader, RecordsChange } from '../mode
 import { PlatformError } from '../model/errors.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { TenantJobs } from '../model/tenant-jobs.ts';
-import type { TenantJobsOptions } from '../model/tenant-jobs.ts';
+import type { JobPage, TenantJobsOptions } from '../model/tenant-jobs.ts';
 import { alarmFilter } from './alarm-selection.ts';
 import type { AlarmSelection } from './alarm-selection.ts';
 import { TENANT_KEY } from './data-delete.ts';
@@ -52,14 +52,14 @@ export class BulkAlarmChanges {
     });
   }
 
-  async #page(tenant: number, { id, value: text }: { readonly id: string; readonly value: string }, isStopped: () => boolean): Promise<void> {
+  async #page(tenant: number, { id, value: text }: { readonly id: string; readonly value: string }, isStopped: () => boolean): Promise<JobPage> {
     const change = JSON.parse(text) as BulkAlarmChange;
     const filter = alarmFilter(tenant, change.selection).time('creation_time', undefined, change.requestedAt);
     filter.add(`id > ${filter.bind('UInt64', change.after)}`);
     const rows = await this.#options.history.query<{ id: number; source: number }>(
       `SELECT id, source FROM alarms FINAL WHERE ${filter.where} ORDER BY id LIMIT ${PAGE_SIZE}`, filter.params);
     for (let start = 0; start < rows.length; start += CONCURRENCY) {
-      if (isStopped()) return;
+      if (isStopped()) return 'more';
       await Promise.all(rows.slice(start, start + CONCURRENCY).map((row) => this.#update(tenant, change, row)));
     }
     const isDone = rows.length < PAGE_SIZE;
@@ -69,6 +69,7 @@ export class BulkAlarmChanges {
       // Somebody else has carried it on: in a cluster the owner may have changed.
       if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
     });
+    return 'more';
   }
 
   async #update(tenant: number, change: BulkAlarmChange, row: { readonly id: number; readonly source: number }): Promise<void> {

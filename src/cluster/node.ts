@@ -142,7 +142,10 @@ export class ClusterNode {
     }));
     this.visibility = new Visibility({
       messages, leases, journal, acknowledgedSeq: (shard) => this.intake.acknowledgedSeq(shard),
-      visibleHere: (shard, seq, timeoutMs, query) => this.projector.visible(shard, seq, timeoutMs, query),
+      visibleHere: async (shard, seq, timeoutMs, query) => {
+        await this.projector.visible(shard, seq, timeoutMs, query);
+        if (query !== undefined) await this.deletion.settled(query);
+      },
     });
     messages.onReconnected(() => {
       caches.forgetAll();

@@ -1,7 +1,8 @@
 /**
  * Commands that give space back, changes of retention rules and deletions by filters, while the disk is nearly full or the journal at its bound: a
- * few of each tenant are taken all the same, as retention's own are. What the commands write themselves is bounded by their number, and none is let through
- * below the reserve; what a large deletion writes afterwards, a tombstone for each entity, is not.
+ * few of each tenant are taken all the same, as retention's own are. What the commands write themselves is bounded by their number; what a large
+ * deletion writes afterwards, a tombstone for each entity, by the reserve: below it nothing is let through and such deletions stand still
+ * (docs/projector.md).
  */
 import type { Command, CommandPort } from '../model/command.ts';
 import type { RecordIntake } from './record-intake.ts';
@@ -11,6 +12,9 @@ const PASSED: ReadonlySet<string | undefined> = new Set(['disk/free-bytes', 'jou
 /** Commands of a tenant at once, and how often another one comes: none writes more than 1 MiB, most 2 KiB. */
 const BURST_MAX = 20;
 const EVERY_MS = 10_000;
+
+/** Free bytes that are left to the commits and merges of what was taken before. */
+export const reserveBytesOf = (diskFreeMinBytes: number): number => diskFreeMinBytes / 2;
 
 export interface FreeingCommandsOptions {
   readonly commands: CommandPort & {

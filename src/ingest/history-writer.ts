@@ -13,6 +13,17 @@ export interface HistoryRow {
 /** Rows of one `select`; fewer are the last ones. */
 export const SELECT_PAGE = 1_000;
 
+/** A DELETE of measurements by filters, as its command asked for it. */
+export interface MeasurementDeletion {
+  readonly tenant: number;
+  /** Those of document 4 section 1.2. */
+  readonly filter: DataDelete['filter'];
+  /** Of the command: what is behind it stays. */
+  readonly seq: number;
+  /** Of the command, ms since 1970. */
+  readonly receivedAt: number;
+}
+
 /**
  * What was there when a DELETE came: of a version up to `seq`, or changed since and created up to `time` (ms) by the gateways' clocks, unless the
  * filter asks for what changes.
@@ -33,6 +44,12 @@ export class HistoryRefusal extends Error {
   }
 }
 
+/** How far the store is with a statement that it carries out by itself; with the call that answers `begun` it has begun. */
+export type StatementState = 'begun' | 'under way' | 'done';
+
+/** The store was at a statement and has failed: it answers, and others may succeed. */
+export class StatementFailed extends Error {}
+
 /** Calls reject with HistoryRefusal when the data are at fault. */
 export interface HistoryWriter {
   /**
@@ -43,10 +60,16 @@ export interface HistoryWriter {
   /** Those measurements of the columns that are stored: sequence -> id. */
   storedMeasurements(columns: MeasurementColumns): Promise<ReadonlyMap<number, number>>;
   insertRows(table: string, texts: readonly string[]): Promise<void>;
-  /** Deletes measurements of the tenant by the filters of document 4 section 1.2, up to and including `seq`. */
-  deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void>;
-  /** Ids and sources of the measurements that `deleteMeasurements` would delete, by id, behind `afterId`: a page; the last one is empty. */
-  selectMeasurements(tenant: number, filter: DataDelete['filter'], seq: number, afterId: number): Promise<{ id: number; source: number }[]>;
+  /**
+   * Begins to delete measurements, or looks how far the store is with that: it goes on by itself, also when it is started anew, and does not begin
+   * the same a second time. Never waits for it. What the store has failed at is ended when the call rejects; the next call begins anew.
+   * @param isBegun the caller was told `begun` since all of them were inserted. Else what was inserted again behind a statement of an earlier process,
+   *   since it ended before it had moved on, is looked for when that is done, and deleted by another.
+   * @throws StatementFailed when the store has begun and failed, for another reason than its data.
+   */
+  deleteMeasurements(deletion: MeasurementDeletion, isBegun: boolean): Promise<StatementState>;
+  /** Ids and sources of the measurements that `deleteMeasurements` would delete, by id, behind `afterId`: a page; one of less than `limit` is the last. */
+  selectMeasurements(deletion: MeasurementDeletion, afterId: number, limit: number): Promise<{ id: number; source: number }[]>;
   /** Ids and sources of the rows of a mutable table that the filters of its collection select, by id, behind `afterId`: a page. */
   select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number, before?: Before):
     Promise<{ id: number; source: number }[]>;

@@ -21,7 +21,7 @@ import { AvailabilityRelay } from '../cluster/availability-relay.ts';
 import { PollRelay } from '../cluster/poll-relay.ts';
 import { UsageFlush } from '../cluster/usage-flush.ts';
 import { AvailabilityMonitor } from '../inventory/availability-monitor.ts';
-import { FreeingCommands } from '../ingest/freeing-commands.ts';
+import { FreeingCommands, reserveBytesOf } from '../ingest/freeing-commands.ts';
 import { JsonMeasurementIntake } from '../ingest/measurement-intake.ts';
 import type { BinaryRecord, Command } from '../model/command.ts';
 import { DeviceApplication } from '../mqtt/device-application.ts';
@@ -176,6 +176,8 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     page: (tenant, job, isStopped) => core.deletion.page(tenant, job, isStopped),
   })];
   events.recordListeners.push((tenant, changes) => { for (const one of jobs) one.recordsChanged(tenant, changes); });
+  metrics.total('millrace_jobs_failures_total', 'Pages of DELETEs by filters and of changes of many alarms that failed and are tried again',
+    () => jobs.reduce((sum, one) => sum + one.failuresCount, 0));
   events.onShardTaken = () => { for (const one of jobs) one.lookAtAll(); };
   const isConnectedHere = (tenant: number, source: number): boolean => device.isPushed(tenant, source) || bayeux.presence.isConnected(tenant, source);
   // Whoever holds a device's connection tells the node that watches the tenant.
@@ -224,7 +226,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   });
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
   const freeing = new FreeingCommands({
-    commands, intake: group, freeBytes: () => core.freeBytes, reserveBytes: config.diskFreeMinBytes / 2, now: () => performance.now(),
+    commands, intake: group, freeBytes: () => core.freeBytes, reserveBytes: reserveBytesOf(config.diskFreeMinBytes), now: () => performance.now(),
   });
   const api = new ApiServer({
     commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator,

@@ -11,6 +11,7 @@ import { DataDeletion } from '../actors/data-deletion.ts';
 import { ProjectorMemory } from '../actors/projector-memory.ts';
 import type { Config } from '../config.ts';
 import { CommandBus } from '../ingest/command-bus.ts';
+import { reserveBytesOf } from '../ingest/freeing-commands.ts';
 import { GroupCommit } from '../ingest/group-commit.ts';
 import { entryOfCommand } from '../ingest/quarantine.ts';
 import { Projector } from '../ingest/projector.ts';
@@ -140,7 +141,9 @@ export class SingleNode implements ServerCore {
       onError: (error) => log.error({ err: error }, `the journal could not be written: ${error.message}`),
     });
     this.commands = new CommandBus({ group: this.intake, replies: this.actors, refusals: this.metrics });
-    this.deletion = new DataDeletion({ history: this.#writer, commands: this.commands, bus: this.bus });
+    this.deletion = new DataDeletion({
+      history: this.#writer, commands: this.commands, bus: this.bus, isDiskFull: () => this.disk.freeBytes < reserveBytesOf(config.diskFreeMinBytes),
+    });
     this.projector = new Projector({
       journal: this.journal, history: this.#writer, progress: new ProjectorMemory(this.documents, this.actors), log,
       quarantine: this.quarantine,
@@ -149,8 +152,10 @@ export class SingleNode implements ServerCore {
       onPosition: (position) => this.journal.trim(Math.min(position, this.actors.committedSeq)),
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
     });
-    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) =>
-      this.projector.visible(this.handledSeq, timeoutMs, query), log);
+    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, async (timeoutMs, query) => {
+      await this.projector.visible(this.handledSeq, timeoutMs, query);
+      await this.deletion.settled(query);
+    }, log);
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log);
     const { authenticator, tokens, secondFactor } = loginParts(this);
     this.authenticator = authenticator;

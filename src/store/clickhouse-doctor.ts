@@ -20,7 +20,7 @@ const NAME = 'ClickHouse';
 const RIGHTS = `${NAME} rights`;
 /** What is read of the server's own tables (projections.ts), and columns of them. */
 const SYSTEM_TABLES: Readonly<Record<string, string>> = {
-  parts: 'active, rows, projections', projections: 'name', mutations: 'is_done, command', merge_tree_settings: 'name',
+  parts: 'active, rows, projections', projections: 'name', mutations: 'is_done, command, mutation_id, latest_fail_reason', merge_tree_settings: 'name',
 };
 /** What is found is said, not logged. */
 const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => NO_LOG };

@@ -1,6 +1,6 @@
 /** The history store on ClickHouse: both sides of it, over the one adapter clickhouse.ts (design 4 and 5). */
 import { HistoryRefusal, SELECT_PAGE } from '../ingest/history-writer.ts';
-import type { Before, HistoryWriter } from '../ingest/history-writer.ts';
+import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../ingest/history-writer.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import type { DataDelete, HistoryReader } from '../model/command.ts';
@@ -11,9 +11,10 @@ import { parseTime } from '../model/iso-time.ts';
 import { exceptionCodeOf } from './clickhouse.ts';
 import type { ClickHouse } from './clickhouse.ts';
 import { refusing } from './history-refusals.ts';
+import { advance, carryOut } from './mutations.ts';
 import { encodeNative } from './native-columns.ts';
 import type { NativeColumn } from './native-columns.ts';
-import { addProjections, deleteStatement } from './projections.ts';
+import { addProjections, deletingHead } from './projections.ts';
 import { ADDED_COLUMNS, TABLES, TUNING, USAGE_TABLES } from './schema.ts';
 
 /** A query waits this long for what was acknowledged before it. */
@@ -25,8 +26,8 @@ export const TENANT_TABLES: readonly string[] = Object.entries({ ...TABLES, ...U
   .filter(([, definition]) => definition.includes('tenant UInt32')).map(([table]) => table);
 /** Filters of a DELETE that ask for what an entity's changes may change. */
 const CHANGING = ['status', 'severity', 'resolved', 'fragmentType', 'fragmentValue', 'lastUpdatedFrom', 'lastUpdatedTo'];
-/** Measurements that subscribers are told of at a time: each page reads the table again. */
-const MEASUREMENTS_PAGE = 50_000;
+/** Filters of measurements that ask for what differs between the values of one: all of it goes when one of them matches. */
+const OF_VALUES = ['fragmentType', 'valueFragmentType', 'valueFragmentSeries'];
 /** ClickHouse's UNKNOWN_SETTING. */
 const UNKNOWN_SETTING = 115;
 
@@ -75,25 +76,29 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     await refusing(this.#clickHouse.insertText(table, 'JSONEachRow', texts.join('\n'), { date_time_input_format: 'best_effort' }));
   }
 
-  async deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void> {
+  async deleteMeasurements({ tenant, filter, seq, receivedAt }: MeasurementDeletion, isBegun: boolean): Promise<StatementState> {
     await this.createTables();
     const { where, params } = deleteFilter('measurements', tenant, filter);
-    await refusing(this.#clickHouse.command(`DELETE FROM measurements WHERE id IN (SELECT id FROM measurements WHERE ${where} AND seq <= {seq:UInt64})
-      AND tenant = {tenant:UInt32}`, { ...params, seq }));
+    const selected = `${where} AND seq <= {seq:UInt64}`;
+    // All rows of a measurement are in one part, which is replaced as a whole: the inner query finds all of them or none.
+    const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM measurements WHERE ${selected})`;
+    const condition = OF_VALUES.some((name) => name in filter) ? ofAll : selected;
+    const statement = { table: 'measurements', head: 'DELETE FROM measurements WHERE', condition, params: { ...params, seq } };
+    return advance(this.#clickHouse, statement, `data-deletion/${tenant}/${seq}/${receivedAt}`, isBegun);
   }
 
-  async selectMeasurements(tenant: number, filter: DataDelete['filter'], seq: number, afterId: number): Promise<{ id: number; source: number }[]> {
+  async selectMeasurements({ tenant, filter, seq }: MeasurementDeletion, afterId: number, limit: number): Promise<{ id: number; source: number }[]> {
     await this.createTables();
     const { where, params } = deleteFilter('measurements', tenant, filter);
     return refusing(this.#clickHouse.query<{ id: number; source: number }>(
-      `SELECT DISTINCT id, source FROM measurements WHERE ${where} AND seq <= {seq:UInt64} AND id > {after:UInt64} ORDER BY id LIMIT ${MEASUREMENTS_PAGE}`,
-      { ...params, seq, after: afterId }));
+      `SELECT DISTINCT id, source FROM measurements WHERE ${where} AND seq <= {seq:UInt64} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32}`,
+      { ...params, seq, after: afterId, limit }));
   }
 
   /** Rows of a tenant that exists no more. Repeatable. */
   async deleteTenant(tenant: number): Promise<void> {
     await this.createTables();
-    for (const table of TENANT_TABLES) await this.#clickHouse.command(deleteStatement(table, 'tenant = {tenant:UInt32}'), { tenant });
+    for (const table of TENANT_TABLES) await carryOut(this.#clickHouse, { ...deletingHead(table), condition: 'tenant = {tenant:UInt32}', params: { tenant } });
   }
 
   async select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number, before?: Before):

@@ -6,6 +6,7 @@ import type { RetentionChunk, RetentionTarget } from '../model/retention.ts';
 import { ANY } from '../model/retention.ts';
 import type { ClickHouse } from './clickhouse.ts';
 import { exceptionCodeOf } from './clickhouse.ts';
+import { carryOut } from './mutations.ts';
 
 /** ClickHouse's NO_SUCH_DATA_PART: it was merged with others meanwhile. */
 const NO_SUCH_PART = 232;
@@ -96,7 +97,7 @@ export class ClickHouseRetention {
     const isByFragment = kind === 'MEASUREMENT' && target.fragmentType !== ANY;
     // All values of a measurement go, also those of other fragments.
     const selected = isByFragment ? `tenant = {tenant:UInt32} AND id IN (SELECT id FROM ${table} WHERE _partition_id = '${month}' AND ${where})` : where;
-    await this.#clickHouse.command(`DELETE FROM ${table} IN PARTITION ID '${month}' WHERE ${selected}`, condition.params);
+    await carryOut(this.#clickHouse, { table, head: `DELETE FROM ${table} IN PARTITION ID '${month}' WHERE`, condition: selected, params: condition.params });
   }
 
   /** Drops the parts of a month that hold nothing else: no row is read again or written. */

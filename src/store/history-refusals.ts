@@ -26,8 +26,12 @@ const STORE: ReadonlySet<number> = new Set([
 /** @returns the error as HistoryRefusal when it may be the data's, else as it is. */
 export function refusalOf(error: unknown): unknown {
   const code = exceptionCodeOf(error);
-  if (code === undefined || !Number.isInteger(code) || STORE.has(code)) return error;
-  return new HistoryRefusal((error as Error).message, code, DATA.has(code));
+  return code === undefined ? error : refusalBy(code, (error as Error).message) ?? error;
+}
+
+/** @param code of an exception, ClickHouse's number. @returns undefined when it is the store's. */
+export function refusalBy(code: number, message: string): HistoryRefusal | undefined {
+  return !Number.isInteger(code) || STORE.has(code) ? undefined : new HistoryRefusal(message, code, DATA.has(code));
 }
 
 /** Settles as `call`. Rejects with HistoryRefusal where the store refuses the data. */

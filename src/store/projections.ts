@@ -3,6 +3,7 @@
  * are read as before until the engine has made theirs, which it does beside its other work.
  */
 import type { ClickHouse } from './clickhouse.ts';
+import type { DeletingStatement } from './mutations.ts';
 import type { Projection } from './schema.ts';
 import { PROJECTIONS } from './schema.ts';
 
@@ -34,10 +35,10 @@ async function addProjection(clickHouse: ClickHouse, { table, name, columns, ord
   await clickHouse.command(`ALTER TABLE ${table} MATERIALIZE PROJECTION ${name}`, {}, { mutations_sync: '0' });
 }
 
-/** Deletes rows so that what is left keeps its projections: parts that hold such rows are written again. */
-export function deleteStatement(table: string, condition: string): string {
-  return PROJECTIONS.some((projection) => projection.table === table) ? `ALTER TABLE ${table} DELETE WHERE ${condition} SETTINGS mutations_sync = 1`
-    : `DELETE FROM ${table} WHERE ${condition}`;
+/** How rows are deleted so that what is left keeps its projections: parts that hold such rows are written again. */
+export function deletingHead(table: string): Pick<DeletingStatement, 'table' | 'head'> {
+  const isProjected = PROJECTIONS.some((projection) => projection.table === table);
+  return { table, head: isProjected ? `ALTER TABLE ${table} DELETE WHERE` : `DELETE FROM ${table} WHERE` };
 }
 
 async function countOf(clickHouse: ClickHouse, from: string, params: Readonly<Record<string, unknown>>): Promise<number> {

@@ -18,7 +18,7 @@ t.test('every filter of every DELETE', async (t) => {
   const writer = new ClickHouseHistoryWriter({ command: async (sql: string) => void where.push(sql), query: async (sql: string) => {
     where.push(sql);
     return sql.includes('FROM system.') ? [{ found: 0 }] : [];
-  } } as never);
+  }, queryForWrite: async () => [] } as never);
   const check = async (path: string, row?: object): Promise<void> => {
     api.fake.rows = row === undefined ? [] : [[row]];
     t.equal((await api.call('DELETE', path)).status, 204, path);
@@ -26,7 +26,7 @@ t.test('every filter of every DELETE', async (t) => {
     t.equal(command?.kind, COMMAND.DATA_DELETE);
     const { table, filter } = command?.body as DataDelete;
     where.length = 0;
-    const run: Promise<unknown> = table === 'measurements' ? writer.deleteMeasurements(2, filter, 1) : writer.select(2, table, filter, 0);
+    const run: Promise<unknown> = table === 'measurements' ? writer.deleteMeasurements({ tenant: 2, filter, seq: 1, receivedAt: 1 }, false) : writer.select(2, table, filter, 0);
     await t.resolves(run, path);
     // A filter that is passed over would delete more than was asked for.
     const conditions = (where.at(-1) ?? '').split('seq <=')[0].split(' AND ').length;

@@ -26,7 +26,7 @@ function startJobs(node: TestNode, onPage: () => Promise<void>): void {
   node.jobs = new TenantJobs({
     prefix: DATA_DELETION_PREFIX, name: 'a deletion', documents: node.documents.reader, tenants: () => [TENANT], log: silentLog,
     isMine: (tenant) => node.ports.leases.owned.has(shardOf(tenant, 't')),
-    page: async (...page) => { await onPage(); await node.node.deletion.page(...page); },
+    page: async (...page) => { await onPage(); return node.node.deletion.page(...page); },
   });
   node.jobs.start();
 }
@@ -57,6 +57,42 @@ t.test('goes on at the next owner of the tenant', async (t) => {
   await Promise.all(cluster.nodes.map((node) => node.jobs?.stop()));
 });
 
+t.test('a list behind the answer of a DELETE shows nothing of what it takes, whichever node is asked', async (t) => {
+  const cluster = await TestCluster.of(t, 3);
+  const [a, ...others] = cluster.nodes;
+  const devices = Array.from({ length: 12 }, (_, index) => 5 + index);
+  for (const key of devices) await a.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key, body: { id: String(key), owner: 'ada', doc: '{}' } });
+  for (let round = 0; round < 10; round += 1) {
+    await Promise.all(devices.map((key) => a.request({ kind: COMMAND.EVENT_CREATE, key, receivedAt: NOW + round,
+      body: { id: cluster.idBeside(key), type: 'T', time: NOW, doc: '{"type":"T"}' } })));
+    // All at once: it is carried out behind the question of each list, or while it is asked.
+    const removed = others[0].request({ ...remove(NOW + round), body: { table: 'events', filter: { source: String(devices[round]) } } });
+    await removed;
+    await Promise.all(cluster.nodes.map(async ({ node }) => {
+      await node.visible(10_000, { tables: ['events'], tenant: TENANT });
+      t.same([...cluster.history.tables.get('events')?.values() ?? []].filter(({ source, deleted }) => source === devices[round] && !deleted), []);
+    }));
+  }
+});
+
+t.test('a statement on measurements that takes longer is a job, and goes on at the next owner', async (t) => {
+  const cluster = await TestCluster.of(t, 3);
+  const [a] = cluster.nodes;
+  await a.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: DEVICE, body: { id: String(DEVICE), owner: 'ada', doc: '{}' } });
+  await Promise.all([0, 1, 2].map((value) => a.measure(DEVICE, value)));
+  let isDone = false;
+  cluster.history.isDeleted = () => isDone;
+  for (const node of cluster.nodes) startJobs(node, async () => undefined);
+  const owner = cluster.ownerOf('t');
+  await owner.request({ ...remove(NOW + 1), body: { table: 'measurements', filter: { source: String(DEVICE) } } });
+  await until(() => Object.keys(cluster.store.snapshot()).some((key) => key.startsWith('job/')), 'recorded');
+  owner.kill();
+  isDone = true;
+  await until(() => Object.keys(cluster.store.snapshot()).every((key) => !key.startsWith('job/')), 'ended by the next owner');
+  t.same(cluster.history.values, []);
+  await Promise.all(cluster.nodes.map((node) => node.jobs?.stop()));
+});
+
 t.test('a shard that is held by a DELETE: who reads something else does not wait', async (t) => {
   const cluster = await TestCluster.of(t, 2);
   await withEvents(cluster, 1);
@@ -73,7 +109,6 @@ t.test('a shard that is held by a DELETE: who reads something else does not wait
     await t.rejects(node.visible(300, { tables: ['events'], tenant: TENANT }));
   }
   open();
-  await owner.node.visible(10_000);
   await owner.node.visible(10_000);
   t.same(cluster.history.ids('events'), []);
 });

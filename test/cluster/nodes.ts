@@ -50,7 +50,7 @@ export class TestNode {
       insertMeasurements: (columns, token) => alive(() => history.insertMeasurements(columns, token)),
       storedMeasurements: (columns) => alive(() => history.storedMeasurements(columns)),
       insertRows: (table, texts) => alive(() => history.insertRows(table, texts)),
-      deleteMeasurements: (tenant, filter, seq) => alive(() => history.deleteMeasurements(tenant, filter, seq)),
+      deleteMeasurements: (deletion) => alive(() => history.deleteMeasurements(deletion)),
       selectMeasurements: (...filter) => alive(() => history.selectMeasurements(...filter)),
       select: (tenant, table, filter, afterId, before) => alive(() => history.select(tenant, table, filter, afterId, before)),
     };

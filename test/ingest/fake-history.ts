@@ -1,6 +1,6 @@
 /** A history store in memory that behaves like ClickHouse: blocks with a known token change nothing, newer versions replace rows. */
 import { SELECT_PAGE } from '../../src/ingest/history-writer.ts';
-import type { Before, HistoryWriter } from '../../src/ingest/history-writer.ts';
+import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/history-writer.ts';
 import type { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
 import type { DataDelete } from '../../src/model/command.ts';
 
@@ -18,6 +18,8 @@ export class FakeHistory implements HistoryWriter {
   partitionOf: (value: Value) => number = () => 0;
   /** Whether the store ends between writing down the token of a partition and keeping its rows, as ClickHouse may. */
   loses: (token: string) => boolean = () => false;
+  /** Whether a DELETE of measurements that was begun is done by now. */
+  isDeleted: () => boolean = () => true;
   /** Called first by each call; may delay or throw. */
   before: (call: string) => Promise<void> | void = () => undefined;
   /** Called when a call has taken effect, before its caller knows. */
@@ -62,17 +64,19 @@ export class FakeHistory implements HistoryWriter {
     await this.after(table);
   }
 
-  async deleteMeasurements(tenant: number, filter: DataDelete['filter'], seq: number): Promise<void> {
+  async deleteMeasurements({ tenant, filter, seq }: MeasurementDeletion): Promise<StatementState> {
     await this.before(`delete ${seq}`);
     this.#check({ deleted: String(filter.source) });
+    if (!this.isDeleted()) return 'under way';
     this.values = this.values.filter((value) => value.seq > seq || value.tenant !== tenant || value.source !== Number(filter.source));
     this.log.push(`delete ${seq}`);
     await this.after(`delete ${seq}`);
+    return 'done';
   }
 
-  async selectMeasurements(tenant: number, filter: DataDelete['filter'], seq: number, afterId: number): Promise<{ id: number; source: number }[]> {
+  async selectMeasurements({ tenant, filter, seq }: MeasurementDeletion, afterId: number, limit: number): Promise<{ id: number; source: number }[]> {
     const found = this.values.filter((value) => value.seq <= seq && value.tenant === tenant && value.source === Number(filter.source) && value.id > afterId);
-    return [...new Map(found.map(({ id, source }) => [id, source]))].map(([id, source]) => ({ id, source })).sort((a, b) => a.id - b.id);
+    return [...new Map(found.map(({ id, source }) => [id, source]))].map(([id, source]) => ({ id, source })).sort((a, b) => a.id - b.id).slice(0, limit);
   }
 
   async select(tenant: number, table: string, filter: DataDelete['filter'], afterId = 0, before?: Before): Promise<{ id: number; source: number }[]> {

@@ -1,6 +1,6 @@
 /** What every adapter of the HistoryWriter port promises; run for each of them. */
 import type { Test } from 'tap';
-import type { HistoryWriter } from '../../src/ingest/history-writer.ts';
+import type { HistoryWriter, MeasurementDeletion } from '../../src/ingest/history-writer.ts';
 import { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
 import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
 
@@ -35,6 +35,11 @@ const eventRow = (row: { id: number; version: number; source?: number; deleted?:
   return JSON.stringify({ tenant, id, source, type: 'T', time: time(NOW), creation_time: time(createdAt), last_updated: time(NOW), doc: '{}', version, deleted, shard: 0, seq: version });
 };
 
+/** As an owner that has not begun it. */
+export async function deleted(writer: HistoryWriter, deletion: MeasurementDeletion): Promise<void> {
+  while (await writer.deleteMeasurements(deletion, false) !== 'done') await new Promise((resolve) => { setTimeout(resolve, 5); });
+}
+
 export function historyWriterContract(t: Test, name: string, newPlace: (t: Test) => Promise<HistoryWriterPlace>): void {
   t.test(`${name}: a block is inserted once, in whatever months its rows are`, async (t) => {
     const { writer, values } = await newPlace(t);
@@ -54,13 +59,17 @@ export function historyWriterContract(t: Test, name: string, newPlace: (t: Test)
       { id: 3, seq: 30, values: [3, -3] }, { id: 1, seq: 10, values: [1] }, { id: 2, seq: 20, values: [2], source: 6 }, { id: 4, seq: 40, values: [4] },
       { id: 5, seq: 15, values: [5], tenant: 2 },
     ]), 'a');
-    const select = (seq: number, afterId: number) => writer.selectMeasurements(TENANT, { source: '5' }, seq, afterId);
+    const deletion = (seq: number, receivedAt = NOW): MeasurementDeletion => ({ tenant: TENANT, filter: { source: '5' }, seq, receivedAt });
+    const select = (seq: number, afterId: number, limit = 10) => writer.selectMeasurements(deletion(seq), afterId, limit);
     t.same(await select(30, 0), [{ id: 1, source: 5 }, { id: 3, source: 5 }], 'each once, by id');
-    t.same([await select(30, 1), await select(30, 3)], [[{ id: 3, source: 5 }], []]);
-    await writer.deleteMeasurements(TENANT, { source: '5' }, 30);
+    t.same([await select(30, 1), await select(30, 3), await select(30, 0, 1)], [[{ id: 3, source: 5 }], [], [{ id: 1, source: 5 }]]);
+    await deleted(writer, deletion(30));
     t.same([await values(), await select(1_000, 0)], [[2, 4, 5], [{ id: 4, source: 5 }]]);
-    await writer.deleteMeasurements(TENANT, { source: '5' }, 30);
+    await deleted(writer, deletion(30, NOW + 1));
     t.same(await values(), [2, 4, 5]);
+    await writer.insertMeasurements(columnsOf([{ id: 1, seq: 10, values: [1] }, { id: 6, seq: 60, values: [6] }]), 'again');
+    await deleted(writer, deletion(30));
+    t.same(await values(), [2, 4, 5, 6], 'what an earlier process had deleted and was inserted again when it had ended');
   });
 
   t.test(`${name}: the newest version of a row counts, in whatever order they come`, async (t) => {

@@ -32,7 +32,7 @@ export async function start(t: Test, platform: Platform, history: FakeHistory,
       insertMeasurements: (columns, token) => dead(() => history.insertMeasurements(columns, token)),
       storedMeasurements: (columns) => dead(() => history.storedMeasurements(columns)),
       insertRows: (table, texts) => dead(() => history.insertRows(table, texts)),
-      deleteMeasurements: (tenant, filter, seq) => dead(() => history.deleteMeasurements(tenant, filter, seq)),
+      deleteMeasurements: (deletion) => dead(() => history.deleteMeasurements(deletion)),
       selectMeasurements: (...filter) => history.selectMeasurements(...filter),
       select: (tenant, table, filter) => history.select(tenant, table, filter),
     },
@@ -40,7 +40,7 @@ export async function start(t: Test, platform: Platform, history: FakeHistory,
       await options.beforeDeletion?.();
       const { table, filter } = command.body as { table: string; filter: Record<string, string> };
       if (table === 'measurements') {
-        await history.deleteMeasurements(1, filter, command.seq);
+        await history.deleteMeasurements({ tenant: 1, filter, seq: command.seq, receivedAt: command.receivedAt });
         return;
       }
       deletions.push(command.seq);

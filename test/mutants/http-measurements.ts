@@ -175,8 +175,8 @@ export const HTTP_MEASUREMENTS: readonly MutantTable[] = [
       changes: [["case 'valueFragmentSeries': add('series = {valueFragmentSeries:String}', name, filter[name]); break;", "case 'valueFragmentSeries': break;"]] },
     { rule: 'DELETE by fragmentType', file: 'src/store/clickhouse-history.ts', tests: ['e2e/measurement-filters'],
       changes: [["      case 'fragmentType':\n", "      case 'fragmentType':\n        if (table === 'measurements') break;\n"]] },
-    { rule: 'DELETE deletes a measurement with all its values', file: 'src/store/clickhouse-history.ts', tests: ['e2e/measurement-filters'],
-      changes: [['DELETE FROM measurements WHERE id IN (SELECT id FROM measurements WHERE ${where} AND seq <= {seq:UInt64})', 'DELETE FROM measurements WHERE ${where} AND seq <= {seq:UInt64}']] },
+    { rule: 'DELETE deletes a measurement with all its values', file: 'src/store/clickhouse-history.ts', tests: ['store/clickhouse-history'],
+      changes: [['OF_VALUES.some((name) => name in filter) ? ofAll : selected', 'selected']] },
   ] },
   { heading: 'Issue 2, 3.2: CSV by Accept', mutants: [
     { rule: 'Accept: text/csv is answered with CSV', file: 'src/api/measurement-list.ts', tests: ['api/measurements'],

@@ -8,6 +8,9 @@ const ACTORS = { file: 'src/actors/actor-system.ts', tests: ['actors/recovery'] 
 const PROJECTOR = { file: 'src/ingest/projector.ts', tests: ['ingest/projector'] };
 const BLOCK = { file: 'src/ingest/block-insert.ts', tests: ['ingest/projector'] };
 const INSERT = { file: 'src/ingest/history-insert.ts', tests: ['ingest/projector'] };
+const DELETION = { file: 'src/actors/data-deletion.ts', tests: ['actors/data-deletion'] };
+const MUTATIONS = { file: 'src/store/mutations.ts', tests: ['store/mutations'] };
+const JOBS = { file: 'src/model/tenant-jobs.ts', tests: ['model/tenant-jobs'] };
 const SUPERVISOR = { file: 'src/store/embedded-clickhouse/supervisor.ts', tests: ['store/embedded-clickhouse'] };
 const CHILD = { file: 'src/store/embedded-clickhouse/server.ts', tests: ['store/embedded-clickhouse'] };
 
@@ -185,6 +188,35 @@ export const JOURNAL: readonly MutantTable[] = [
     { rule: 'what comes behind a DELETE is read while it runs', ...PROJECTOR,
       changes: [['await Promise.allSettled([this.#insert.deletion(deletion, this.position), this.#catchUp()]);',
         'await Promise.allSettled([this.#insert.deletion(deletion, this.position), Promise.resolve()]);']] },
+    { rule: 'who asks behind a DELETE waits for the rows of what it has deleted', ...PROJECTOR,
+      changes: [["    if ((deletion.body as DataDelete).table !== 'measurements') this.#awaitRowsOf(deletion);\n", '']] },
+    { rule: 'in a cluster too, whichever shards they are of', file: 'src/cluster/visibility.ts', tests: ['cluster/deletion', 'cluster/cluster'],
+      changes: [['if (behind.length > 0) await this.#makeVisible(behind, deadline, query);', '']] },
+    { rule: 'measurements are told before they are deleted', ...DELETION,
+      changes: [['!await this.#tell({ ...job, tenant }, 0, SELECT_PAGE);', 'await this.#tell({ ...job, tenant }, 0, SELECT_PAGE) === undefined;']] },
+    { rule: 'what is more than a page is not told while the projector waits', ...DELETION, changes: [['if (found.length === limit) return false;', '']] },
+    { rule: 'a page of measurements that was not told whole is told again', ...DELETION, changes: [["if (isStopped()) return 'stopped';", 'if (isStopped()) return undefined;']] },
+    { rule: 'lists of what is being deleted wait for it, others do not', ...DELETION,
+      changes: [['(isConcerned(query, command) ? done : undefined)', 'undefined']] },
+    { rule: 'nor for ever', ...DELETION, changes: [['const timer = setTimeout(end, this.#options.settleMs ?? SETTLE_MS);', 'const timer = setTimeout(() => undefined, 0);']] },
+    { rule: 'the projector does not wait for a statement that the store fails at', ...DELETION,
+      changes: [['if (!(error instanceof StatementFailed)) throw error;', 'throw error;']] },
+    { rule: 'a large deletion stands still while the disk is full', ...DELETION, changes: [["if (this.#isDiskFull) throw refusedBy('disk/free-bytes');", '']] },
+    { rule: 'no statement is begun while the disk is full', ...DELETION, changes: [['if (isTelling || this.#isDiskFull) {', 'if (isTelling) {']] },
+    { rule: 'what an earlier process has begun is not taken for done', ...DELETION, changes: [["isBegun ||= state === 'begun';", 'isBegun = true;']] },
+    { rule: 'a statement that is under way is not begun again', ...MUTATIONS, changes: [["if (found.some(({ isDone }) => isDone === 0)) return 'under way';", '']] },
+    { rule: 'a statement is known by all of its mark', ...MUTATIONS, changes: [["mark: `'${mark}'` }", 'mark }']] },
+    { rule: 'a statement that fails is ended', ...MUTATIONS,
+      changes: [['    for (const { id, isDone } of found) if (isDone === 0) await end(clickHouse, statement.table, id);\n', '']] },
+    { rule: 'rows that are there again behind a statement of an earlier process go', ...MUTATIONS,
+      changes: [['(isBegun || !await selects(clickHouse, statement))', 'true']] },
+    { rule: 'a statement that leaves its rows is not repeated for ever', ...MUTATIONS, changes: [['if (found.length >= STATEMENTS_MAX)', 'if (false)']] },
+    { rule: 'inserts do not wait for a statement that deletes', ...MUTATIONS, changes: [['await run(IN_BACKGROUND);', 'await run({});']] },
+    { rule: 'a job that fails is left alone for longer and longer', ...JOBS, changes: [['RETRY_FIRST_MS * 2 ** (failures - 1)', 'RETRY_FIRST_MS']] },
+    { rule: 'but not for ever', ...JOBS, changes: [['Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_LAST_MS)', 'RETRY_FIRST_MS * 2 ** (failures - 1)']] },
+    { rule: 'a job that fails holds up no other of its tenant', ...JOBS,
+      changes: [['if ((paused?.get(job.id)?.until ?? 0) <= now) return job;', 'return (paused?.get(job.id)?.until ?? 0) <= now ? job : undefined;']] },
+    { rule: 'waiting is no progress: failures in between count on', ...JOBS, changes: [['failures: this.#failuresOf(tenant, job.id) });', 'failures: 0 });']] },
     { rule: 'what is in the history leaves the journal', ...PROJECTOR, changes: [['    this.#options.onPosition(position);\n', '']] },
     { rule: 'measurements alone let the journal be trimmed', file: 'src/actors/actor-system.ts', tests: ['ingest/projector'],
       changes: [['    if (this.#commitsUnderWay === 0) this.committedSeq = lastSeq;\n', '']] },
@@ -210,12 +242,12 @@ export const JOURNAL: readonly MutantTable[] = [
     { rule: 'a query waits for what was acknowledged before it', ...PROJECTOR,
       changes: [['    if (!this.#isPending(seq, query)) return Promise.resolve();\n', '    return Promise.resolve();\n']] },
     { rule: 'a query makes the projector flush', ...PROJECTOR,
-      changes: [['      this.#waiters.push(waiter);\n      this.#kick();\n', '      this.#waiters.push(waiter);\n']] },
+      changes: [['      this.#waiters.add(waiter);\n      this.#kick();\n', '      this.#waiters.add(waiter);\n']] },
     { rule: 'a query waits for the tables and the source that it reads alone', ...PROJECTOR,
       changes: [['if (query === undefined || this.isLagging) return true;', 'return true;']] },
     { rule: 'a query that waited too long is told why', ...PROJECTOR, changes: [['new Error(this.lastError ?? `not visible', 'new Error(`not visible']] },
     { rule: 'who waits is told when the server stops', ...PROJECTOR,
-      changes: [['for (const waiter of this.#waiters.slice()) waiter.reject(new Error(\'the server stops\'));', '']] },
+      changes: [['for (const waiter of [...this.#waiters]) waiter.reject(new Error(\'the server stops\'));', '']] },
   ] },
   { heading: 'Issue 2, 1.4: the ClickHouse child', mutants: [
     { rule: 'a ClickHouse child that dies is started again', ...SUPERVISOR,

@@ -1,6 +1,6 @@
 /** The history store on ClickHouse: the contract. */
 import t from 'tap';
-import { historyWriterContract } from '../ingest/history-writer-contract.ts';
+import { columnsOf, deleted, historyWriterContract } from '../ingest/history-writer-contract.ts';
 import { openClickHouse } from '../helpers/clickhouse.ts';
 
 const { client, writer } = await openClickHouse(t);
@@ -10,4 +10,17 @@ historyWriterContract(t, 'ClickHouse', async () => {
   const values = async (): Promise<number[]> =>
     (await client.query<{ value: number }>('SELECT value FROM measurements ORDER BY value', {})).map(({ value }) => value);
   return { writer, values };
+});
+
+t.test('all of a measurement goes when one of its values matches', async (t) => {
+  await client.command('TRUNCATE TABLE measurements');
+  const at = Date.UTC(2026, 10, 21, 6);
+  const values = async (): Promise<number[]> => (await client.query<{ value: number }>('SELECT value FROM measurements ORDER BY value')).map(({ value }) => value);
+  await writer.insertMeasurements(columnsOf([{ id: 1, seq: 10, values: [1, -1], time: at }, { id: 2, seq: 20, values: [2], time: at },
+    { id: 3, seq: 30, values: [3], tenant: 2, time: at }, { id: 4, seq: 40, values: [4], time: at + 1 }]), 'values');
+  await deleted(writer, { tenant: 1, filter: { source: '5', valueFragmentSeries: 's1' }, seq: 100, receivedAt: at });
+  t.same(await values(), [2, 3, 4]);
+  const time = new Date(at).toISOString();
+  await deleted(writer, { tenant: 1, filter: { type: 'T', dateFrom: time, dateTo: time }, seq: 100, receivedAt: at + 1 });
+  t.same(await values(), [3, 4]);
 });
