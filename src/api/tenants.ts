@@ -24,16 +24,17 @@ async function currentTenant(request: ApiRequest): Promise<Answer> {
 }
 
 const TFA_CATEGORY = 'two-factor-authentication';
-const TFA_STRATEGIES = ['SMS', 'TOTP'] as const;
+/** What there is: no codes are sent by SMS (docs/users.md). */
+const TFA_STRATEGY = 'TOTP';
 
 /** Settings of two-factor authentication: options of the tenant (document 4 section 6.3). */
 async function getTfa(request: ApiRequest): Promise<Answer> {
   const { number } = tenantOf(request, request.params['id']);
   const option = (key: string): Promise<string | undefined> => tenantOption(request, number, TFA_CATEGORY, key);
-  const [enabled, enforcedGroup, strategy] = await Promise.all(['enabled', 'enforced.group', 'strategy'].map(option));
+  const [enabled, enforced, enforcedGroup] = await Promise.all(['enabled', 'enforced', 'enforced.group'].map(option));
   return found('tfaSettings', JSON.stringify({
     enabledOnSystemLevel: true, enforcedOnSystemLevel: false, enabledOnTenantLevel: enabled === 'true',
-    totpEnforcedOnTenantLevel: (await option('enforced')) === 'true', enforcedUsersGroup: enforcedGroup ?? '', strategy: strategy ?? 'TOTP',
+    totpEnforcedOnTenantLevel: enforced === 'true', enforcedUsersGroup: enforcedGroup ?? '', strategy: TFA_STRATEGY,
   }));
 }
 
@@ -63,8 +64,8 @@ export function tenantRoutes(): Route[] {
       summary: 'Settings of two-factor authentication', answers: [{ status: 200, description: 'The settings', mediaType: 'tfaSettings' }], handle: getTfa },
     { method: 'PUT', path: '/tenant/tenants/{id}/tfa', area, access: 'roles', roles: ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'],
       summary: 'Choose the strategy of two-factor authentication',
-      body: { schema: Type.Object({ strategy: Type.Enum([...TFA_STRATEGIES]) }, { additionalProperties: true }), mediaTypes: ['tfaSettings'],
-        example: { strategy: 'TOTP' } },
+      body: { schema: Type.Object({ strategy: Type.Enum([TFA_STRATEGY]) }, { additionalProperties: true }), mediaTypes: ['tfaSettings'],
+        example: { strategy: TFA_STRATEGY } },
       answers: [{ status: 200, description: 'The settings', mediaType: 'tfaSettings' }], handle: putTfa },
     ...systemOptionRoutes(),
   ];

@@ -23,8 +23,8 @@ t.test('TenantService', async (t) => {
   t.ok((await management.tenant.list({ pageSize: 100 })).data.some(({ id }) => id === made.id));
   t.match((await management.tenant.update({ id: made.id as string, company: 'd' })).data, { company: 'd' });
   t.match(await management.tenant.getTfaSettings(made), { strategy: 'TOTP' });
-  await management.tenant.updateTfaStrategy(made, 'SMS' as never);
-  t.match(await management.tenant.getTfaSettings(made), { strategy: 'SMS' });
+  await management.tenant.updateTfaStrategy(made, 'TOTP' as never);
+  t.match(await management.tenant.getTfaSettings(made), { strategy: 'TOTP' });
   t.equal((await management.tenant.delete(made.id as string)).res.status, 204);
   const gone = await management.tenant.detail(made.id as string).catch((error: unknown) => error as { res: Response });
   t.equal(gone.res.status, 404);

@@ -232,10 +232,12 @@ t.test('who may do what', async (t) => {
 
 t.test('settings of two-factor authentication', async (t) => {
   t.match(await management.read('/tenant/tenants/acme/tfa'), { strategy: 'TOTP', enabledOnTenantLevel: false });
-  t.equal((await management.put('/tenant/tenants/acme/tfa', { strategy: 'SMS' })).json.strategy, 'SMS');
-  t.equal((await management.put('/tenant/tenants/acme/tfa', { strategy: 'X' })).status, 422);
-  t.equal((await adminOf('acme').read('/tenant/tenants/acme/tfa')).strategy, 'SMS');
   const option = '/tenant/options/two-factor-authentication/strategy';
+  for (const strategy of ['SMS', 'X']) {
+    t.match(await management.put('/tenant/tenants/acme/tfa', { strategy }), { status: 422, json: { message: `The field strategy has the value "${strategy}"; it takes one of TOTP` } });
+  }
+  t.equal((await adminOf('acme').get(option)).status, 404, 'nothing was stored');
+  t.equal((await management.put('/tenant/tenants/acme/tfa', { strategy: 'TOTP' })).json.strategy, 'TOTP');
   const changes = async (of: Rest): Promise<string[]> => (await of.read('/audit/auditRecords?type=Option&pageSize=200')).auditRecords
     .map(({ text }: any) => text).filter((text: string) => text === 'Option changed: two-factor-authentication/strategy');
   t.equal((await changes(management)).length, 1, 'in the log of who did it');
@@ -244,10 +246,12 @@ t.test('settings of two-factor authentication', async (t) => {
     t.match(await by.put('/tenant/tenants/acme/tfa', { strategy: 'TOTP' }), { status: 403, json: { error: 'options/Forbidden' } });
   }
   t.equal((await adminOf('acme').put(option, { value: 'TOTP' })).status, 403, 'the mark is still there');
-  t.equal((await adminOf('acme').read('/tenant/tenants/acme/tfa')).strategy, 'SMS');
   await management.put(`${option}/editable?tenant=acme`, { editable: 'true' });
+  t.equal((await adminOf('acme').put(option, { value: 'SMS' })).status, 200);
+  t.equal((await adminOf('acme').read('/tenant/tenants/acme/tfa')).strategy, 'TOTP', 'an option sends no codes by SMS');
   t.equal((await adminOf('acme').put('/tenant/tenants/acme/tfa', { strategy: 'TOTP' })).status, 200);
-  t.equal((await changes(adminOf('acme'))).length, 1);
+  t.equal((await adminOf('acme').read(option)).value, 'TOTP');
+  t.equal((await changes(adminOf('acme'))).length, 2);
 });
 
 t.test('the host name says the tenant when the user name does not', async (t) => {
