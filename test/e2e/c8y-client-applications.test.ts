@@ -1,6 +1,8 @@
-/** `@c8y/client`, unmodified: ApplicationService, its binaries and versions, and a microservice that asks for its subscriptions. */
-import { Client, FetchClient, BasicAuth } from '@c8y/client';
+/** `@c8y/client`, unmodified: applications, their archives and versions, microservices, and what products of the vendor would answer. */
+import { BasicAuth, Client, FeatureService, FetchClient, SmartRulesService } from '@c8y/client';
 import t from 'tap';
+import { openPage } from '../helpers/browser-globals.ts';
+import { leftOut } from '../helpers/c8y-client-calls.ts';
 import { PASSWORD, TENANT, startServer } from '../helpers/running-server.ts';
 import { microserviceZip, zipOf } from '../helpers/zip.ts';
 
@@ -8,6 +10,8 @@ const server = await startServer(t);
 const client: any = await Client.authenticate({ tenant: TENANT, user: 'admin', password: PASSWORD }, server.url);
 const service = client.application;
 const statusOf = async (answer: Promise<any>): Promise<number> => { const found = await answer.catch((error: unknown) => error); return found.res?.status ?? found.status; };
+/** The error that the client throws. */
+const failure = (answer: Promise<any>): Promise<any> => answer.then(() => undefined, (error: unknown) => error);
 const idsOf = ({ data }: any): string[] => data.map(({ id }: any) => id);
 const page = (text: string): Promise<Buffer> => zipOf({ 'index.html': text, 'cumulocity.json': JSON.stringify({ name: text, isPackage: true }) });
 
@@ -26,6 +30,8 @@ t.test('create, detail, update, list, delete', async (t) => {
   t.equal((await service.isAvailable('a')).data, true);
   t.equal((await service.isAvailable({ name: 'a', config: { size: 1 } })).data, true);
   t.equal((await service.isAvailable('none')).data, false);
+  for (let index = 0; index < 6; index += 1) await service.create({ key: `more-${index}`, name: `more-${index}`, type: 'EXTERNAL', externalUrl: 'https://example.com' });
+  for (const name of ['a', 'more-0', 'more-5']) t.equal((await service.isAvailable(name)).data, true, `${name} of more than a page`);
   t.equal((await service.delete(data.id)).res.status, 204);
   t.equal(await statusOf(service.detail(data.id)), 404);
 });
@@ -46,9 +52,25 @@ t.test('a web application: binaries, manifest, clone', async (t) => {
   t.match(await service.getAppManifest(app), { name: 'stored' });
   t.equal(await (await client.core.fetch('/apps/web/')).text(), 'one', 'other files stay');
   t.equal((await service.detail(app.id)).data.activeVersionId, rewritten.id);
-  t.same((await service.getStatusDetails(app)).data, []);
+  t.equal((await service.binary(app).updateFiles([{ path: 'more/page.html', contents: 'two' }])).res.status, 201);
+  t.equal(await (await client.core.fetch('/apps/web/more/page.html')).text(), 'two');
   t.equal(await statusOf(service.binary(app).delete(binary.id)), 404, 'it was replaced');
-  t.equal((await service.binary(app).delete(rewritten.id)).res.status, 204);
+  t.not((await service.detail(app.id)).data.activeVersionId, rewritten.id, 'and so was the next');
+  t.equal((await service.binary(app).delete((await service.detail(app.id)).data.activeVersionId)).res.status, 204);
+  t.same((await service.binary(app).list()).data, []);
+});
+
+t.test('an archive with progress, as a page of the server uploads it', async (t) => {
+  openPage(t, `${server.url}/apps/administration/index.html`);
+  const { data: app } = await service.create({ key: 'progress-key', name: 'progress', type: 'HOSTED', contextPath: 'progress' });
+  const binary = service.binary(app);
+  const archive = await page('by progress');
+  const loaded: number[] = [];
+  const upload = binary.uploadWithProgressXhr(archive, (event: any) => { loaded.push(event.loaded); }, 'progress.zip');
+  t.match(await binary.getXMLHttpResponse(upload), { name: 'progress.zip', length: archive.length });
+  t.ok(loaded.at(-1) as number > archive.length);
+  t.equal(await (await client.core.fetch('/apps/progress/')).text(), 'by progress');
+  t.match(await failure(binary.getXMLHttpResponse(binary.uploadWithProgressXhr(Buffer.from('no ZIP'), () => undefined, 'no.zip'))), { data: { error: /^applications\// } });
 });
 
 t.test('versions', async (t) => {
@@ -80,4 +102,40 @@ t.test('a microservice', async (t) => {
   t.equal((await own.inventory.create({ name: 'by the microservice' })).res.status, 201);
   const fetching: any = new FetchClient(new BasicAuth({ tenant: bootstrap.tenant, user: bootstrap.name, password: bootstrap.password }), server.url);
   t.match(await (await fetching.fetch('/application/currentApplication/settings')).json(), { colour: 'red' });
+  t.same((await service.getStatusDetails(app)).data, [], 'no instance runs');
+  t.same(service.getInstanceNames({ c8y_Status: { instances: { 'micro-1': {} } } }), ['micro-1']);
+  t.match(await failure(service.getInstanceLog(app, 'micro-1', {})), { res: { status: 404 }, data: { error: String, message: /logs\/micro-1/ } });
+});
+
+t.test('plug-ins of the vendor\'s front end: a clear refusal, nothing is changed', async (t) => {
+  const { data: app } = await service.create({ key: 'plugin-key', name: 'plugin', type: 'HOSTED', contextPath: 'plugin' });
+  const binary = service.binary(app);
+  await binary.upload(await page('kept'), 'kept.zip');
+  const before = (await binary.list()).data;
+  for (const answer of [binary.listPlugins(), binary.addPlugin('p', await page('p')), binary.removePlugin('p')]) {
+    t.match(await failure(answer), { res: { status: 404 }, data: { error: String, message: /plugins/ } });
+  }
+  t.same((await binary.list()).data, before);
+});
+
+t.test('features and smart rules of the vendor: a clear refusal', async (t) => {
+  const features: any = new FeatureService(client.core);
+  const feature = { key: 'f', active: true };
+  for (const answer of [features.list(), features.detail('f'), features.detailByTenant('f'), features.updateFeature(feature), features.updateFeatureByTenant(feature, TENANT),
+    features.removeTenantOverride(feature), features.removeTenantOverrideByTenant(feature, TENANT)]) {
+    t.match(await failure(answer), { res: { status: 404 }, data: { error: String, message: /features/ } });
+  }
+  const rules: any = new SmartRulesService(client.core);
+  t.equal(await rules.isMicroserviceAvailable(), false);
+  t.same(await rules.bulkDeactivateEnabledSources({ id: '1' }, []), { res: null, data: null });
+  for (const answer of [rules.listByContext('1'), rules.update({ id: '1', c8y_Context: { id: '2' } }), rules.bulkDeactivateEnabledSources({ id: '1', enabledSources: ['2'] }, ['2'])]) {
+    t.match(await failure(answer), { res: { status: 404 }, data: { error: String, message: /smartrule/ } });
+  }
+  const { data: own } = await service.create({ key: 'smartrule-key', name: 'smartrule', type: 'MICROSERVICE', requiredRoles: [] });
+  t.equal(await new SmartRulesService(client.core).isMicroserviceAvailable(), true, 'somebody may run one of this name');
+  t.equal((await service.delete(own.id)).res.status, 204);
+});
+
+t.test('every method of these classes was called', async (t) => {
+  t.same(leftOut('c8y-client-applications'), []);
 });

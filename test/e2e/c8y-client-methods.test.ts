@@ -1,74 +1,31 @@
-/** The whole of `@c8y/client`: each public method of each of its classes is used in a test, or named here with the reason why not. */
+/** The whole of `@c8y/client`: each of its classes has a test file that calls all of its public methods (helpers/c8y-client-calls.ts records it). */
 import { readFileSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { ROOT } from '../helpers/root.ts';
-import * as library from '@c8y/client';
+import { join } from 'node:path';
 import t from 'tap';
+import { CLASSES, LIBRARY_CLASSES, REFUSED, publicMethods, undeclaredMethods } from '../helpers/c8y-client-calls.ts';
+import { ROOT } from '../helpers/root.ts';
 
 const HERE = join(ROOT, 'test/e2e');
-const TYPES = join(dirname(createRequire(import.meta.url).resolve('@c8y/client/package.json')), 'lib', 'src');
+const covered = Object.values(CLASSES).flat();
 
-/** Where tests say another word than the class's name without `Service`. */
-const WORDS: Readonly<Record<string, string>> = {
-  ApplicationService: '(application|service)', ApplicationBinaryService: 'binary\\(\\w+\\)', BearerAuth: '(one\\.auth|auth)', CookieAuth: 'auth', EventBinaryService: 'binaries',
-  InventoryBinaryService: 'inventory\\.binary', FetchClient: '(core|fetcher)',
-  SystemOptionsService: 'system', TenantOptionsService: 'options\\.tenant', TenantSecurityOptionsService: 'security', TenantLoginOptionsService: 'options(\\.login)?',
-  TrustedCertificateService: 'certificates', UserInventoryRoleService: 'assignments', Client: '(Client|client|other|inBrowser)',
-};
+t.test('each class of the library is that of one file', async (t) => {
+  t.ok(LIBRARY_CLASSES.length > 30, `${LIBRARY_CLASSES.length} classes`);
+  t.same([...covered].sort(), LIBRARY_CLASSES.map(({ name }) => name).sort());
+});
 
-const LOCAL = 'asks nobody: a text or a decision of its own';
-const BEYOND = 'a resource that neither document 1 nor sections 0 to 6 of document 4 have';
-const BROWSER = 'needs XMLHttpRequest; the same request without it is used';
-/** By class, or class and method. */
-const NOT_USED: Readonly<Record<string, string>> = {
-  BearerAuthFromSessionStorage: 'BearerAuth with the storage of a browser', MicroserviceClientRequestAuth: 'takes over the header of a request, which the others send',
-  FeatureService: BEYOND, SmartRulesService: BEYOND,
-  'ApplicationService.reactivateArchive': 'update with activeVersionId, which is used', 'ApplicationService.getHref': LOCAL, 'ApplicationService.isAvailable': LOCAL,
-  'ApplicationService.getStatusDetails': BEYOND, 'ApplicationService.getInstanceNames': BEYOND, 'ApplicationService.getInstanceLog': BEYOND,
-  'ApplicationService.updateApplicationConfig': 'update with config', 'ApplicationService.storeAppManifest': 'update with manifest', 'ApplicationService.getManifestOfContextPath': 'a file of /apps, which is served',
-  'ApplicationService.updateApplicationAvailability': 'update with availability', 'ApplicationBinaryService.uploadWithProgressXhr': BROWSER, 'ApplicationBinaryService.getXMLHttpResponse': BROWSER,
-  'ApplicationBinaryService.listPlugins': LOCAL, 'ApplicationBinaryService.updateFiles': 'the same request in application-binaries.test.ts',
-  'ApplicationBinaryService.addPlugin': 'update with config', 'ApplicationBinaryService.removePlugin': 'update with config',
-  'InventoryBinaryService.createWithProgress': BROWSER, 'InventoryBinaryService.getXMLHttpResponse': BROWSER, 'InventoryService.assetKPIsList': BEYOND,
-  'TenantService.enableSupportUser': BEYOND, 'TenantService.disableSupportUser': BEYOND,
-  'UserService.verifyTFACode': BEYOND, 'CrlService.uploadCrlFile': 'the same request, made by fetch, in revoked-certificates.test.ts',
-  'TrustedCertificateService.verifySignedVerificationCode': 'the proof of possession has its own test (trusted-certificates.test.ts)',
-  'TrustedCertificateService.generateCertificateAuthority': BEYOND, 'TrustedCertificateService.renewCertificateAuthority': BEYOND,
-  'Realtime.addHandshakeListener': LOCAL, 'Realtime.addConnectListener': LOCAL, 'Realtime.removeListener': LOCAL, 'Realtime.isDisconnected': LOCAL,
-  'Realtime.resubscribe': 'subscribe with what it was given before', ...Object.fromEntries(['BasicAuth', 'BearerAuth', 'CookieAuth'].flatMap((name) =>
-    ['updateCredentials', 'getFetchOptions', 'getCometdHandshake'].map((method) => [`${name}.${method}`, 'called by the client with every request']))),
-  'BasicAuth.logout': LOCAL, ...Object.fromEntries(['setAuth', 'performLogoutOnCurrentAuthStrategy', 'authIsInstanceOf', 'getUrl', 'getFetchOptions', 'getCometdHandshake']
-    .map((method) => [`FetchClient.${method}`, 'called by the client with every request'])),
-};
+t.test('each file asks at its end what it has left out', async (t) => {
+  const files = readdirSync(HERE).filter((name) => /^c8y-client.*\.test\.ts$/.test(name)).map((name) => name.replace('.test.ts', ''));
+  t.same(files.sort(), [...Object.keys(CLASSES), 'c8y-client-methods'].sort());
+  for (const file of Object.keys(CLASSES)) t.match(readFileSync(join(HERE, `${file}.test.ts`), 'utf8'), `t.same(leftOut('${file}'), []);\n});\n`, file);
+});
 
-const declarations = new Map(readdirSync(TYPES, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.d.ts'))
-  .map((name) => readFileSync(join(TYPES, name), 'utf8')).flatMap((text) => [...text.matchAll(/class (\w+)/g)].map(([, name]) => [name, text] as const)));
-const tests = readdirSync(HERE).filter((name) => name.endsWith('.test.ts') && name !== 'c8y-client-methods.test.ts')
-  .map((name) => readFileSync(join(HERE, name), 'utf8')).filter((text) => text.includes("from '@c8y/client'")).join('\n');
+t.test('what is refused is a method of the library, with a reason', async (t) => {
+  const methods = new Set(covered.flatMap((name) => publicMethods(name).map((method) => `${name}.${method}`)));
+  t.ok(methods.size > 200, `${methods.size} methods`);
+  t.same(Object.keys(REFUSED).filter((name) => !methods.has(name)), []);
+  t.same(Object.values(REFUSED).filter(({ status, reason }) => status < 400 || reason.length < 20), []);
+});
 
-/** Public methods as they are at run time, without those that the declarations call private or protected. */
-function methodsOf(name: string): string[] {
-  const { prototype } = (library as unknown as Record<string, { prototype: object }>)[name];
-  return Object.entries(Object.getOwnPropertyDescriptors(prototype)).filter(([method, { value }]) => method !== 'constructor' && typeof value === 'function')
-    .map(([method]) => method).filter((method) => !new RegExp(`(private|protected)[ \\w]* ${method}\\b`).test(declarations.get(name) ?? ''));
-}
-
-const classes = Object.entries(library).filter(([name, value]) => typeof value === 'function' && /Service$|Auth|^Client$|^Realtime$|^FetchClient$/.test(name)).map(([name]) => name);
-
-t.test('each method is used, or there is a reason', async (t) => {
-  t.ok(classes.length > 25, `${classes.length} classes`);
-  const unknown = new Set(Object.keys(NOT_USED));
-  for (const name of classes) {
-    unknown.delete(name);
-    const word = WORDS[name] ?? name.replace('Service', '').replace(/^./, (first) => first.toLowerCase());
-    for (const method of methodsOf(name)) {
-      unknown.delete(`${name}.${method}`);
-      // Some are called by their names from a table.
-      const isUsed = new RegExp(`\\b${word}\\.${method}\\(|'${method}'`).test(tests);
-      const reason = NOT_USED[name] ?? NOT_USED[`${name}.${method}`];
-      t.ok(isUsed || reason !== undefined, `${name}.${method} is used or excused`);
-    }
-  }
-  t.same([...unknown], [], 'reasons for what there is');
+t.test('what is there at run time is declared: public, or for the library alone', async (t) => {
+  for (const { name } of LIBRARY_CLASSES) t.same(undeclaredMethods(name), [], name);
 });

@@ -1,7 +1,9 @@
-/** `@c8y/client`, unmodified: users, groups, roles, inventory roles, and its ways to log in. */
-import { BasicAuth, BearerAuth, Client, CookieAuth, FetchClient } from '@c8y/client';
+/** `@c8y/client`, unmodified: users, their passwords and one-time codes, groups, roles, inventory roles. */
+import { BasicAuth, Client } from '@c8y/client';
+import { Secret, TOTP } from 'otpauth';
 import t from 'tap';
-import { MANAGEMENT_PASSWORD, PASSWORD, TENANT, eventually, startServer } from '../helpers/running-server.ts';
+import { leftOut } from '../helpers/c8y-client-calls.ts';
+import { CLUSTER_NODES, PASSWORD, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
 const client: any = await Client.authenticate({ tenant: TENANT, user: 'admin', password: PASSWORD }, server.url);
@@ -24,6 +26,10 @@ t.test('UserService', async (t) => {
   t.ok(client.user.hasRole(current, 'ROLE_INVENTORY_ADMIN'));
   t.ok(client.user.hasRole((await client.user.current()).data, 'ROLE_INVENTORY_ADMIN'), 'by roles or groups');
   t.ok(client.user.hasAnyGlobalRole(current, [1]));
+  t.ok(client.user.hasAllRoles(current, ['ROLE_ALARM_READ', 'ROLE_EVENT_READ']));
+  t.notOk(client.user.hasAllRoles(current, ['ROLE_ALARM_READ', 'ROLE_NONE']));
+  t.ok(client.user.hasAnyRole(current, ['ROLE_NONE', 'ROLE_EVENT_READ']));
+  for (const is of ['isDeviceUser', 'isServiceUser', 'isExternalUser']) t.notOk(client.user[is](current), is);
   t.match((await client.user.updateCurrent({ ...current, lastName: 'Istrator' })).data, { lastName: 'Istrator' });
   t.equal((await client.user.savePhoneNumber('+44 20')).data.phone, '+44 20');
   t.match((await client.user.getNewsletterEmails()).data, 'ada@example.com');
@@ -47,6 +53,33 @@ t.test('UserService: a new password by mail', async (t) => {
   t.equal(await statusOf(anonymous.user.validateResetToken('x', 'forgot@example.com')), 422);
   t.equal((await anonymous.user.resetPassword({ token, email: 'forgot@example.com', newPassword: 'Another-one-2', passwordStrength: 'GREEN' }, TENANT)).res.status, 200);
   t.equal((await Client.authenticate({ tenant: TENANT, user: 'forgot', password: 'Another-one-2' }, server.url)).core.tenant, TENANT);
+});
+
+/** Other nodes of a cluster know what was changed within a second. */
+const noticed = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, CLUSTER_NODES > 0 ? 1_000 : 0); });
+
+t.test('UserService: one-time codes', async (t) => {
+  await newUser('careful');
+  const credentials = { tenant: TENANT, user: 'careful', password: SECRET };
+  const careful: any = await Client.authenticate(credentials, server.url);
+  const { data: secret } = await careful.user.generateTotpSecret();
+  t.match(secret, { rawSecret: /^[A-Z2-7]{32}$/, secretQrUrl: /^data:image/ });
+  const code = (): string => new TOTP({ secret: Secret.fromBase32(secret.rawSecret) }).generate();
+  t.same((await careful.user.getActivityTotp()).data, { isActive: false, isForced: false });
+  t.equal(await statusOf(careful.user.activateTotp()), 422, 'before a code was shown');
+  t.equal((await careful.user.verifyTotpCode(code())).res.status, 204);
+  t.equal((await careful.user.activateTotp()).res.status, 204);
+  await noticed();
+  t.match((await careful.user.getActivityTotp()).data, { isActive: true });
+  t.equal(await statusOf(careful.user.current()), 401, 'the password is not enough');
+  const tfa = (await careful.user.verifyTotpCode(code())).res.headers.get('tfatoken');
+  const again: any = await Client.authenticate({ ...credentials, tfa }, server.url);
+  t.equal((await again.user.current()).data.userName, 'careful');
+  t.equal((await client.user.totpRevokeSecret({ id: 'careful' })).res.status, 204);
+  await noticed();
+  t.equal((await careful.user.current()).data.userName, 'careful');
+  const refused = await careful.user.verifyTFACode('123456').catch((error: unknown) => error);
+  t.match(refused, { res: { status: 404 }, data: { error: String, message: /user\/pin/ } }, 'codes by SMS');
 });
 
 t.test('UserGroupService and UserRoleService', async (t) => {
@@ -90,56 +123,14 @@ t.test('InventoryRoleService and the assignments of a user', async (t) => {
   t.equal((await client.inventoryRole.delete(role.id)).res.status, 204);
 });
 
-t.test('logging in: Basic, Bearer, cookies of Node.js and of a browser', async (t) => {
-  await newUser('traveller');
-  const credentials = { tenant: TENANT, user: 'traveller', password: SECRET };
-  const bearer: any = await Client.authenticateViaOAuthInternal(credentials, server.url);
-  t.equal((await bearer.user.current()).data.userName, 'traveller');
-  const management: any = await Client.authenticateViaOAuthInternal({ tenant: 'management', user: 'admin', password: MANAGEMENT_PASSWORD } as any, server.url);
-  t.equal((await management.tenant.current()).data.name, 'management');
-  const node: any = await Client.authenticateViaOAuthInternalCookie(credentials, server.url);
-  t.equal((await node.user.current()).data.userName, 'traveller');
-  await t.rejects(Client.authenticateViaOAuthInternal({ ...credentials, password: 'wrong-password' }, server.url));
-
-  // A browser keeps the cookies and sends them by itself; the client reads one of them from the document.
-  const reply = await fetch(`${server.url}/tenant/oauth?tenant_id=${TENANT}`, { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ grant_type: 'PASSWORD', username: 'traveller', password: SECRET }).toString() });
-  const cookie = reply.headers.getSetCookie().map((one) => one.split(';')[0]).join('; ');
-  const browser = globalThis as any;
-  browser.document = { cookie };
-  browser.window = { fetch: (url: string, init: any) => fetch(url, { ...init, headers: { ...init.headers, cookie: browser.document.cookie } }), location: new URL(server.url) };
-  t.teardown(() => { delete browser.document; delete browser.window; });
-  const auth = new CookieAuth();
-  const inBrowser: any = new Client(auth, server.url);
-  t.equal((await inBrowser.user.current()).data.userName, 'traveller');
-  t.equal((await inBrowser.tenant.current()).data.name, TENANT);
-  t.equal((await auth.logout()).status, 200);
-  t.equal(await statusOf(inBrowser.user.current()), 401);
-});
-
-t.test('BearerAuth: logout; and the end of all tokens', async (t) => {
+t.test('UserService: the end of all tokens', async (t) => {
   await newUser('walker');
-  const login = async (): Promise<{ auth: BearerAuth; of: any }> => {
-    const fetcher = new FetchClient(server.url);
-    const answer = await fetcher.fetch(`/tenant/oauth/token?tenant_id=${TENANT}`, { method: 'POST', body: new URLSearchParams({ grant_type: 'PASSWORD', username: 'walker', password: SECRET }).toString(),
-      headers: { 'content-type': 'application/x-www-form-urlencoded' } });
-    const auth = new BearerAuth((await answer.json()).access_token);
-    return { auth, of: new Client(auth, server.url) };
-  };
-  const [one, other] = [await login(), await login()];
-  t.equal((await other.of.user.current()).data.userName, 'walker');
-  // Its logout knows no base URL outside of a browser.
-  const browser = globalThis as any;
-  browser.window = { fetch, location: new URL(server.url) };
-  t.equal((await one.auth.logout()).status, 200);
-  delete browser.window;
-  t.equal((await other.of.user.current()).data.userName, 'walker');
+  const walker: any = await Client.authenticateViaOAuthInternal({ tenant: TENANT, user: 'walker', password: SECRET }, server.url);
+  t.equal((await walker.user.current()).data.userName, 'walker');
   t.equal((await client.user.revokeTokens()).res.status, 200);
-  t.equal(await statusOf(other.of.user.current()), 401);
+  t.ok(await eventually('the token ends', async () => await statusOf(walker.user.current()) === 401));
 });
 
-t.test('login options', async (t) => {
-  t.same((await client.options.login.listForCurrentTenant()).data.map((one: any) => one.type), ['OAUTH2_INTERNAL', 'BASIC']);
-  t.match((await client.options.login.listForManagement()).data[0].initRequest, /management$/);
-  t.equal((await client.options.login.detail('BASIC')).data.id, 'BASIC');
+t.test('every method of these classes was called', async (t) => {
+  t.same(leftOut('c8y-client-users'), []);
 });
