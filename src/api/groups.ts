@@ -170,9 +170,14 @@ function referencedUser(request: ApiRequest): string {
   const { user } = JSON.parse(request.bodyText()) as { user: { id?: string; self?: string } };
   const userName = referencedId(user);
   if (userName === '') throw new PlatformError('users/reference', { what: 'user', form: '{"user":{"self":"…/user/<tenant>/users/<name>"}}' });
-  const tenant = USER_LINK.exec(user.self ?? '')?.[1];
-  if (tenant !== undefined && tenant !== segment(request.principal.tenant)) throw new PlatformError('users/not-found', { id: userName });
+  requireOwnLink(request, user.self ?? '');
   return userName;
+}
+
+/** @throws PlatformError 404 for the link of a user of another tenant. */
+function requireOwnLink(request: ApiRequest, link: string): void {
+  const tenant = USER_LINK.exec(link)?.[1];
+  if (tenant !== undefined && tenant !== segment(request.principal.tenant)) throw new PlatformError('users/not-found', { id: referencedId({ self: link }) });
 }
 
 async function addUser(request: ApiRequest): Promise<Answer> {
@@ -191,9 +196,14 @@ async function addUser(request: ApiRequest): Promise<Answer> {
   return created('userReference', text, memberUrl(request, group.id, userName));
 }
 
+/** Of a path: `@c8y/client` also writes a link as a segment, where document 4 section 3.4 has the id. No id has a slash. */
+const idOfPath = (segmentText: string): string => (segmentText.includes('/') ? referencedId({ self: segmentText }) : segmentText);
+
 async function removeUser(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
-  const { id, userId } = request.params;
+  const { id, userId: sent } = request.params;
+  requireOwnLink(request, sent);
+  const userId = idOfPath(sent);
   const group = await GROUPS.load(request, id);
   const user = await loadUser(request, userId);
   if (!(user.groups ?? []).includes(group.id)) throw new PlatformError('groups/not-a-member', { user: userId, id });
@@ -250,7 +260,8 @@ async function addRole(request: ApiRequest): Promise<Answer> {
 
 async function removeRole(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
-  const { id, roleId } = request.params;
+  const { id } = request.params;
+  const roleId = idOfPath(request.params['roleId']);
   await GROUPS.update(request, id, (old) => {
     if (!old.roles.includes(roleId)) throw new PlatformError('groups/role-not-assigned', { id, role: roleId });
     requireRoles(request, old.roles);

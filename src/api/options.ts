@@ -176,25 +176,29 @@ async function putCategory(request: ApiRequest): Promise<Answer> {
   return getCategory(request);
 }
 
-async function load(request: ApiRequest): Promise<Option> {
+/** What `@c8y/client` asks for beside the value in force: what the tenant has set, or what holds where it has set nothing. */
+const EVALUATIONS = ['current', 'inherited'] as const;
+
+/** @param evaluate one of EVALUATIONS; undefined for the value in force. @throws PlatformError 404. */
+async function load(request: ApiRequest, evaluate: string | undefined): Promise<Option> {
   const { category, key } = request.params as unknown as Named;
-  const text = await readRecord(request, request.tenant, 'option', optionKey(category, key));
+  const text = evaluate === 'inherited' ? undefined : await readRecord(request, request.tenant, 'option', optionKey(category, key));
   const stored = text === undefined ? {} : JSON.parse(text) as StoredOption;
   if (hasValue(stored)) return { category, key, value: shown({ category, key }, stored) };
-  const preset = OPTION_DEFAULTS.find((option) => option.category === category && option.key === key);
+  const preset = evaluate === 'current' ? undefined : OPTION_DEFAULTS.find((option) => option.category === category && option.key === key);
   if (preset === undefined) throw new PlatformError('options/not-found', { category, key });
   return preset;
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
-  return found('option', optionText(request, await load(request)));
+  return found('option', optionText(request, await load(request, request.query.text('evaluate'))));
 }
 
 async function put(request: ApiRequest): Promise<Answer> {
   const { category, key } = request.params;
   const { value } = JSON.parse(request.bodyText()) as { value: unknown };
   await store(request, [checked(category, key, value)]);
-  return get(request);
+  return found('option', optionText(request, await load(request, undefined)));
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
@@ -275,7 +279,9 @@ export function optionRoutes(): Route[] {
     { method: 'GET', path: category, ...read, summary: 'Values of a category', answers: flat, handle: getCategory },
     { method: 'PUT', path: category, ...admin, summary: 'Set several options of a category; others stay',
       body: { schema: CategoryBody, mediaTypes: ['option'], example: { temp_high: 'MAJOR', temp_low: 'MINOR' } }, answers: flat, handle: putCategory },
-    { method: 'GET', path: option, ...read, summary: 'Read an option; secret values are masked', answers: one, handle: get },
+    { method: 'GET', path: option, ...read, summary: 'Read an option; secret values are masked',
+      query: { evaluate: { schema: Type.Enum([...EVALUATIONS]), description: 'What the tenant has set, or the default; the value in force without it' } },
+      answers: one, handle: get },
     { method: 'PUT', path: option, ...admin, summary: 'Set an option', body: { schema: PutBody, mediaTypes: ['option'], example: { value: '*' } },
       answers: one, handle: put },
     { method: 'DELETE', path: option, ...admin, summary: 'Remove an option: its default holds again',

@@ -58,8 +58,8 @@ t.test('TenantService: two-factor authentication', async (t) => {
 
 t.test('TenantService: support users of the vendor: a clear refusal', async (t) => {
   t.match((await client.options.system.detail({ category: 'support-user', key: 'enabled' })).data, { value: 'false' }, 'what front ends look at before');
-  for (const answer of [client.tenant.enableSupportUser(), client.tenant.disableSupportUser()]) {
-    t.match(await failure(answer), { res: { status: 404 }, data: { error: String, message: /support-user/ } });
+  for (const ask of [() => client.tenant.enableSupportUser(), () => client.tenant.disableSupportUser()]) {
+    t.match(await failure(ask()), { res: { status: 404 }, data: { error: String, message: /support-user/ } });
   }
 });
 
@@ -71,6 +71,14 @@ t.test('TenantOptionsService and SystemOptionsService', async (t) => {
   t.ok((await client.options.tenant.list({ pageSize: 100 })).data.some(({ category, value }: any) => category === 'by' && value === 'y'));
   t.equal((await client.options.tenant.delete(option)).res.status, 204);
   t.equal(await statusOf(client.options.tenant.detail(option)), 404);
+  const origins = { category: 'access.control', key: 'allow.origin' };
+  const evaluated = (evaluate: string): Promise<any> => client.options.tenant.detail(origins, { evaluate });
+  t.equal(await statusOf(evaluated('current')), 404, 'the tenant has set nothing');
+  await client.options.tenant.create({ ...origins, value: 'https://example.com' });
+  t.match((await evaluated('current')).data, { value: 'https://example.com' });
+  t.match((await evaluated('inherited')).data, { value: '*' });
+  t.match((await client.options.tenant.detail(origins)).data, { value: 'https://example.com' });
+  t.equal((await client.options.tenant.delete(origins)).res.status, 204);
   const named = { category: 'with blank', key: 'a/b', value: '1' };
   await client.options.tenant.create(named);
   t.match((await client.options.tenant.detail(named)).data, named, 'names are encoded');
@@ -92,7 +100,8 @@ t.test('TenantLoginOptionsService', async (t) => {
   t.same((await login.listForCurrentTenant()).data.map((one: any) => one.type), ['OAUTH2_INTERNAL', 'BASIC']);
   t.match((await login.listForManagement()).data[0].initRequest, /management$/);
   t.equal((await login.detail('BASIC')).data.id, 'BASIC');
-  t.match((await login.create({ type: 'OAUTH2_INTERNAL', buttonName: 'In' })).data, { buttonName: 'In' });
+  t.equal((await login.list({ tenantId: TENANT })).data.length, 2);
+  t.match((await login.create({ type: 'OAUTH2_INTERNAL', grantType: 'PASSWORD', userManagementSource: 'INTERNAL', visibleOnLoginPage: true, buttonName: 'In' })).data, { buttonName: 'In' });
   t.equal(await statusOf(login.create({ type: 'OAUTH2_INTERNAL', buttonName: 'In' })), 409);
   t.match((await login.save({ type: 'BASIC', buttonName: 'Go' })).data, { id: 'BASIC', buttonName: 'Go' }, 'without an id as a new one');
   t.match((await login.save({ id: 'OAUTH2_INTERNAL', buttonName: 'Enter' })).data, { buttonName: 'Enter' });
@@ -105,13 +114,15 @@ t.test('TenantLoginOptionsService', async (t) => {
 t.test('TrustedCertificateService', { skip: missing('openssl') }, async (t) => {
   const { certificate, key } = new CertificateFactory(scratchDirectory(t)).authority('Client CA');
   const certificates: any = new TrustedCertificateService(client.core);
-  const { data, res } = await certificates.create({ name: 'n', status: 'ENABLED', certInPemFormat: certificate, autoRegistrationEnabled: false });
+  const withoutLines = certificate.replace(/-----[A-Z ]+-----|\s/g, '');
+  const { data, res } = await certificates.create({ name: 'n', status: 'ENABLED', certInPemFormat: withoutLines, autoRegistrationEnabled: false });
   t.equal(res.status, 201);
   t.match(data.fingerprint, /^[0-9a-f]{40}$/);
   t.equal(await statusOf(certificates.create({ name: 'n', status: 'ENABLED', certInPemFormat: certificate })), 409);
   t.match((await certificates.detail(data.fingerprint)).data, { name: 'n', subject: /Client CA/ });
   t.equal((await certificates.list()).data.length, 1);
   t.match((await certificates.update({ fingerprint: data.fingerprint, status: 'DISABLED' })).data, { status: 'DISABLED', name: 'n' });
+  t.match((await certificates.update({ ...(await certificates.detail(data)).data, name: 'm' })).data, { status: 'DISABLED', name: 'm' }, 'as it was read');
   const { data: renewed } = await certificates.regeneratePoPVerificationCode(data);
   t.match(renewed, { proofOfPossessionValid: false });
   const signed = (code: string): string => createSign('sha256').update(code).sign(key, 'base64');
@@ -121,8 +132,8 @@ t.test('TrustedCertificateService', { skip: missing('openssl') }, async (t) => {
   t.match((await certificates.detail(data)).data, { proofOfPossessionValid: true });
   t.equal((await certificates.delete(data)).res.status, 204);
   t.equal((await certificates.list()).data.length, 0);
-  for (const answer of [certificates.generateCertificateAuthority(), certificates.renewCertificateAuthority()]) {
-    t.match(await failure(answer), { res: { status: 404 }, data: { error: String, message: /certificate-authority/ } });
+  for (const ask of [() => certificates.generateCertificateAuthority(), () => certificates.renewCertificateAuthority()]) {
+    t.match(await failure(ask()), { res: { status: 404 }, data: { error: String, message: /certificate-authority/ } });
   }
 });
 

@@ -100,7 +100,14 @@ t.test('UserGroupService and UserRoleService', async (t) => {
   t.equal((await client.userGroup.removeRoleFromGroup(group.id, role)).res.status, 204);
   t.equal((await client.userGroup.removeUserFromGroup(group.id, user)).res.status, 204);
   t.same((await member.user.current()).data.groups.references, []);
+  await client.userGroup.addRoleToGroup(group.id, role);
+  await client.userGroup.addUserToGroup(group.id, user);
+  t.match((await client.userGroup.update((await client.userGroup.detail(group.id)).data)).data, { name: 'Operators 2' }, 'as it was read');
+  t.equal((await client.userGroup.removeRoleFromGroup(group, role.self)).res.status, 204, 'by its URL');
+  t.equal((await client.userGroup.removeUserFromGroup(group, user.self)).res.status, 204);
+  t.match((await client.userGroup.detail(group.id)).data, { roles: { references: { length: 0 } }, users: { references: { length: 0 } } });
   t.equal((await client.userGroup.delete(group.id)).res.status, 204);
+  t.equal(await statusOf(client.userGroup.detail(group.id)), 404);
 });
 
 t.test('InventoryRoleService and the assignments of a user', async (t) => {
@@ -120,6 +127,7 @@ t.test('InventoryRoleService and the assignments of a user', async (t) => {
   t.match((await assignments.update({ id: assignment.id, roles: [{ id: 3 }] })).data, { roles: [{ id: 3 }] });
   t.equal((await assignments.delete(assignment.id)).res.status, 204);
   t.same((await keeper.inventory.list({ pageSize: 100 })).data, []);
+  t.match((await client.inventoryRole.update({ id: role.id, name: 'Renamed reader' })).data, { name: 'Renamed reader', permissions: [{ scope: '*' }] });
   t.equal((await client.inventoryRole.delete(role.id)).res.status, 204);
 });
 

@@ -63,6 +63,22 @@ t.test('categories with predefined keys take no others; their defaults hold unti
   t.equal((await rest.post('/tenant/options', { category: 'alarm.type.mapping', key: 'whatever', value: 'x' })).status, 200, 'alarm.type.mapping takes any');
 });
 
+t.test('what the tenant has set itself, and what holds without it', async (t) => {
+  const path = '/tenant/options/access.control/allow.origin';
+  const status = async (evaluate: string, of = path): Promise<number> => (await rest.get(`${of}?evaluate=${evaluate}`)).status;
+  await rest.put(path, { value: 'https://example.com' });
+  t.equal((await rest.read(`${path}?evaluate=current`)).value, 'https://example.com');
+  t.equal((await rest.read(`${path}?evaluate=inherited`)).value, '*');
+  t.equal((await rest.read(path)).value, 'https://example.com');
+  t.equal((await rest.delete(path)).status, 204);
+  t.equal(await status('current'), 404);
+  t.equal((await rest.read(`${path}?evaluate=inherited`)).value, '*');
+  await rest.put('/tenant/options/plain/key', { value: 'x' });
+  t.equal(await status('current', '/tenant/options/plain/key'), 200);
+  t.equal(await status('inherited', '/tenant/options/plain/key'), 404, 'it has no default');
+  t.match(await rest.get(`${path}?evaluate=other`), { status: 422, json: { message: /evaluate/ } });
+});
+
 t.test('the list', async (t) => {
   const all = await rest.read('/tenant/options?pageSize=2000&withTotalElements=true');
   const names = all.options.map(({ category, key }: any) => `${category}\n${key}`);

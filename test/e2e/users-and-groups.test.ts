@@ -221,6 +221,22 @@ t.test('3.4: groups, their users and roles', async (t) => {
   t.same((await rest.read(`${USERS}/member/groups`)).references, []);
 });
 
+t.test('members and roles of a group are removed by their links too', async (t) => {
+  const { id } = await rest.create(GROUPS, { name: 'By links', roles: ['ROLE_ALARM_READ'] });
+  await create('link%41');
+  const { self } = await rest.read(`${USERS}/link%2541`);
+  await rest.create(`${GROUPS}/${id}/users`, { user: { self } });
+  const remove = (kind: string, link: string): Promise<any> => rest.delete(`${GROUPS}/${id}/${kind}/${encodeURIComponent(link)}`);
+  t.match(await remove('users', self.replace(`/${TENANT}/`, '/other/')), { status: 404, json: { error: 'users/Not Found' } }, 'of another tenant');
+  for (const link of ['/', '/user/t1/users/', `${server.url}${USERS}/nobody`, '/x/%']) t.equal((await remove('users', link)).status, 404, link);
+  for (const link of ['/', `${server.url}/user/roles/ROLE_EVENT_READ`]) t.equal((await remove('roles', link)).status, 404, link);
+  t.equal((await rest.read(`${GROUPS}/${id}/users`)).references.length, 1);
+  t.equal((await remove('users', self)).status, 204);
+  t.same((await rest.read(`${GROUPS}/${id}/users`)).references, []);
+  t.equal((await remove('roles', `${server.url}/user/roles/ROLE_ALARM_READ`)).status, 204);
+  t.same((await rest.read(`${GROUPS}/${id}/roles`)).references, []);
+});
+
 t.test('3.4: names, references and sizes of groups', async (t) => {
   for (const name of ['\ud800', 'a\0b', 'a\nb', ' ', '\u00a0 ']) {
     t.match(await rest.post(GROUPS, { name }), { status: 422, json: { error: 'groups/Invalid Data', message: /control characters/ } }, JSON.stringify(name));
