@@ -87,6 +87,9 @@ t.test('versions', async (t) => {
   t.equal((await service.deleteVersionPackage(app, { version: '1.0.0' })).res.status, 204);
   t.equal(await statusOf(service.deleteVersionPackage(app, { tag: 'latest' })), 409);
   t.equal((await service.listVersions(app)).data.length, 1);
+  await service.binary(app).uploadApplicationVersion(await archive('v3'), '3.0.0', ['next']);
+  t.equal((await service.deleteVersionPackage(app, { tag: 'next' })).res.status, 204);
+  t.same((await service.listVersions(app)).data.map(({ version }: any) => version), ['2.0.0']);
 });
 
 t.test('a microservice', async (t) => {
@@ -112,8 +115,9 @@ t.test('plug-ins of the vendor\'s front end: a clear refusal, nothing is changed
   const binary = service.binary(app);
   await binary.upload(await page('kept'), 'kept.zip');
   const before = (await binary.list()).data;
-  for (const answer of [binary.listPlugins(), binary.addPlugin('p', await page('p')), binary.removePlugin('p')]) {
-    t.match(await failure(answer), { res: { status: 404 }, data: { error: String, message: /plugins/ } });
+  const archive = await page('p');
+  for (const ask of [() => binary.listPlugins(), () => binary.addPlugin('p', archive), () => binary.removePlugin('p')]) {
+    t.match(await failure(ask()), { res: { status: 404 }, data: { error: String, message: /plugins/ } });
   }
   t.same((await binary.list()).data, before);
 });
@@ -121,15 +125,16 @@ t.test('plug-ins of the vendor\'s front end: a clear refusal, nothing is changed
 t.test('features and smart rules of the vendor: a clear refusal', async (t) => {
   const features: any = new FeatureService(client.core);
   const feature = { key: 'f', active: true };
-  for (const answer of [features.list(), features.detail('f'), features.detailByTenant('f'), features.updateFeature(feature), features.updateFeatureByTenant(feature, TENANT),
-    features.removeTenantOverride(feature), features.removeTenantOverrideByTenant(feature, TENANT)]) {
-    t.match(await failure(answer), { res: { status: 404 }, data: { error: String, message: /features/ } });
+  for (const ask of [() => features.list(), () => features.detail('f'), () => features.detailByTenant('f'), () => features.updateFeature(feature),
+    () => features.updateFeatureByTenant(feature, TENANT), () => features.removeTenantOverride(feature), () => features.removeTenantOverrideByTenant(feature, TENANT)]) {
+    t.match(await failure(ask()), { res: { status: 404 }, data: { error: String, message: /features/ } });
   }
   const rules: any = new SmartRulesService(client.core);
   t.equal(await rules.isMicroserviceAvailable(), false);
   t.same(await rules.bulkDeactivateEnabledSources({ id: '1' }, []), { res: null, data: null });
-  for (const answer of [rules.listByContext('1'), rules.update({ id: '1', c8y_Context: { id: '2' } }), rules.bulkDeactivateEnabledSources({ id: '1', enabledSources: ['2'] }, ['2'])]) {
-    t.match(await failure(answer), { res: { status: 404 }, data: { error: String, message: /smartrule/ } });
+  const rule = { id: '1', c8y_Context: { id: '2' }, enabledSources: ['2'] };
+  for (const ask of [() => rules.listByContext('1'), () => rules.update(rule), () => rules.bulkDeactivateEnabledSources(rule, ['2'])]) {
+    t.match(await failure(ask()), { res: { status: 404 }, data: { error: String, message: /smartrule/ } });
   }
   const { data: own } = await service.create({ key: 'smartrule-key', name: 'smartrule', type: 'MICROSERVICE', requiredRoles: [] });
   t.equal(await new SmartRulesService(client.core).isMicroserviceAvailable(), true, 'somebody may run one of this name');

@@ -61,6 +61,11 @@ t.test('AlarmService', async (t) => {
   t.equal((await client.alarm.updateBulk({ status: 'CLEARED' }, { source: id, resolved: false })).status, 200);
   t.same((await client.alarm.list({ source: id, resolved: true })).data.map(({ id: one }: any) => one), [created.id]);
   t.match((await client.alarm.detail(created)).data, { status: 'CLEARED' });
+  const { data: device } = await client.inventory.detail(id);
+  const { data: other } = await client.alarm.create({ source: device, type: 'my_B', text: 'text', severity: 'MAJOR', time: '2018-05-02T10:08:00Z' });
+  t.match((await client.alarm.update({ id: other.id, source: device, severity: 'MINOR', text: 'changed' })).data, { severity: 'MINOR', text: 'changed', source: { id } }, 'with the whole device');
+  t.equal((await client.alarm.updateBulk({ status: 'ACKNOWLEDGED' }, { resolved: false, severity: 'MINOR' })).status, 200);
+  t.match((await client.alarm.detail(other)).data, { status: 'ACKNOWLEDGED' }, 'without a source');
   t.match(await failure(client.alarm.create({ source: { id }, type: 'my_A' })), { res: { status: 422 }, data: { error: 'undefined/validationError', message: /severity,text,time/ } });
 });
 
@@ -70,6 +75,7 @@ t.test('EventService and EventBinaryService', async (t) => {
   t.equal(res.status, 201);
   t.match((await client.event.detail(created.id)).data, { id: created.id, more: { a: 1 } });
   t.match((await client.event.update({ id: created.id, text: 'changed' })).data, { text: 'changed', more: { a: 1 } });
+  t.match((await client.event.update({ id: created.id, source: (await client.inventory.detail(id)).data, text: 'again' })).data, { text: 'again', source: { id } }, 'with the whole device');
   t.equal((await client.event.list({ source: id, type: 'my_E', fragmentType: 'more' })).data.length, 1);
   t.equal((await client.event.list({ source: id, dateFrom: LATER })).data.length, 0);
   const binaries: any = new EventBinaryService(client.core);

@@ -34,7 +34,7 @@ t.test('OperationBulkService', async (t) => {
   const { data: group } = await client.inventory.create({ name: 'Group', type: 'c8y_DeviceGroup', c8y_IsDeviceGroup: {} });
   const devices = [await createDevice('First'), await createDevice('Second')];
   await client.inventory.childAssetsBulkAdd(devices, group.id);
-  const prototype = { operationPrototype: { c8y_Restart: {} }, groupId: group.id };
+  const prototype = { operationPrototype: { c8y_Restart: {}, description: 'Restart device', deviceId: devices[0], status: 'PENDING' }, groupId: group.id };
   const { data: bulk, res } = await client.operationBulk.create({ ...prototype, creationRamp: 0.05, startDate: '2024-05-02T10:00:00.000Z' });
   t.equal(res.status, 201);
   t.match(bulk, { status: 'ACTIVE', groupId: group.id, generalStatus: String });

@@ -46,6 +46,10 @@ async function seesAlarms(t: Teardown & { match(found: unknown, wanted: unknown,
 t.test('BasicAuth: right and wrong, changed, logged out', async (t) => {
   t.equal(client.core.tenant, TENANT);
   await t.rejects(Client.authenticate({ ...ADMIN, password: 'wrong' }, server.url));
+  const withoutTenant = { user: 'admin', password: PASSWORD } as any;
+  for (const by of ['authenticate', 'authenticateViaOAuthInternal', 'authenticateViaOAuthInternalCookie'] as const) {
+    t.equal((await Client[by](withoutTenant, server.url)).core.tenant, TENANT, `${by}: the tenant of the server`);
+  }
   const auth = new BasicAuth(ADMIN);
   const other: any = new Client(auth, server.url);
   t.equal((await other.user.current()).data.userName, 'admin');

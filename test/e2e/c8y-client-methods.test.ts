@@ -1,8 +1,9 @@
 /** The whole of `@c8y/client`: each of its classes has a test file that calls all of its public methods (helpers/c8y-client-calls.ts records it). */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { AlarmService, UserService } from '@c8y/client';
 import t from 'tap';
-import { CLASSES, LIBRARY_CLASSES, REFUSED, publicMethods, undeclaredMethods } from '../helpers/c8y-client-calls.ts';
+import { CLASSES, LIBRARY_CLASSES, REFUSED, leftOut, publicMethods, undeclaredMethods } from '../helpers/c8y-client-calls.ts';
 import { ROOT } from '../helpers/root.ts';
 
 const HERE = join(ROOT, 'test/e2e');
@@ -28,4 +29,21 @@ t.test('what is refused is a method of the library, with a reason', async (t) =>
 
 t.test('what is there at run time is declared: public, or for the library alone', async (t) => {
   for (const { name } of LIBRARY_CLASSES) t.same(undeclaredMethods(name), [], name);
+});
+
+t.test('success is told from failure', async (t) => {
+  const answering = (status: number): any => ({ tenant: 't1', fetch: async () => new Response('{}', { status }) });
+  const about = (file: string, method: string): string[] => leftOut(file).filter((line) => line.startsWith(`${method} `));
+  t.equal(about('c8y-client-data', 'AlarmService.detail').length, 1, 'not called');
+  await t.rejects(new AlarmService(answering(500)).detail(1));
+  t.match(about('c8y-client-data', 'AlarmService.detail'), [/was not called with success/], 'failed');
+  await new AlarmService(answering(200)).detail(1);
+  t.same(about('c8y-client-data', 'AlarmService.detail'), []);
+  t.match(about('c8y-client-users', 'UserService.verifyTFACode'), [/refused with 404, seen: nothing/]);
+  await t.rejects(new UserService(answering(404)).verifyTFACode('1'));
+  t.same(about('c8y-client-users', 'UserService.verifyTFACode'), []);
+  await t.rejects(new UserService(answering(500)).verifyTFACode('1'));
+  t.match(about('c8y-client-users', 'UserService.verifyTFACode'), [/seen: 404, 500/]);
+  await new UserService(answering(200)).verifyTFACode('1');
+  t.match(about('c8y-client-users', 'UserService.verifyTFACode'), [/succeeds, but is said to be refused/]);
 });
