@@ -27,13 +27,14 @@ const Roles = Type.Array(Type.String({ pattern: ROLE_FORM }), { maxItems: ROLES_
 /** What may stand in a header. */
 const HeaderText = Type.String({ maxLength: TEXT_LENGTH_MAX, pattern: '^[\\u0020-\\u007e]*$' });
 const Id = Type.Union([Type.String(), Type.Integer()]);
+const Manifest = Type.Object({ imports: optional(Type.Array(Type.Unknown())), noAppSwitcher: optional(Type.Boolean()) }, OPEN);
 
 const MUTABLE = {
   availability: optional(Type.Enum([...AVAILABILITIES])),
   contextPath: optional(Type.String({ pattern: CONTEXT_PATH })),
   roles: optional(Roles),
   requiredRoles: optional(Roles),
-  manifest: optional(Type.Object({}, OPEN)),
+  manifest: optional(Manifest),
   activeVersionId: optional(Id),
   description: optional(Text),
   resourcesUrl: optional(Text),

@@ -96,11 +96,13 @@ export function sentFields(members: Members): SentFields {
 
 /** Of either spelling. @throws PlatformError 422 when it breaks the rule for passwords. */
 export function sentPassword(members: Members): string | undefined {
-  const password = stringMember(members, 'adminPass') ?? stringMember(members, 'adminPassword');
-  if (password !== undefined && !isAllowedPassword(password)) {
-    throw new PlatformError('validation/invalid-field', { area: AREA, name: 'adminPass', value: '…', limit: PASSWORD_RULE });
+  const [name, other] = ['adminPass', 'adminPassword'];
+  const password = stringMember(members, name);
+  const sent = password ?? stringMember(members, other);
+  if (sent !== undefined && !isAllowedPassword(sent)) {
+    throw new PlatformError('validation/invalid-field', { area: AREA, name: password === undefined ? other : name, value: '…', limit: PASSWORD_RULE });
   }
-  return password;
+  return sent;
 }
 
 /**

@@ -1,11 +1,13 @@
 /** Document 1, "Resources and their fields": the rows of its tables, in their order. */
-import { TIME } from './world.ts';
+import { FUTURE, TIME } from './world.ts';
 import type { World } from './world.ts';
 import type { FieldRow, Resource } from './rows.ts';
 
+const FORMS: Readonly<Record<string, RegExp>> = { id: /^\d+$/, self: /^http:\/\/.*\/\w/, creationTime: /Z$/, lastUpdated: /Z$/ };
 const generated = (field: string, type: FieldRow['type'] = 'string', more: Partial<FieldRow> = {}): FieldRow =>
-  ({ field, type, post: 'no', put: 'no', values: type === 'string' ? ['4711', '4712'] : [TIME, TIME], ...more });
-const links = (field: string): FieldRow => ({ field, type: 'object', post: 'no', put: 'no', values: [{ references: [{ managedObject: { id: '1' } }] }, { references: [{ managedObject: { id: '1' } }] }] });
+  ({ field, type, post: 'no', put: 'no', values: type === 'string' ? ['4711', '4712'] : [TIME, TIME], ...(FORMS[field] === undefined ? {} : { initially: FORMS[field] }), ...more });
+const links = (field: string): FieldRow => ({ field, type: 'object', post: 'no', put: 'no', initially: { references: [], self: /^http/ },
+  values: [{ references: [{ managedObject: { id: '1' } }] }, { references: [{ managedObject: { id: '1' } }] }] });
 const fragment = (field: string, one: unknown, other: unknown): FieldRow =>
   ({ field, type: Array.isArray(one) ? 'array' : 'object', post: 'optional', put: 'optional', values: [one, other], isAny: true });
 const device = (world: World): object => ({ deviceId: world.device });
@@ -18,41 +20,53 @@ const APPLICATION: Resource = {
     { field: 'name', type: 'string', post: 'mandatory', put: 'optional', values: (world) => [world.name('name'), world.name('name')] },
     { field: 'type', type: 'string', post: 'mandatory', put: 'no', values: ['MICROSERVICE', 'EXTERNAL'], oneOf: ['MICROSERVICE', 'EXTERNAL'] },
     { field: 'availability', type: 'string', post: 'optional', put: 'optional', values: ['MARKET', 'PRIVATE'], oneOf: ['MARKET', 'PRIVATE'] },
-    { field: 'activeVersionId', type: 'string', post: 'no', put: 'optional', isSometimes: true, heldBy: [['e2e/application-binaries', 'another archive is taken into use']] },
+    // On POST there is no archive yet; which ids a PUT takes is in rules: 'Application: activeVersionId'.
+    { field: 'activeVersionId', type: 'string', post: 'no', put: 'no', values: ['4711', '4711'], isSometimes: true, heldBy: [['e2e/application-binaries', 'another archive is taken into use']] },
     { field: 'manifest', type: 'object', post: 'optional', put: 'optional', values: [{ imports: [], noAppSwitcher: true }, { imports: ['a'], noAppSwitcher: false }],
-      heldBy: [['e2e/application-binaries', 'manifests']] },
-    { field: 'owner', type: 'object', post: 'no', put: 'no', values: [{ tenant: { id: 'other' } }, { tenant: { id: 'other' } }] },
-    { field: 'requiredRoles', type: 'array', post: 'optional', put: 'optional', values: [['ROLE_INVENTORY_ADMIN'], ['ROLE_ALARM_READ']], refused: [[1]] },
-    { field: 'roles', type: 'array', post: 'optional', put: 'optional', values: [['ROLE_MILL_READ'], ['ROLE_MILL_ADMIN']], refused: [[1]] },
+      refused: [{ imports: 'a' }, { noAppSwitcher: 'yes' }], heldBy: [['e2e/application-binaries', 'manifests']] },
+    { field: 'owner', type: 'object', post: 'no', put: 'no', values: [{ tenant: { id: 'other' } }, { tenant: { id: 'other' } }],
+      initially: { self: /^http.*\/tenant\/tenants\/t1$/, tenant: { id: 't1' } } },
+    // Form ROLE_<AREA>_<LEVEL>; what they give: rules, 'Application: requiredRoles, roles'.
+    { field: 'requiredRoles', type: 'array', post: 'optional', put: 'optional', values: [['ROLE_INVENTORY_ADMIN'], ['ROLE_ALARM_READ']], refused: [[1], ['INVENTORY_ADMIN'], ['role_mill_read']],
+      heldBy: [['e2e/microservices', 'a service user for each subscribed tenant, with exactly the required roles']] },
+    { field: 'roles', type: 'array', post: 'optional', put: 'optional', values: [['ROLE_MILL_READ'], ['ROLE_MILL_ADMIN', 'ROLE_MILL_READ']], refused: [[1], ['MILL_READ'], ['role_mill_read']] },
     generated('self'),
   ],
 };
 
+const references = { references: [{ application: { id: '1' } }] };
+/** Visibility is in visibility.ts; limits once more in limits.ts. */
 const TENANT: Resource = {
-  heading: 'Tenant', path: '/tenant/tenants', by: (world) => world.management, body: (world) => world.tenantBody(), one: ({ id }) => `/tenant/tenants/${id}`,
+  heading: 'Tenant', path: '/tenant/tenants', by: (world) => world.management, one: ({ id }) => `/tenant/tenants/${id}`,
+  body: (world) => ({ company: 'Mill Ltd.', domain: world.name('domain') }),
   rows: [
-    generated('self'),
-    { field: 'id', type: 'string', post: 'optional', put: 'no', values: (world) => [world.name('given'), world.name('given')], lengthMax: 32,
-      heldBy: [['e2e/tenants', 'an id is generated when there is none'], ['e2e/tenants', 'an id or a domain is given once']] },
-    { field: 'status', type: 'string', post: 'no', put: 'optional', values: ['SUSPENDED', 'SUSPENDED'], heldBy: [['e2e/tenants', 'suspension ends all access at once']] },
-    { field: 'adminName', type: 'string', post: 'optional', put: 'no', values: ['boss', 'boss2'], lengthMax: 50, refused: ['a b', 'a/b', 'a\\b', 'a+b', 'a$b', 'a:b', 'a\tb'] },
-    { field: 'adminEmail', type: 'string', post: 'optional', put: 'optional', values: ['one@example.com', 'two@example.com'], refused: [`${'a'.repeat(253)}@b`],
-      heldBy: [['e2e/tenants', 'values of ']] },
-    { field: 'adminPass', type: 'string', post: 'optional', put: 'optional', values: ['Analytical-1', 'Analytical-2'], isWriteOnly: true, lengthMax: 32 },
-    { field: 'adminPassword', type: 'string', post: 'optional', put: 'optional', values: ['Analytical-1', 'Analytical-2'], isWriteOnly: true, lengthMax: 32, insteadOf: 'adminPass' },
-    { field: 'allowCreateTenants', type: 'boolean', post: 'optional', put: 'optional', values: [true, false] },
-    { field: 'storageLimitPerDevice', type: 'integer', post: 'optional', put: 'optional', values: [1000, 2000] },
-    { field: 'sendPasswordResetEmail', type: 'boolean', post: 'optional', put: 'optional', values: [false, false], isWriteOnly: true },
-    { field: 'domain', type: 'string', post: 'mandatory', put: 'optional', values: (world) => [world.name('domain'), world.name('domain')], refused: ['Ab', '1ab', '-ab', 'ab-', 'a', 'a b', 'a'.repeat(257)],
-      heldBy: [['e2e/tenants', 'an id or a domain is given once'], ['e2e/tenants', 'the host name says the tenant']] },
-    { field: 'company', type: 'string', post: 'mandatory', put: 'optional', values: ['One', 'Two'], lengthMax: 256 },
-    { field: 'contactName', type: 'string', post: 'optional', put: 'optional', values: ['One', 'Two'], lengthMax: 30 },
-    { field: 'contactPhone', type: 'string', post: 'optional', put: 'optional', values: ['1', '2'], lengthMax: 20 },
-    { field: 'applications', type: 'object', post: 'no', put: 'no', values: [{ references: [{ application: { id: '1' } }] }, { references: [{ application: { id: '1' } }] }] },
-    { field: 'ownedApplications', type: 'object', post: 'no', put: 'no', values: [{ references: [{ application: { id: '1' } }] }, { references: [{ application: { id: '1' } }] }],
-      heldBy: [['document-1/rules', 'ownedApplications: MARKET only']] },
-    { field: 'customProperties', type: 'object', post: 'optional', put: 'optional', values: [{ language: 'en' }, { language: 'de' }] },
-    { field: 'parent', type: 'string', post: 'no', put: 'no', values: ['other', 'other'] },
+    generated('self', 'string', { visibility: 'public' }),
+    { field: 'id', type: 'string', visibility: 'public', post: 'optional', put: 'no', values: (world) => [world.name('given'), world.name('given')], lengthMax: 32, isUnique: true, initially: /^t\d+$/ },
+    { field: 'status', type: 'string', visibility: 'private', post: 'no', put: 'optional', values: ['SUSPENDED', 'SUSPENDED'], oneOf: ['SUSPENDED', 'ACTIVE'], initially: 'ACTIVE',
+      heldBy: [['e2e/tenants', 'suspension ends all access at once, activation gives it back']] },
+    // PUT: rules, 'Tenants 1'.
+    { field: 'adminName', type: 'string', visibility: 'private', post: 'optional', put: 'no', values: ['boss', 'boss2'], lengthMax: 50, along: { adminEmail: 'boss@example.com', adminPass: 'Analytical-1' },
+      refused: ['a b', 'a/b', 'a\\b', 'a+b', 'a$b', 'a:b', 'a\tb', 'a\nb', ' a', 'a\u00a0b'] },
+    { field: 'adminEmail', type: 'string', visibility: 'private', post: 'optional', put: 'optional', values: ['one@example.com', 'two@example.com'], lengthMax: 254,
+      ofLength: (length) => `${'a'.repeat(length - 4)}@b.c`, refused: ['nobody'] },
+    { field: 'adminPass', type: 'string', visibility: 'private', post: 'optional', put: 'optional', values: ['Analytical-1', 'Analytical-2'], isWriteOnly: true, lengthMax: 32 },
+    { field: 'adminPassword', type: 'string', visibility: 'private', post: 'optional', put: 'optional', values: ['Analytical-1', 'Analytical-2'], isWriteOnly: true, lengthMax: 32 },
+    { field: 'allowCreateTenants', type: 'boolean', visibility: 'private', post: 'optional', put: 'optional', values: [true, true], initially: false,
+      heldBy: [['document-1/rules', 'Tenant: allowCreateTenants']] },
+    { field: 'storageLimitPerDevice', type: 'integer', visibility: 'private', post: 'optional', put: 'optional', values: [1000, 5_000_000_000], refused: [-1, 1.5] },
+    // What it does: rules, 'Tenant: sendPasswordResetEmail'.
+    { field: 'sendPasswordResetEmail', type: 'boolean', visibility: 'private', post: 'optional', put: 'optional', values: [true, false], along: { adminEmail: 'boss@example.com' }, isWriteOnly: true },
+    { field: 'domain', type: 'string', visibility: 'public', post: 'mandatory', put: 'optional', values: (world) => [`${world.name('do_main')}-1a`, world.name('domain')], isUnique: true, lengthMax: 256,
+      refused: ['Ab', 'aB', '1ab', '_ab', '-ab', 'ab-', 'a', '', 'a b', 'a.b', 'a/b', 'äb'], heldBy: [['e2e/tenants', 'the host name says the tenant when the user name does not']] },
+    { field: 'company', type: 'string', visibility: 'public', post: 'mandatory', put: 'optional', values: ['One', 'Two'], lengthMax: 256 },
+    { field: 'contactName', type: 'string', visibility: 'public', post: 'optional', put: 'optional', values: ['One', 'Two'], lengthMax: 30 },
+    { field: 'contactPhone', type: 'string', visibility: 'public', post: 'optional', put: 'optional', values: ['1', '2'], lengthMax: 20 },
+    { field: 'applications', type: 'object', visibility: 'private', post: 'no', put: 'no', values: [references, references], initially: { self: /^http/, references: [] },
+      heldBy: [['document-1/rules', 'Tenant: applications, ownedApplications']] },
+    { field: 'ownedApplications', type: 'object', visibility: 'public', post: 'no', put: 'no', values: [references, references], initially: { self: /^http/, references: [] },
+      heldBy: [['document-1/rules', 'Tenant: applications, ownedApplications']] },
+    { field: 'customProperties', type: 'object', post: 'optional', put: 'optional', values: [{ language: 'en' }, { language: 'de', a: { b: [1] } }], initially: {} },
+    { field: 'parent', type: 'string', visibility: 'public', post: 'no', put: 'no', values: ['other', 'other'], initially: 'management' },
   ],
 };
 
@@ -62,19 +76,20 @@ const OPTION: Resource = {
   rows: [
     { field: 'category', type: 'string', post: 'mandatory', put: 'no', values: ['taken', 'other'] },
     { field: 'key', type: 'string', post: 'mandatory', put: 'no', values: ['taken', 'other'] },
-    { field: 'value', type: 'string', post: 'mandatory', put: 'mandatory', values: ['one', 'two'], isAny: true },
+    // Numbers and booleans become texts (document 4 section 6.1).
+    { field: 'value', type: 'string', post: 'mandatory', put: 'mandatory', values: ['one', 'two'], isAny: true, refused: [{}, []] },
     generated('self'),
   ],
 };
 
 const MANAGED_OBJECT: Resource = {
-  heading: 'Managed object', path: '/inventory/managedObjects', body: () => ({}), one: ({ id }) => `/inventory/managedObjects/${id}`,
+  heading: 'Managed object', path: '/inventory/managedObjects', body: () => ({}), one: ({ id }) => `/inventory/managedObjects/${id}`, moves: ['lastUpdated'],
   rows: [
     generated('id'),
     generated('self'),
     { field: 'name', type: 'string', post: 'optional', put: 'optional', values: ['One', 'Two'] },
     { field: 'type', type: 'string', post: 'optional', put: 'optional', values: ['c8y_One', 'c8y_Two'] },
-    { field: 'owner', type: 'string', post: 'optional', put: 'optional', values: ['owner', 'admin'] },
+    { field: 'owner', type: 'string', post: 'optional', put: 'optional', values: ['owner', 'admin'], initially: 'admin' },
     generated('lastUpdated', 'timestamp'),
     links('assetParents'),
     links('childAssets'),
@@ -94,19 +109,20 @@ const MANAGED_OBJECT: Resource = {
 };
 
 const OPERATION: Resource = {
-  heading: 'Operation', path: '/devicecontrol/operations', body: device, one: ({ id }) => `/devicecontrol/operations/${id}`, always: { status: 'EXECUTING' },
+  heading: 'Operation', path: '/devicecontrol/operations', body: device, one: ({ id }) => `/devicecontrol/operations/${id}`, always: { status: 'EXECUTING' }, moves: ['status'],
   rows: [
     generated('id'),
     generated('self'),
     generated('creationTime', 'timestamp'),
     { field: 'deviceId', type: 'string', post: 'mandatory', put: 'no', values: async (world) => [world.device, await world.ownedDevice()], isAny: true },
-    generated('deviceName'),
+    generated('deviceName', 'string', { initially: 'Owned' }),
     { field: 'deviceExternalIDs', type: 'object', post: 'no', put: 'no', values: [{ externalIds: [] }, { externalIds: [] }], isSometimes: true,
-      heldBy: [['document-1/rules', 'deviceExternalIDs: type and externalId of the device']] },
-    generated('bulkOperationId', 'string', { isSometimes: true }),
-    { field: 'status', type: 'string', post: 'no', put: 'mandatory', values: ['FAILED', 'EXECUTING'], oneOf: ['PENDING', 'EXECUTING', 'SUCCESSFUL', 'FAILED'] },
-    { field: 'failureReason', type: 'string', post: 'no', put: 'no', values: ['why', 'why'], isSometimes: true, heldBy: [['document-1/states', 'failureReason: with FAILED only']] },
+      heldBy: [['document-1/rules', 'Operation: deviceExternalIDs']] },
+    generated('bulkOperationId', 'string', { isSometimes: true, heldBy: [['e2e/bulk-operations', 'each device of a static group, with its subgroups, gets the operation once']] }),
+    { field: 'status', type: 'string', post: 'no', put: 'mandatory', values: ['FAILED', 'EXECUTING'], oneOf: ['PENDING', 'EXECUTING', 'SUCCESSFUL', 'FAILED'], initially: 'PENDING' },
+    { field: 'failureReason', type: 'string', post: 'no', put: 'no', values: ['why', 'why'], isSometimes: true, putWith: { status: 'FAILED' } },
     { field: 'description', type: 'string', post: 'optional', put: 'optional', values: ['One', 'Two'] },
+    fragment('other fragments', { a: 1 }, { a: { b: [] } }),
     fragment('c8y_Restart', {}, { a: 1 }),
     { ...fragment('deliveryType', 'SMS', 'SMS'), type: 'string' },
     fragment('c8y_CommunicationMode', { mode: 'SMS' }, { mode: 'IP' }),
@@ -118,46 +134,53 @@ const BULK_OPERATION: Resource = {
   rows: [
     generated('id'),
     generated('self'),
-    { field: 'groupId', type: 'string', post: 'optional', put: 'no', values: async (world) => [await world.group(), await world.group()], isAny: true,
-      heldBy: [['e2e/bulk-operations', 'what is refused']] },
-    { field: 'failedParentId', type: 'string', post: 'no', put: 'no', values: ['1', '1'], isSometimes: true, heldBy: [['e2e/bulk-operations', 'what is refused']] },
+    { field: 'groupId', type: 'string', post: 'optional', put: 'no', values: async (world) => [await world.group(), await world.group()], isAny: true, refused: ['999999999', 'x'] },
+    { field: 'failedParentId', type: 'string', post: 'optional', put: 'no', values: async (world) => [await world.failedBulk(), await world.failedBulk()], isAny: true, isSometimes: true,
+      along: { groupId: undefined }, refused: ['999999999', 'x'], heldBy: [['e2e/bulk-operations', 'progress and general status follow the operations and always add up']] },
     { field: 'startDate', type: 'timestamp', post: 'mandatory', put: 'optional', values: ['2200-01-01T00:00:00.000Z', '2201-01-01T00:00:00.000Z'], refused: ['soon'] },
+    // Fractions are taken (document 4 section 5.2).
     { field: 'creationRamp', type: 'integer', post: 'mandatory', put: 'optional', values: [15, 16], refused: [-1] },
     { field: 'operationPrototype', type: 'object', post: 'mandatory', put: 'optional', values: [{ c8y_Restart: {} }, { c8y_Command: { text: 'x' } }] },
-    { field: 'status', type: 'string', post: 'no', put: 'no', values: ['COMPLETED', 'COMPLETED'] },
-    { field: 'progress', type: 'object', post: 'no', put: 'no', values: [{ all: 7 }, { all: 7 }], heldBy: [['e2e/bulk-operations', 'progress and general status']] },
+    // COMPLETED and DELETED: states.ts.
+    { field: 'status', type: 'string', post: 'no', put: 'no', values: ['COMPLETED', 'COMPLETED'], initially: 'ACTIVE' },
+    { field: 'progress', type: 'object', post: 'no', put: 'no', values: [{ all: 7 }, { all: 7 }], initially: { pending: 1, failed: 0, executing: 0, successful: 0, all: 1 },
+      heldBy: [['e2e/bulk-operations', 'progress and general status follow the operations and always add up']] },
   ],
 };
 
 const ALARM: Resource = {
-  heading: 'Alarm', path: '/alarm/alarms', body: (world) => world.alarmBody(), one: ({ id }) => `/alarm/alarms/${id}`,
+  heading: 'Alarm', path: '/alarm/alarms', body: (world) => world.alarmBody(), one: ({ id }) => `/alarm/alarms/${id}`, moves: ['history', 'lastUpdated'],
   rows: [
     generated('id'),
     generated('self'),
     generated('creationTime', 'timestamp'),
     { field: 'type', type: 'string', post: 'mandatory', put: 'no', values: (world) => [world.name('type'), world.name('type')] },
-    { field: 'time', type: 'timestamp', post: 'mandatory', put: 'no', values: [TIME, '2024-05-03T10:00:00.000Z'], refused: ['today'] },
-    { field: 'text', type: 'string', post: 'mandatory', put: 'optional', values: ['One', 'Two'], heldBy: [['e2e/alarms', 'alarm status: repeats and moves']] },
-    { field: 'source', type: 'object', post: 'mandatory', put: 'no', values: async (world) => [{ id: world.device }, { id: await world.ownedDevice() }] },
-    { field: 'status', type: 'string', post: 'optional', put: 'optional', values: ['ACKNOWLEDGED', 'CLEARED'], oneOf: ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'], refused: ['active'] },
-    { field: 'severity', type: 'string', post: 'mandatory', put: 'optional', values: ['CRITICAL', 'MINOR'], oneOf: ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'], refused: ['major'] },
-    { field: 'count', type: 'integer', post: 'no', put: 'no', values: [7, 8] },
-    generated('firstOccurenceTime', 'timestamp', { isSometimes: true, heldBy: [['e2e/alarms', 'alarm status: repeats and moves']] }),
-    { field: 'history', type: 'object', post: 'no', put: 'no', values: [{ auditRecords: [] }, { auditRecords: [] }], heldBy: [['e2e/alarms', 'history: who changed what']] },
+    { field: 'time', type: 'timestamp', post: 'mandatory', put: 'no', values: [TIME, '2024-05-03T10:00:00.000Z'], refused: ['today', '2024-02-30T10:00:00.000Z'] },
+    { field: 'text', type: 'string', post: 'mandatory', put: 'optional', values: ['One', 'Two'], heldBy: [['e2e/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] },
+    { field: 'source', type: 'object', post: 'mandatory', put: 'no', values: async (world) => [{ id: world.device }, { id: await world.ownedDevice() }],
+      initially: { id: /^\d+$/, self: /^http.*\/inventory\/managedObjects\/\d+$/ }, refused: [{}, { id: '999999999' }] },
+    { field: 'status', type: 'string', post: 'optional', put: 'optional', values: ['ACKNOWLEDGED', 'CLEARED'], oneOf: ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'], refused: ['active', 'Cleared'], initially: 'ACTIVE' },
+    { field: 'severity', type: 'string', post: 'mandatory', put: 'optional', values: ['CRITICAL', 'MINOR'], oneOf: ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'], refused: ['major', 'Warning', 'INFORMATION'] },
+    { field: 'count', type: 'integer', post: 'no', put: 'no', values: [7, 8], initially: 1 },
+    generated('firstOccurenceTime', 'timestamp', { isSometimes: true, values: [FUTURE, FUTURE], heldBy: [['e2e/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] }),
+    { field: 'history', type: 'object', post: 'no', put: 'no', values: [{ auditRecords: [] }, { auditRecords: [] }],
+      initially: { self: /^http/, auditRecords: [{ type: 'com_platform_model_alarm_AlarmRaised' }] },
+      heldBy: [['e2e/alarms', 'history: who changed what (document 1, Alarms rule 4, Audit record)']] },
     fragment('other fragments', { a: 1 }, { a: { b: [] } }),
   ],
 };
 
 const EVENT: Resource = {
-  heading: 'Event', path: '/event/events', body: (world) => world.eventBody(), one: ({ id }) => `/event/events/${id}`,
+  heading: 'Event', path: '/event/events', body: (world) => world.eventBody(), one: ({ id }) => `/event/events/${id}`, moves: ['lastUpdated'],
   rows: [
     generated('id'),
     generated('self'),
     generated('creationTime', 'timestamp'),
     { field: 'type', type: 'string', post: 'mandatory', put: 'no', values: ['One', 'Two'] },
-    { field: 'time', type: 'timestamp', post: 'mandatory', put: 'no', values: [TIME, '2024-05-03T10:00:00.000Z'], refused: ['today'] },
+    { field: 'time', type: 'timestamp', post: 'mandatory', put: 'no', values: [TIME, '2024-05-03T10:00:00.000Z'], refused: ['today', '2024-02-30T10:00:00.000Z'] },
     { field: 'text', type: 'string', post: 'mandatory', put: 'optional', values: ['One', 'Two'] },
-    { field: 'source', type: 'object', post: 'mandatory', put: 'no', values: async (world) => [{ id: world.device }, { id: await world.ownedDevice() }] },
+    { field: 'source', type: 'object', post: 'mandatory', put: 'no', values: async (world) => [{ id: world.device }, { id: await world.ownedDevice() }],
+      initially: { id: /^\d+$/, self: /^http.*\/inventory\/managedObjects\/\d+$/, name: 'Owned', type: 'mill_Device' }, refused: [{}, { id: '999999999' }] },
     fragment('other fragments', { a: 1 }, { a: { b: [] } }),
   ],
 };
@@ -168,7 +191,7 @@ const EXTERNAL_ID: Resource = {
   rows: [
     { field: 'externalId', type: 'string', post: 'mandatory', put: 'no', values: (world) => [world.name('external'), ''] },
     { field: 'type', type: 'string', post: 'mandatory', put: 'no', values: ['c8y_MAC', ''] },
-    { field: 'managedObject', type: 'object', post: 'no', put: 'no', values: [{ id: '1' }, {}] },
+    { field: 'managedObject', type: 'object', post: 'no', put: 'no', values: [{ id: '1' }, {}], initially: { id: /^\d+$/, self: /^http.*\/inventory\/managedObjects\/\d+$/ } },
     generated('self'),
   ],
 };

@@ -1,16 +1,62 @@
-/** Whether the tests exist that rows name. */
-import { existsSync, readFileSync } from 'node:fs';
+/** Whether the tests that rows name are there and run: read from the sources of their files, where nothing else in them looks like a test. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import ts from 'typescript';
 import type { Test } from 'tap';
-import type { RuleRow } from './rows.ts';
+import type { RuleRow, RuleTable } from './rows.ts';
+import { RULES } from './rules.ts';
+import { STATES } from './states.ts';
 import { ROOT } from '../helpers/root.ts';
 
-/** A test of the file has a title, or a row of a table, that begins so. */
-export function checkHeldBy(t: Test, heldBy: RuleRow['heldBy'] = []): void {
-  for (const [file, title] of heldBy) {
-    const paths = [join(ROOT, 'test', `${file}.test.ts`), join(ROOT, 'test', `${file}.ts`)].filter((path) => existsSync(path));
-    const text = paths.map((path) => readFileSync(path, 'utf8')).join('\n');
-    const plain = title.replaceAll("'", "\\'");
-    t.ok([`test('${plain}`, `test(\`${title}`, `row: '${plain}`].some((start) => text.includes(start)), `test/${file} has a test '${title}'`);
+/** Files of this folder whose tests are rows of tables. */
+const TABLES: Readonly<Record<string, readonly RuleTable[]>> = { 'document-1/rules': [...RULES, ...STATES] };
+const known = new Map<string, readonly string[]>();
+
+const isTest = (node: ts.Node): node is ts.CallExpression =>
+  ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression) && node.expression.name.text === 'test' && node.expression.expression.getText() === 't';
+
+/** It is called whenever the file is run: in no function but those of tests, under no condition, without options that leave it out. */
+function isRun(test: ts.CallExpression): boolean {
+  if (test.arguments.some((argument) => ts.isObjectLiteralExpression(argument) && /\b(skip|todo)\b/.test(argument.getText()))) return false;
+  for (let node: ts.Node = test; !ts.isSourceFile(node); node = node.parent) {
+    const isCondition = ts.isIfStatement(node) || ts.isConditionalExpression(node) || ts.isSwitchStatement(node) || ts.isTryStatement(node)
+      || (ts.isBinaryExpression(node) && node.operatorToken.kind !== ts.SyntaxKind.EqualsToken);
+    if (isCondition) return false;
+    if (ts.isFunctionLike(node) && !isTest(node.parent)) return false;
+    if (node !== test && isTest(node) && !isRun(node)) return false;
   }
+  return true;
+}
+
+/** Titles as they are written; those of templates with the texts of the file that they may be filled with. */
+export function titlesOf(text: string): string[] {
+  const source = ts.createSourceFile('test.ts', text, ts.ScriptTarget.ES2022, true);
+  const titles: string[] = [];
+  const literals: string[] = [];
+  const templates: ts.TemplateExpression[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isStringLiteral(node)) literals.push(node.text);
+    if (isTest(node) && isRun(node)) {
+      const [title] = node.arguments;
+      if (ts.isStringLiteralLike(title)) titles.push(title.text);
+      else if (ts.isTemplateExpression(title) && title.templateSpans.length === 1) templates.push(title);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return [...titles, ...templates.flatMap(({ head, templateSpans: [span] }) => literals.map((one) => `${head.text}${one}${span.literal.text}`))];
+}
+
+/** @param file below `test/`, without its ending. @returns the titles of the tests that it runs. */
+export function testTitles(file: string): readonly string[] {
+  const found = known.get(file) ?? (file in TABLES
+    ? TABLES[file].flatMap(({ rows }) => rows.map(({ row }) => row))
+    : titlesOf(readFileSync(join(ROOT, 'test', `${file}.test.ts`), 'utf8')));
+  known.set(file, found);
+  return found;
+}
+
+/** The file runs a test with exactly this title, once. */
+export function checkHeldBy(t: Test, heldBy: RuleRow['heldBy'] = []): void {
+  for (const [file, title] of heldBy) t.equal(testTitles(file).filter((one) => one === title).length, 1, `test/${file} runs '${title}'`);
 }

@@ -1,5 +1,10 @@
 /** Document 1, "Limits": the rows of its table, in its order; on POST and on PUT, at the limit and one beyond. */
+import { PASSWORD, Rest } from '../helpers/running-server.ts';
+import type { Reply } from '../helpers/running-server.ts';
 import type { RuleRow, RuleTable } from './rows.ts';
+
+const MIB = 1024 * 1024;
+const OCTETS = { 'content-type': 'application/octet-stream' };
 
 const text = (length: number): string => 'a'.repeat(length);
 const mail = (length: number): string => `${text(length - 4)}@b.c`;
@@ -9,18 +14,35 @@ const tenantField = (field: string, max: number, make = text, isInPut = true): R
   const { management } = world;
   const longer = await management.post('/tenant/tenants', world.tenantBody({ [field]: make(max + 1) }));
   t.equal(longer.status, 422);
-  t.match(longer.json.message, field, 'the message names it');
+  t.match(longer.json.message, new RegExp(`${field}.*${max}`), 'the message names it and the limit');
   const created = await management.post('/tenant/tenants', world.tenantBody({ [field]: make(max) }));
   t.equal(created.status, 201, created.text);
+  const { id, adminName } = created.json;
   if (field !== 'adminPass') t.equal(created.json[field].length, max);
+  else t.equal((await new Rest(world.server.url, `${id}/${adminName}`, make(max)).get('/user/currentUser')).status, 200, 'the whole of it counts');
+  if (field === 'adminName') t.equal((await new Rest(world.server.url, `${id}/${make(max)}`, PASSWORD).get('/user/currentUser')).status, 200, 'who may log in');
   if (!isInPut) return;
-  const path = `/tenant/tenants/${created.json.id}`;
+  const path = `/tenant/tenants/${id}`;
   t.match(await management.put(path, { [field]: make(max + 1) }), { status: 422, json: { message: new RegExp(field) } });
   t.equal((await management.put(path, { [field]: make(max) })).status, 200);
 } });
 
 export const LIMITS: RuleTable = { heading: 'Limits', rows: [
-  { row: 'event binary: 50 MB; chunk: 5 MB', heldBy: [['e2e/events', 'limits: 50 MiB, 5 MiB a chunk']] },
+  { row: 'event binary: 50 MB', heldBy: [['e2e/events', 'limits: 50 MiB, 5 MiB a chunk (document 1, Limits)']], check: async (t, world) => {
+    const path = `/event/events/${(await world.event()).id}/binaries`;
+    const content = Buffer.alloc(50 * MIB + 1);
+    const send = (bytes: number): Promise<Reply> => world.rest.request('POST', path, { body: content.subarray(0, bytes), headers: OCTETS });
+    t.match(await send(50 * MIB + 1), { status: 413, json: { message: new RegExp(String(50 * MIB)) } });
+    t.equal((await world.rest.get(path)).status, 404, 'nothing is kept of it');
+    t.match(await send(50 * MIB), { status: 201, json: { length: 50 * MIB } });
+  } },
+  { row: 'event binary chunk: 5 MB', heldBy: [['e2e/events', 'limits: 50 MiB, 5 MiB a chunk (document 1, Limits)']], check: async (t, world) => {
+    const path = `/event/events/${(await world.event()).id}/binaries`;
+    const content = Buffer.alloc(5 * MIB + 1);
+    const send = (bytes: number): Promise<Reply> => world.rest.request('POST', path, { body: content.subarray(0, bytes), headers: { ...OCTETS, 'content-range': `0-${bytes - 1}/*` } });
+    t.match(await send(5 * MIB + 1), { status: 413, json: { message: new RegExp(String(5 * MIB)) } });
+    t.match(await send(5 * MIB), { status: 200, json: { range: `0-${5 * MIB - 1}/*` } });
+  } },
   tenantField('id', 32, (length) => `b${text(length - 1)}`, false),
   tenantField('company', 256),
   tenantField('domain', 256, (length) => `c${text(length - 1)}`),
@@ -34,7 +56,14 @@ export const LIMITS: RuleTable = { heading: 'Limits', rows: [
     t.equal((await world.management.post('/tenant/tenants', world.tenantBody({ domain: 'zz' }))).status, 201);
   } },
   { row: 'pageSize 5 where nothing is said, 2000 for agents', check: async (t, world) => {
-    t.equal((await world.rest.read('/event/events')).statistics.pageSize, 5);
-    t.equal((await world.rest.read(`/devicecontrol/operations?agentId=${world.device}&pageSize=2000`)).statistics.pageSize, 2000);
+    for (const path of ['/event/events', '/alarm/alarms', '/inventory/managedObjects', '/measurement/measurements', '/devicecontrol/operations', '/devicecontrol/bulkoperations', '/tenant/options']) {
+      t.equal((await world.rest.read(path)).statistics.pageSize, 5, path);
+    }
+    const deviceId = await world.ownedDevice();
+    for (let count = 0; count < 6; count += 1) await world.operation({ deviceId });
+    const page = await world.rest.read(`/devicecontrol/operations?agentId=${deviceId}&pageSize=2000`);
+    t.equal(page.statistics.pageSize, 2000);
+    t.equal(page.operations.length, 6);
+    t.equal((await world.rest.read(`/devicecontrol/operations?agentId=${deviceId}`)).operations.length, 5);
   } },
 ] };

@@ -97,5 +97,5 @@ export const API_RESOURCES: RuleTable = { heading: 'API resources and collection
     await check('applicationUserCollection', (accept) => bootstrap.request('GET', '/application/currentApplication/subscriptions', { headers: { accept } }));
     await check('applicationReference', async (accept) => management.request('POST', `/tenant/tenants/${tenant}/applications`, {
       body: { application: { id: (await world.application()).id } }, headers: { accept, 'content-type': `${vendor('applicationReference')};ver=0.9;charset=UTF-8` } }));
-  }, heldBy: [['e2e/device-registration', 'over HTTP: announced, asked, accepted']] },
+  }, heldBy: [['e2e/device-registration', 'over HTTP: announced, asked, accepted, credentials once, then data']] },
 ] };

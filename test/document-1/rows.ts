@@ -3,7 +3,7 @@
  * the two can be laid side by side. The runners `*.test.ts` of this folder exercise each row on a running server.
  */
 import type { Test } from 'tap';
-import type { Rest } from '../helpers/running-server.ts';
+import type { Reply, Rest } from '../helpers/running-server.ts';
 import type { World } from './world.ts';
 
 /** A rule in words of its own, or one that another test holds. */
@@ -11,7 +11,7 @@ export interface RuleRow {
   /** Short name of the row: number or first cell of the document, and what it is about. */
   readonly row: string;
   readonly check?: (t: Test, world: World) => Promise<unknown>;
-  /** The file below `test/` and the beginning of the test's title; the runner looks whether it is there. */
+  /** The file below `test/` and the whole title of its test; the runner looks whether the file runs it. */
   readonly heldBy?: readonly (readonly [file: string, title: string])[];
 }
 
@@ -27,6 +27,8 @@ export interface FieldRow {
   /** Columns POST and PUT; where the document has none, what its notes say. */
   readonly post: Use;
   readonly put: Use;
+  /** Column Visibility of tenants. */
+  readonly visibility?: 'public' | 'private';
   /** A value for POST and another for PUT. A function makes values that have to be new. */
   readonly values?: readonly [post: unknown, put: unknown] | ((world: World) => readonly [unknown, unknown] | Promise<readonly [unknown, unknown]>);
   /** The only values there are. */
@@ -34,10 +36,18 @@ export interface FieldRow {
   /** Refused on POST, beside what is of another JSON type. */
   readonly refused?: readonly unknown[];
   readonly lengthMax?: number;
+  /** A text of a length, where the field does not take any letters. */
+  readonly ofLength?: (length: number) => string;
   /** Taken and never shown. */
   readonly isWriteOnly?: boolean;
-  /** Another name for this field, which is left out then. */
-  readonly insteadOf?: string;
+  /** Nobody else may have the same value. */
+  readonly isUnique?: boolean;
+  /** What a POST has to hold beside it. */
+  readonly along?: object;
+  /** In a new entity that does not say it: the value, or its form. */
+  readonly initially?: unknown;
+  /** The PUT that sets it, where others do not. */
+  readonly putWith?: object;
   /** Shown only in some states: not looked for in a new entity. */
   readonly isSometimes?: boolean;
   /** Any JSON is taken: fragments. */
@@ -59,6 +69,8 @@ export interface Resource {
   readonly by?: (world: World) => Rest;
   /** Where POST answers something else. */
   readonly status?: number;
+  /** Members that a PUT may change beside what it holds. */
+  readonly moves?: readonly string[];
   readonly rows: readonly FieldRow[];
 }
 
@@ -67,6 +79,9 @@ export interface Call {
   readonly body?: object | string;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** A call that was answered as its row says. */
+export interface Answered { readonly world: World; readonly rest: Rest; readonly sent: Call; readonly reply: Reply }
 
 export interface EndpointRow {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -88,6 +103,8 @@ export interface EndpointRow {
   readonly isForEverybody?: boolean;
   /** The owner of the source object may, too. */
   readonly orOwner?: boolean;
+  /** What has happened when the answer is there. */
+  readonly check?: (t: Test, answered: Answered) => Promise<unknown>;
   /** Who calls where it is not the administrator of the first tenant. */
   readonly by?: 'management' | 'bootstrap' | 'serviceBootstrap';
 }

@@ -30,7 +30,7 @@ const OPERATION_STATUS: RuleTable = { heading: 'Operation status', rows: [
     for (const [status, { id }] of [['EXECUTING', executing], ['PENDING', pending]] as const) {
       t.same((await world.rest.read(`/devicecontrol/operations?agentId=${agent}&status=${status}&pageSize=2000`)).operations.map((found: any) => found.id), [id]);
     }
-  }, heldBy: [['e2e/operations', 'a device that comes back gets what is PENDING once']] },
+  }, heldBy: [['e2e/operations', 'a device that comes back gets what is PENDING once, and what is set to PENDING again']] },
 ] };
 
 const BULK_STATUS: RuleTable = { heading: 'Bulk operation status', rows: [
@@ -52,7 +52,7 @@ const BULK_STATUS: RuleTable = { heading: 'Bulk operation status', rows: [
     t.equal(await listed(''), undefined);
     t.equal(await listed('&withDeleted=true'), 'DELETED');
   } },
-  { row: 'ACTIVE (started), PUT: cancelled, and a new one', heldBy: [['e2e/bulk-operations', 'PUT changes what has not started; what has is cancelled']] },
+  { row: 'ACTIVE (started), PUT: cancelled, and a new one', heldBy: [['e2e/bulk-operations', 'PUT changes what has not started; what has is cancelled and scheduled anew']] },
 ] };
 
 const ALARM_STATUS: RuleTable = { heading: 'Alarm status', rows: [
@@ -85,7 +85,7 @@ const ALARM_STATUS: RuleTable = { heading: 'Alarm status', rows: [
 ] };
 
 const TENANT_STATUS: RuleTable = { heading: 'Tenant status', rows: [
-  { row: 'ACTIVE, SUSPENDED: by who is above it', heldBy: [['e2e/tenants', 'suspension ends all access at once']], check: async (t, world) => {
+  { row: 'ACTIVE, SUSPENDED: by who is above it', heldBy: [['e2e/tenants', 'suspension ends all access at once, activation gives it back']], check: async (t, world) => {
     const { id } = await world.tenant();
     for (const status of ['SUSPENDED', 'ACTIVE']) t.match(await world.management.put(`/tenant/tenants/${id}`, { status }), { status: 200, json: { status } });
   } },
@@ -160,7 +160,7 @@ const CHANNELS: RuleTable = { heading: 'Events', rows: [
     const { data } = await live.message((message) => message['data'][0].realtimeAction === 'UPDATE');
     t.match(data[0].data, { count: 2, firstOccurrence: false });
   } },
-  { row: 'alarms: nothing for a PUT that changes nothing', heldBy: [['e2e/alarms', 'notifications']] },
+  { row: 'alarms: nothing for a PUT that changes nothing', heldBy: [['e2e/alarms', 'notifications (document 4 section 5.8)']] },
 ] };
 
 export const STATES: readonly RuleTable[] = [OPERATION_STATUS, BULK_STATUS, ALARM_STATUS, TENANT_STATUS, CHANNELS];
