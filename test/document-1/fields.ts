@@ -6,10 +6,11 @@ import type { FieldRow, Resource } from './rows.ts';
 const FORMS: Readonly<Record<string, RegExp>> = { id: /^\d+$/, self: /^http:\/\/.*\/\w/, creationTime: /Z$/, lastUpdated: /Z$/ };
 const generated = (field: string, type: FieldRow['type'] = 'string', more: Partial<FieldRow> = {}): FieldRow =>
   ({ field, type, post: 'no', put: 'no', values: type === 'string' ? ['4711', '4712'] : [TIME, TIME], ...(FORMS[field] === undefined ? {} : { initially: FORMS[field] }), ...more });
-const links = (field: string): FieldRow => ({ field, type: 'object', post: 'no', put: 'no', initially: { references: [], self: /^http/ },
+const links = (field: string, isSameLine = true): FieldRow => ({ field, isSameLine, type: 'object', post: 'no', put: 'no', initially: { references: [], self: /^http/ },
   values: [{ references: [{ managedObject: { id: '1' } }] }, { references: [{ managedObject: { id: '1' } }] }] });
 const fragment = (field: string, one: unknown, other: unknown): FieldRow =>
   ({ field, type: Array.isArray(one) ? 'array' : 'object', post: 'optional', put: 'optional', values: [one, other], isAny: true });
+const example = (field: string, one: unknown, other: unknown): FieldRow => ({ ...fragment(field, one, other), isSameLine: true });
 const device = (world: World): object => ({ deviceId: world.device });
 
 const APPLICATION: Resource = {
@@ -50,7 +51,7 @@ const TENANT: Resource = {
     { field: 'adminEmail', type: 'string', visibility: 'private', post: 'optional', put: 'optional', values: ['one@example.com', 'two@example.com'], lengthMax: 254,
       ofLength: (length) => `${'a'.repeat(length - 4)}@b.c`, refused: ['nobody'] },
     { field: 'adminPass', type: 'string', visibility: 'private', post: 'optional', put: 'optional', values: ['Analytical-1', 'Analytical-2'], isWriteOnly: true, lengthMax: 32 },
-    { field: 'adminPassword', type: 'string', visibility: 'private', post: 'optional', put: 'optional', values: ['Analytical-1', 'Analytical-2'], isWriteOnly: true, lengthMax: 32 },
+    { field: 'adminPassword', isSameLine: true, type: 'string', visibility: 'private', post: 'optional', put: 'optional', values: ['Analytical-1', 'Analytical-2'], isWriteOnly: true, lengthMax: 32 },
     { field: 'allowCreateTenants', type: 'boolean', visibility: 'private', post: 'optional', put: 'optional', values: [true, true], initially: false,
       heldBy: [['document-1/rules', 'Tenant: allowCreateTenants']] },
     { field: 'storageLimitPerDevice', type: 'integer', visibility: 'private', post: 'optional', put: 'optional', values: [1000, 5_000_000_000], refused: [-1, 1.5] },
@@ -91,20 +92,20 @@ const MANAGED_OBJECT: Resource = {
     { field: 'type', type: 'string', post: 'optional', put: 'optional', values: ['c8y_One', 'c8y_Two'] },
     { field: 'owner', type: 'string', post: 'optional', put: 'optional', values: ['owner', 'admin'], initially: 'admin' },
     generated('lastUpdated', 'timestamp'),
-    links('assetParents'),
+    links('assetParents', false),
     links('childAssets'),
     links('childDevices'),
     links('deviceParents'),
     fragment('any other fragment', { a: [1, { b: {} }] }, { a: 2 }),
-    fragment('c8y_IsDevice', {}, { a: 1 }),
-    fragment('com_platform_model_Agent', {}, { a: 1 }),
-    fragment('c8y_SupportedOperations', ['c8y_Restart'], ['c8y_Restart', 'c8y_Command']),
-    fragment('c8y_Position', { lat: 51.2, lng: 6.8, alt: 67 }, { lat: 51.3, lng: 6.9, alt: 68.5 }),
-    fragment('c8y_Hardware', { model: 'm', revision: 'r', serialNumber: 's' }, { model: 'm2' }),
-    fragment('c8y_Mobile', { imei: '861145013087177', cellId: '4904-A496', iccid: '89490200000876620613' }, { imei: '1' }),
-    fragment('c8y_Firmware', { name: 'raspberrypi-bootloader', version: '1.20140107-1' }, { name: 'x', version: '2' }),
-    fragment('c8y_Software', { jail: 'jail_1.deb', sudo: 'sudo.deb' }, {}),
-    fragment('c8y_Configuration', { config: 'a=1\nb=2' }, { config: '' }),
+    example('c8y_IsDevice', {}, { a: 1 }),
+    example('com_platform_model_Agent', {}, { a: 1 }),
+    example('c8y_SupportedOperations', ['c8y_Restart'], ['c8y_Restart', 'c8y_Command']),
+    example('c8y_Position', { lat: 51.2, lng: 6.8, alt: 67 }, { lat: 51.3, lng: 6.9, alt: 68.5 }),
+    example('c8y_Hardware', { model: 'm', revision: 'r', serialNumber: 's' }, { model: 'm2' }),
+    example('c8y_Mobile', { imei: '861145013087177', cellId: '4904-A496', iccid: '89490200000876620613' }, { imei: '1' }),
+    example('c8y_Firmware', { name: 'raspberrypi-bootloader', version: '1.20140107-1' }, { name: 'x', version: '2' }),
+    example('c8y_Software', { jail: 'jail_1.deb', sudo: 'sudo.deb' }, {}),
+    example('c8y_Configuration', { config: 'a=1\nb=2' }, { config: '' }),
   ],
 };
 
@@ -123,9 +124,9 @@ const OPERATION: Resource = {
     { field: 'failureReason', type: 'string', post: 'no', put: 'no', values: ['why', 'why'], isSometimes: true, putWith: { status: 'FAILED' } },
     { field: 'description', type: 'string', post: 'optional', put: 'optional', values: ['One', 'Two'] },
     fragment('other fragments', { a: 1 }, { a: { b: [] } }),
-    fragment('c8y_Restart', {}, { a: 1 }),
-    { ...fragment('deliveryType', 'SMS', 'SMS'), type: 'string' },
-    fragment('c8y_CommunicationMode', { mode: 'SMS' }, { mode: 'IP' }),
+    example('c8y_Restart', {}, { a: 1 }),
+    { ...example('deliveryType', 'SMS', 'SMS'), type: 'string' },
+    example('c8y_CommunicationMode', { mode: 'SMS' }, { mode: 'IP' }),
   ],
 };
 
@@ -156,7 +157,7 @@ const ALARM: Resource = {
     generated('creationTime', 'timestamp'),
     { field: 'type', type: 'string', post: 'mandatory', put: 'no', values: (world) => [world.name('type'), world.name('type')] },
     { field: 'time', type: 'timestamp', post: 'mandatory', put: 'no', values: [TIME, '2024-05-03T10:00:00.000Z'], refused: ['today', '2024-02-30T10:00:00.000Z'] },
-    { field: 'text', type: 'string', post: 'mandatory', put: 'optional', values: ['One', 'Two'], heldBy: [['e2e/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] },
+    { field: 'text', type: 'string', post: 'mandatory', put: 'no', values: ['One', 'Two'], heldBy: [['e2e/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] },
     { field: 'source', type: 'object', post: 'mandatory', put: 'no', values: async (world) => [{ id: world.device }, { id: await world.ownedDevice() }],
       initially: { id: /^\d+$/, self: /^http.*\/inventory\/managedObjects\/\d+$/ }, refused: [{}, { id: '999999999' }] },
     { field: 'status', type: 'string', post: 'optional', put: 'optional', values: ['ACKNOWLEDGED', 'CLEARED'], oneOf: ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'], refused: ['active', 'Cleared'], initially: 'ACTIVE' },

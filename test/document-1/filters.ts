@@ -25,6 +25,8 @@ export interface Filtered {
 
 interface Made { readonly body: object; readonly parameters: Readonly<Record<string, Parameter>>; readonly create?: (body: object) => Promise<any> }
 
+/** Where pages are looked at. */
+const PAGES = '7 pages: items, self, next, prev, statistics; totalPages on demand';
 /** One millisecond before and after TIME: both ends of a range belong to it (document 4 section 0.3). */
 const BEFORE = '2024-05-02T09:59:59.999Z';
 const AFTER = '2024-05-02T10:00:00.001Z';
@@ -51,7 +53,8 @@ const OPERATIONS: Filtered = { path: '/devicecontrol/operations', name: 'operati
   } },
   { parameters: ['deviceId', 'status'], make: async (world) => {
     const [device, other] = [await world.ownedDevice(), await world.ownedDevice()];
-    return { body: { deviceId: device, status: 'FAILED' }, create: operation(world), parameters: { deviceId: { value: device, other: { deviceId: other } }, status: { value: 'FAILED', other: { status: 'SUCCESSFUL' } } } };
+    return { body: { deviceId: device, status: 'FAILED' }, create: operation(world),
+      parameters: { deviceId: { value: device, other: { deviceId: other } }, status: { value: 'FAILED', other: { status: 'SUCCESSFUL' } } } };
   } },
 ] };
 
@@ -82,8 +85,7 @@ const MEASUREMENTS: Filtered = { path: '/measurement/measurements', name: 'measu
 ] };
 
 const OBJECTS: Filtered = { path: '/inventory/managedObjects', name: 'managedObjects', isDeletable: false,
-  elsewhere: { withTotalPages: '7 pages: items, self, next, prev, statistics; totalPages on demand', pageSize: '7 pages: items, self, next, prev, statistics; totalPages on demand',
-    currentPage: '7 pages: items, self, next, prev, statistics; totalPages on demand' }, groups: [
+  elsewhere: { ids: '/inventory/managedObjects: ids selects', withTotalPages: PAGES, pageSize: PAGES, currentPage: PAGES }, groups: [
     { parameters: ['fragmentType', 'type'], make: async (world) => {
       const [type, fragment] = [world.name('type'), world.name('mill_Fragment').replace('-', '')];
       return { body: { type, [fragment]: {} }, parameters: { type: { value: type, other: { type: world.name('type') } }, fragmentType: { value: fragment, other: { [fragment]: undefined } } } };

@@ -1,7 +1,9 @@
 /** Document 1, API resources of operations, alarms, events and identity: each template by its name; and the collections that have no entity of their own. */
 import type { Test } from 'tap';
 import type { RuleTable } from './rows.ts';
+import { vendor } from './world.ts';
 import type { World } from './world.ts';
+import type { Reply } from '../helpers/running-server.ts';
 
 /** `dateFrom` and `dateTo` of a template for a time or a date. */
 const DATES = ['dateFrom', 'dateTo'];
@@ -64,19 +66,27 @@ export const API_RESOURCES: RuleTable = { heading: 'API resources and collection
   { row: 'tenants and references: self, next, prev, statistics', check: async (t, world) => {
     const { id } = await world.tenant();
     await world.tenant();
-    t.match(await world.management.read('/tenant/tenants?pageSize=1&currentPage=2'), { self: /pageSize=1/, prev: /currentPage=1/, statistics: { currentPage: 2, pageSize: 1 }, tenants: { length: 1 } });
+    t.match(await world.management.read('/tenant/tenants?pageSize=1&currentPage=2'),
+      { self: /pageSize=1/, next: /currentPage=3/, prev: /currentPage=1/, statistics: { currentPage: 2, pageSize: 1 }, tenants: { length: 1 } });
     for (let count = 0; count < 2; count += 1) {
       await world.management.create(`/tenant/tenants/${id}/applications`, { application: { id: (await world.application()).id } });
     }
     t.match(await world.management.read(`/tenant/tenants/${id}/applications?pageSize=1`), { self: /pageSize=1/, next: /currentPage=2/, statistics: { currentPage: 1, pageSize: 1 },
       references: [{ self: /^http/, application: { id: /^\d+$/, self: /^http/ } }] });
+    t.match(await world.management.read(`/tenant/tenants/${id}/applications?pageSize=1&currentPage=2&withTotalPages=true`),
+      { prev: /currentPage=1/, statistics: { currentPage: 2, pageSize: 1, totalPages: 2 }, references: { length: 1 } });
   } },
-  { row: 'external IDs: externalIds, self', check: async (t, world) => {
-    const { type, externalId } = await world.externalId();
-    const path = `/identity/globalIds/${world.device}/externalIds`;
+  { row: 'external IDs: externalIds, self, next, prev', check: async (t, world) => {
+    const id = await world.ownedDevice();
+    const path = `/identity/globalIds/${id}/externalIds`;
+    const names = ['a', 'b', 'c'].map((name) => world.name(name));
+    for (const externalId of names) await world.rest.create(path, { type: 'c8y_Serial', externalId });
     const { self, externalIds } = await world.rest.read(path);
     t.equal(self, `${world.server.url}${path}`);
-    t.ok(externalIds.some((one: any) => one.type === type && one.externalId === externalId && one.managedObject.id === world.device));
+    t.same(externalIds.map((one: any) => [one.type, one.externalId, one.managedObject.id]), names.map((name) => ['c8y_Serial', name, id]));
+    const page = await world.rest.read(`${path}?pageSize=1&currentPage=2`);
+    const at = async (link: string): Promise<string[]> => (await world.rest.read(link)).externalIds.map((one: any) => one.externalId);
+    t.same([await at(page.prev), page.externalIds.map((one: any) => one.externalId), await at(page.next)], names.map((name) => [name]));
   } },
   { row: 'media types of references, users of applications and device credentials', check: async (t, world) => {
     const { rest, management } = world;
@@ -85,8 +95,7 @@ export const API_RESOURCES: RuleTable = { heading: 'API resources and collection
     const { id: tenant } = await world.tenant();
     const application = await world.application();
     const bootstrap = await world.serviceBootstrap(application);
-    const vendor = (name: string): string => `application/vnd.com.nsn.platform.${name}+json`;
-    const check = async (name: string, send: (accept: string) => Promise<{ status: number; headers: Headers; text: string }>): Promise<void> => {
+    const check = async (name: string, send: (accept: string) => Promise<Reply>): Promise<void> => {
       for (const accept of [vendor(name), vendor(name.toUpperCase()), `${vendor(name)};ver=0.9`]) {
         const reply = await send(accept);
         t.ok(reply.status < 300, `${accept}: ${reply.status} ${reply.text.slice(0, 100)}`);
@@ -95,7 +104,16 @@ export const API_RESOURCES: RuleTable = { heading: 'API resources and collection
     };
     await check('managedObjectReference', (accept) => rest.request('GET', `/inventory/managedObjects/${world.device}/childDevices/${child}`, { headers: { accept } }));
     await check('applicationUserCollection', (accept) => bootstrap.request('GET', '/application/currentApplication/subscriptions', { headers: { accept } }));
+    const credentials = async (accept: string): Promise<Reply> => {
+      const id = world.name('typed');
+      const poll = (): Promise<Reply> => world.bootstrap.request('POST', '/devicecontrol/deviceCredentials', { body: { id }, headers: { accept, 'content-type': vendor('devicecredentials') } });
+      await rest.create('/devicecontrol/newDeviceRequests', { id });
+      await poll();
+      await rest.put(`/devicecontrol/newDeviceRequests/${id}`, { status: 'ACCEPTED' });
+      return poll();
+    };
+    await check('deviceCredentials', credentials);
     await check('applicationReference', async (accept) => management.request('POST', `/tenant/tenants/${tenant}/applications`, {
       body: { application: { id: (await world.application()).id } }, headers: { accept, 'content-type': `${vendor('applicationReference')};ver=0.9;charset=UTF-8` } }));
-  }, heldBy: [['e2e/device-registration', 'over HTTP: announced, asked, accepted, credentials once, then data']] },
+  } },
 ] };

@@ -23,6 +23,8 @@ export type FieldType = 'string' | 'boolean' | 'integer' | 'number' | 'object' |
 
 export interface FieldRow {
   readonly field: string;
+  /** Another name, or an example, in the line of the row before. */
+  readonly isSameLine?: boolean;
   readonly type: FieldType;
   /** Columns POST and PUT; where the document has none, what its notes say. */
   readonly post: Use;

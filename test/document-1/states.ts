@@ -34,7 +34,12 @@ const OPERATION_STATUS: RuleTable = { heading: 'Operation status', rows: [
 ] };
 
 const BULK_STATUS: RuleTable = { heading: 'Bulk operation status', rows: [
-  { row: '(none), POST: ACTIVE', check: async (t, world) => t.equal((await world.bulk()).status, 'ACTIVE') },
+  { row: '(none), POST: ACTIVE', check: async (t, world) => {
+    const reply = await world.rest.post('/devicecontrol/bulkoperations', await world.bulkBody());
+    t.match(reply, { status: 201, json: { status: 'ACTIVE', progress: { all: 1 } } });
+    t.equal((await world.rest.read(reply.headers.get('location') ?? '')).status, 'ACTIVE');
+    t.equal((await world.rest.post('/devicecontrol/bulkoperations', { ...await world.bulkBody(), creationRamp: undefined })).status, 422, 'of a valid body only');
+  } },
   { row: 'ACTIVE, all operations created: COMPLETED', check: async (t, world) => {
     const { id } = await world.bulk({ startDate: TIME });
     const path = `/devicecontrol/bulkoperations/${id}`;
@@ -50,8 +55,9 @@ const BULK_STATUS: RuleTable = { heading: 'Bulk operation status', rows: [
     const listed = async (query: string): Promise<any> =>
       (await world.rest.read(`/devicecontrol/bulkoperations?pageSize=2000${query}`)).bulkOperations.find((found: any) => found.id === id)?.status;
     t.equal(await listed(''), undefined);
+    t.equal(await listed('&withDeleted=false'), undefined);
     t.equal(await listed('&withDeleted=true'), 'DELETED');
-  } },
+  }, heldBy: [['e2e/bulk-operations', 'DELETE cancels: what is not yet created never is']] },
   { row: 'ACTIVE (started), PUT: cancelled, and a new one', heldBy: [['e2e/bulk-operations', 'PUT changes what has not started; what has is cancelled and scheduled anew']] },
 ] };
 
@@ -86,8 +92,16 @@ const ALARM_STATUS: RuleTable = { heading: 'Alarm status', rows: [
 
 const TENANT_STATUS: RuleTable = { heading: 'Tenant status', rows: [
   { row: 'ACTIVE, SUSPENDED: by who is above it', heldBy: [['e2e/tenants', 'suspension ends all access at once, activation gives it back']], check: async (t, world) => {
-    const { id } = await world.tenant();
-    for (const status of ['SUSPENDED', 'ACTIVE']) t.match(await world.management.put(`/tenant/tenants/${id}`, { status }), { status: 200, json: { status } });
+    const { id, above, own, stranger } = await world.family();
+    const path = `/tenant/tenants/${id}`;
+    for (const [by, status] of [[own, 403], [stranger, 404]] as const) t.equal((await by.put(path, { status: 'SUSPENDED' })).status, status, 'nobody else');
+    for (const by of [above, world.management]) {
+      t.match(await by.put(path, { status: 'SUSPENDED' }), { status: 200, json: { status: 'SUSPENDED' } });
+      t.equal((await own.get('/user/currentUser')).status, 401, 'no access');
+      t.match(await by.put(path, { status: 'ACTIVE' }), { status: 200, json: { status: 'ACTIVE' } });
+      t.equal((await own.get('/user/currentUser')).status, 200);
+    }
+    t.match(await above.put(path, { status: 'GONE' }), { status: 422, json: { message: /status/ } }, 'there is no other');
   } },
 ] };
 
@@ -159,8 +173,20 @@ const CHANNELS: RuleTable = { heading: 'Events', rows: [
     await world.alarm({ source: { id: device }, type });
     const { data } = await live.message((message) => message['data'][0].realtimeAction === 'UPDATE');
     t.match(data[0].data, { count: 2, firstOccurrence: false });
+    const [{ id }] = (await world.rest.read(`/alarm/alarms?source=${device}`)).alarms;
+    await world.rest.put(`/alarm/alarms/${id}`, { status: 'CLEARED' });
+    const { data: [cleared] } = await live.message((message) => message['data'][0].data.status === 'CLEARED');
+    t.match(cleared, { realtimeAction: 'UPDATE', data: { count: 2, firstOccurrence: Boolean } }, 'of a PUT too');
   } },
-  { row: 'alarms: nothing for a PUT that changes nothing', heldBy: [['e2e/alarms', 'notifications (document 4 section 5.8)']] },
+  { row: 'alarms: nothing for a PUT that changes nothing', heldBy: [['e2e/alarms', 'notifications (document 4 section 5.8)']], check: async (t, world) => {
+    const device = await world.ownedDevice();
+    const { id } = await world.alarm({ source: { id: device } });
+    const live = await BayeuxSocket.open(t, world.server, '/cep/realtime');
+    await live.subscribe(`/alarms/${device}`);
+    for (const body of [{ text: 'text' }, { status: 'ACTIVE', severity: 'MAJOR' }, { mill_Extra: 1 }]) t.equal((await world.rest.put(`/alarm/alarms/${id}`, body)).status, 200);
+    await live.message(({ data }) => data[0].data.mill_Extra === 1);
+    t.equal(live.messages.length, 1, 'that of the change alone');
+  } },
 ] };
 
 export const STATES: readonly RuleTable[] = [OPERATION_STATUS, BULK_STATUS, ALARM_STATUS, TENANT_STATUS, CHANNELS];
