@@ -205,7 +205,8 @@ export class DataDeletion {
 
   /** In the documents before the projector moves on: after a crash either the command or the job is there. */
   #record(tenant: number, job: DeletionJob): Promise<void> {
-    const id = `${DATA_DELETION_PREFIX}${String(job.seq).padStart(16, '0')}`;
+    // What an object leaves is deleted from each table by the same command.
+    const id = `${DATA_DELETION_PREFIX}${String(job.seq).padStart(16, '0')}-${job.table}`;
     return this.#change(tenant, { collection: 'job', id, expected: undefined, value: JSON.stringify(job) });
   }
 

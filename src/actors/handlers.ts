@@ -18,7 +18,7 @@ import { createAuditRecord } from './audit.ts';
 import { changeRecords, removeDocuments } from './records.ts';
 import { deleteUser, putUser } from './user.ts';
 
-/** DATA_DELETE is the projector's: it is carried out in order with the inserts. */
+/** DATA_DELETE and SOURCE_DELETE are the projector's: they are carried out in order with the inserts. */
 const acceptDataDelete = (): undefined => undefined;
 
 export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
@@ -47,6 +47,7 @@ export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
   [COMMAND.OPERATION_UPDATE]: updateOperation,
   [COMMAND.OPERATION_DELETE]: deleteOperation,
   [COMMAND.DATA_DELETE]: acceptDataDelete,
+  [COMMAND.SOURCE_DELETE]: acceptDataDelete,
   [COMMAND.USER_PUT]: putUser,
   [COMMAND.USER_DELETE]: deleteUser,
   [COMMAND.DEVICE_CREDENTIALS_ISSUE]: issueDeviceCredentials,

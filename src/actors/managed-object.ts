@@ -148,9 +148,7 @@ export function deleteManagedObject(context: ActorContext, body: ManagedObjectDe
   context.row(deletedRow(context.command, 'managed_objects', id, undefined, members));
   context.notify('managedobjects', id, 'DELETE', JSON.stringify(id));
   endLinks(context, id, { ...body, isGroup: isGroup(members) });
-  for (const table of ['measurements', 'events', 'alarms', 'operations']) {
-    context.send({ kind: COMMAND.DATA_DELETE, key: TENANT_KEY, body: { table, filter: { source: id } } });
-  }
+  context.send({ kind: COMMAND.SOURCE_DELETE, key: TENANT_KEY, body: { source: id } });
   const owner = stringMember(members, 'owner');
   if (body.withDeviceUser && owner?.startsWith(DEVICE_USER_PREFIX)) {
     context.send({ kind: COMMAND.USER_DELETE, key: TENANT_KEY, body: { userName: owner, isWithDevice: true, ...byOf(body) } });

@@ -19,7 +19,7 @@ import type { ProjectorProgress } from '../ingest/projector-progress.ts';
 import type { Quarantine } from '../ingest/quarantine.ts';
 import type { Log } from '../model/log.ts';
 import { Block } from './projector-block.ts';
-import type { OfferedGroup } from './projector-block.ts';
+import type { Deletion, OfferedGroup } from './projector-block.ts';
 import { inParts, insertMeasurementsOf } from './projector-repeat.ts';
 import { BlockSettling } from './projector-settling.ts';
 import { Track } from './projector-track.ts';
@@ -190,7 +190,8 @@ export class ClusterProjector {
     if (track.isRepeating) return true;
     // Held in front of a DELETE behind `seq`, or up to one of something else, and nothing of it is on the way.
     if (track.deletion && track.position === track.consumedSeq) {
-      if (seq < track.deletion.seq || (seq === track.deletion.seq && query !== undefined && !isConcerned(query, track.deletion))) return false;
+      const { firstSeq, lastSeq, commands } = track.deletion;
+      if (seq < firstSeq || (seq <= lastSeq && query !== undefined && !commands.some((command) => isConcerned(query, command)))) return false;
     }
     if (query === undefined || track.isLagging || track.isHeld || seq > track.offeredSeq) return true;
     return this.#filling.holds(query) || (this.#underWay?.block.holds(query) ?? false);
@@ -466,12 +467,12 @@ export class ClusterProjector {
 
   /** Everything before the DELETE in its own shard is inserted. The shard waits; the others go on. */
   async #delete(track: Track): Promise<void> {
-    const command = track.deletion as JournalCommand;
+    const { commands, lastSeq } = track.deletion as Deletion;
     track.isDeleting = true;
     try {
-      await this.#insert.deletion(command, () => this.#options.runDeletion(command), this.#scopeOf(track));
-      if (!await this.#move(track, command.seq)) return;
-      track.consumedSeq = command.seq;
+      for (const command of commands) await this.#insert.deletion(command, () => this.#options.runDeletion(command), this.#scopeOf(track));
+      if (!await this.#move(track, lastSeq)) return;
+      track.consumedSeq = lastSeq;
       track.deletion = undefined;
       track.isLagging = true;
       this.#kick();

@@ -254,9 +254,9 @@ export class ClusterNode {
    */
   async #delete(command: JournalCommand): Promise<void> {
     const { table, filter } = command.body as DataDelete;
-    const source = Number(filter.source ?? filter.deviceId);
-    const shards = Number.isSafeInteger(source) && source > 0 ? [shardOf(command.tenant, source)]
-      : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+    const sources = (filter.sources ?? filter.source ?? filter.deviceId)?.split(',').map(Number) ?? [];
+    const shards = sources.length > 0 && sources.every((source) => Number.isSafeInteger(source) && source > 0)
+      ? [...new Set(sources.map((source) => shardOf(command.tenant, source)))] : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
     await this.visibility.visibleBefore(command.seq, shards, DELETION_VISIBLE_MS);
     await this.deletion.run(command);
     if (table !== 'measurements') this.visibility.deletionDone();

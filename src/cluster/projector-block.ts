@@ -1,4 +1,5 @@
 /** A block of the cluster's projector: rows of several shards, with the range of each. */
+import { deletionsOf } from '../ingest/gone-sources.ts';
 import { DamagedMeasurements } from '../ingest/damaged-measurement.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
 import { MeasurementColumns } from '../ingest/measurement-columns.ts';
@@ -20,7 +21,16 @@ export interface Consumed {
   /** Last record that is in the block or needs no row. */
   readonly lastSeq: number;
   /** A DELETE, which stands behind it. */
-  readonly deletion: JournalCommand | undefined;
+  readonly deletion: Deletion | undefined;
+}
+
+/** A DELETE by filters, or what objects leave that are deleted one right behind the other. */
+export interface Deletion {
+  /** Of the records that are carried out. */
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** DATA_DELETE, not empty. */
+  readonly commands: readonly JournalCommand[];
 }
 
 /** A group whose rows are decided. `afterSeq`: last sequence of the group before it, as it was followed. */
@@ -30,6 +40,24 @@ export interface OfferedGroup {
   readonly afterSeq: number;
   readonly records: Buffer;
   readonly rows: readonly HistoryRow[];
+}
+
+/** What begins at the record; undefined for what is none, or cannot be read. */
+function deletionAt(records: Buffer, start: number, firstSeq: number, throughSeq: number): Deletion | undefined {
+  const kind = records[start + 5];
+  if (kind === COMMAND.DATA_DELETE) {
+    const command = readableCommand(records, start, firstSeq);
+    return command === undefined ? undefined : { firstSeq, lastSeq: firstSeq, commands: [command] };
+  }
+  const gone: JournalCommand[] = [];
+  let seq = firstSeq;
+  for (let at = start; at < records.length && seq <= throughSeq && records[at + 5] === COMMAND.SOURCE_DELETE; seq += 1) {
+    const command = readableCommand(records, at, seq);
+    if (command === undefined) break;
+    gone.push(command);
+    at += records.readUInt32LE(at);
+  }
+  return gone.length === 0 ? undefined : { firstSeq, lastSeq: seq - 1, commands: deletionsOf(gone) };
 }
 
 export class Block {
@@ -58,12 +86,12 @@ export class Block {
     const view = new DataView(records.buffer, records.byteOffset, records.length);
     let seq = firstSeq;
     let lastSeq: number | undefined;
-    let deletion: JournalCommand | undefined;
+    let deletion: Deletion | undefined;
     for (let at = 0; at < records.length && seq <= throughSeq; seq += 1) {
       if (seq > afterSeq) {
         if (this.isFull) break;
         const kind = records[at + 5];
-        deletion = kind === COMMAND.DATA_DELETE ? readableCommand(records, at, seq) : undefined;
+        deletion = deletionAt(records, at, seq, throughSeq);
         if (deletion) break;
         const isRow = kind === COMMAND.MEASUREMENT && isStored(records[at + 6] as ProcessingMode);
         if (isRow && !this.columns.add(records, view, at, seq)) this.damaged.add(records, at, seq);

@@ -1,5 +1,5 @@
 /** What the cluster's projector knows of one shard. */
-import type { JournalCommand } from '../ingest/command-record.ts';
+import type { Deletion } from './projector-block.ts';
 import type { ProjectorProgress } from '../ingest/projector-progress.ts';
 
 /** Names the block in the progress of a shard. */
@@ -19,7 +19,7 @@ export class Track {
   uncertainThrough = 0;
   /** The block of a former owner is being settled. */
   isRepeating = false;
-  deletion: JournalCommand | undefined;
+  deletion: Deletion | undefined;
   isDeleting = false;
   isLost = false;
 

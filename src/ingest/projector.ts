@@ -13,6 +13,7 @@ import { BlockInsert, GivenUp } from './block-insert.ts';
 import { readableCommand } from './command-record.ts';
 import type { JournalCommand } from './command-record.ts';
 import { DamagedMeasurements } from './damaged-measurement.ts';
+import { GoneSources } from './gone-sources.ts';
 import { groupByTable } from './history-insert.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
 import type { Journal } from './journal.ts';
@@ -72,6 +73,8 @@ class Block {
   lastSeq = 0;
   /** A DELETE that ends the block: nothing behind it may be inserted before it is done. */
   deletion: JournalCommand | undefined;
+  /** What is deleted behind the rows. */
+  readonly gone = new GoneSources();
   /** Tables whose rows are inserted. */
   readonly done = new Set<string>();
 
@@ -82,12 +85,13 @@ class Block {
   /** Whether it has rows of one of the tables that are not inserted yet, or a DELETE of what the query reads. */
   holds(query: HistoryQuery): boolean {
     if (this.deletion !== undefined && isConcerned(query, this.deletion)) return true;
+    if (this.gone.concerns(query)) return true;
     return query.tables.some((table) => !this.done.has(table)
       && (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)));
   }
 
   get isFull(): boolean {
-    return this.deletion !== undefined || this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX || this.damaged.isFull;
+    return this.deletion !== undefined || this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX || this.damaged.isFull || this.gone.isFull;
   }
   get isEmpty(): boolean { return this.lastSeq === 0; }
 
@@ -98,6 +102,7 @@ class Block {
     this.firstSeq = 0;
     this.lastSeq = 0;
     this.deletion = undefined;
+    this.gone.clear();
     this.done.clear();
   }
 }
@@ -220,6 +225,9 @@ export class Projector {
           if (isStored(records[at + 6] as ProcessingMode) && !block.columns.add(records, view, at, seq)) block.damaged.add(records, at, seq);
         } else if (kind === COMMAND.DATA_DELETE) {
           block.deletion = readableCommand(records, at, seq);
+        } else if (kind === COMMAND.SOURCE_DELETE) {
+          const command = readableCommand(records, at, seq);
+          if (command !== undefined) block.gone.add(command);
         }
         if (block.firstSeq === 0) block.firstSeq = seq;
         block.lastSeq = seq;
@@ -352,6 +360,7 @@ export class Projector {
       this.#inserted(block, 'measurements', await this.#insert.measurements(columns, intent, this.position, begun === undefined));
     }
     for (const [table, rows] of groupByTable(block.rows)) this.#inserted(block, table, await this.#insert.rows(table, rows, this.position));
+    for (const deletion of block.gone.deletions) await this.#delete(deletion);
     if (block.deletion) await this.#delete(block.deletion);
   }
 
@@ -367,8 +376,8 @@ export class Projector {
   #awaitRowsOf(deletion: JournalCommand): void {
     for (const waiter of this.#waiters) {
       if (waiter.askedSeq >= deletion.seq && (waiter.query === undefined || isConcerned(waiter.query, deletion))) waiter.seq = this.#offeredSeq;
+      this.#wantedSeq = Math.max(this.#wantedSeq, waiter.seq);
     }
-    this.#wantedSeq = Math.max(this.#wantedSeq, ...Array.from(this.#waiters, ({ seq }) => seq));
   }
 
   #inserted(block: Block, table: string, rows: number): void {

@@ -77,6 +77,8 @@ export const COMMAND = {
   AVAILABILITY_SET: 70,
   /** The next links of an object that is gone, sent by its own deletion. Key: the object. */
   LINKS_REMOVE: 80,
+  /** `SourceDelete`: the data of an object that is gone, sent by its deletion. Key: the tenant. */
+  SOURCE_DELETE: 81,
 } as const;
 export type CommandKind = (typeof COMMAND)[keyof typeof COMMAND];
 
@@ -205,6 +207,8 @@ export interface OperationUpdate { readonly id?: string; readonly fragment?: str
   readonly parameters?: readonly string[];
   /** Merged into the device when an operation was found. */
   readonly managedObjectDoc?: DocumentText }
+/** All measurements, events, alarms and operations of a managed object. */
+export interface SourceDelete { readonly source: string }
 /** `sources` of a filter are ids, comma separated: those of a hierarchy, its root first. */
 export interface DataDelete { readonly table: 'measurements' | 'events' | 'alarms' | 'operations';
   readonly filter: Readonly<Record<string, string>> }

@@ -19,6 +19,7 @@ export function applicableMode(kind: CommandKind, mode: ProcessingMode): Process
     case COMMAND.EVENT_DELETE:
     case COMMAND.EVENT_BINARY_CHANGE:
     case COMMAND.DATA_DELETE:
+    case COMMAND.SOURCE_DELETE:
       return mode;
     case COMMAND.MANAGED_OBJECT_CREATE:
     case COMMAND.MANAGED_OBJECT_UPDATE:

@@ -223,7 +223,7 @@ t.test('many are a job, page by page, with the place kept', async (t) => {
   const rig = new Rig(2 * SELECT_PAGE + 10);
   await rig.run();
   t.equal(rig.events.size, 2 * SELECT_PAGE + 10, 'the projector does not wait for them');
-  t.same([...rig.jobs.keys()], ['data-deletion/0000000000000030']);
+  t.same([...rig.jobs.keys()], ['data-deletion/0000000000000030-events']);
   await rig.run();
   t.equal(rig.jobs.size, 1, 'repeated after a crash: the job is there');
   await rig.page();

@@ -6,6 +6,8 @@ import type { DataDelete } from '../../src/model/command.ts';
 
 export interface Value { tenant: number; id: number; seq: number; part: number; source: number; value: number }
 
+const isOf = ({ source = '', sources = source }: DataDelete['filter'], asked: number | undefined): boolean => asked !== undefined && sources.split(',').map(Number).includes(asked);
+
 export class FakeHistory implements HistoryWriter {
   values: Value[] = [];
   readonly tokens = new Map<string, string>();
@@ -68,20 +70,20 @@ export class FakeHistory implements HistoryWriter {
     await this.before(`delete ${seq}`);
     this.#check({ deleted: String(filter.source) });
     if (!this.isDeleted()) return 'under way';
-    this.values = this.values.filter((value) => value.seq > seq || value.tenant !== tenant || value.source !== Number(filter.source));
+    this.values = this.values.filter((value) => value.seq > seq || value.tenant !== tenant || !isOf(filter, value.source));
     this.log.push(`delete ${seq}`);
     await this.after(`delete ${seq}`);
     return 'done';
   }
 
   async selectMeasurements({ tenant, filter, seq }: MeasurementDeletion, afterId: number, limit: number): Promise<{ id: number; source: number }[]> {
-    const found = this.values.filter((value) => value.seq <= seq && value.tenant === tenant && value.source === Number(filter.source) && value.id > afterId);
+    const found = this.values.filter((value) => value.seq <= seq && value.tenant === tenant && isOf(filter, value.source) && value.id > afterId);
     return [...new Map(found.map(({ id, source }) => [id, source]))].map(([id, source]) => ({ id, source })).sort((a, b) => a.id - b.id).slice(0, limit);
   }
 
   async select(tenant: number, table: string, filter: DataDelete['filter'], afterId = 0, before?: Before): Promise<{ id: number; source: number }[]> {
     this.#check({ deleted: String(filter.source) });
-    return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.tenant === tenant && row.source === Number(filter.source) && row.id > afterId)
+    return [...this.tables.get(table)?.values() ?? []].filter((row) => !row.deleted && row.tenant === tenant && isOf(filter, row.source) && row.id > afterId)
       .filter((row) => before === undefined || row.version <= before.seq || !('lastUpdatedFrom' in filter) && Date.parse(`${row.creation_time?.replace(' ', 'T').replace(/Z$/, '')}Z`) <= before.time)
       .sort((a, b) => a.id - b.id)
       .slice(0, SELECT_PAGE)

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import type { JournalCommand } from '../../src/ingest/command-record.ts';
 import { Projector } from '../../src/ingest/projector.ts';
 import type { Quarantine } from '../../src/ingest/quarantine.ts';
 import { COMMAND } from '../../src/model/command.ts';
@@ -18,7 +19,7 @@ export interface Running { platform: Platform; projector: Projector; positions: 
 
 /** One process: recovers, then projects into `history`. */
 export async function start(t: Test, platform: Platform, history: FakeHistory,
-  options: { rowsMax?: number; intervalMs?: number; quarantine?: Quarantine; log?: Log; beforeDeletion?: () => Promise<void> } = {}): Promise<Running> {
+  options: { rowsMax?: number; intervalMs?: number; quarantine?: Quarantine; log?: Log; beforeDeletion?: (command: JournalCommand) => Promise<void> } = {}): Promise<Running> {
   const positions: number[] = [];
   const inserted: string[] = [];
   const deletions: number[] = [];
@@ -37,7 +38,7 @@ export async function start(t: Test, platform: Platform, history: FakeHistory,
       select: (tenant, table, filter) => history.select(tenant, table, filter),
     },
     runDeletion: (command) => dead(async () => {
-      await options.beforeDeletion?.();
+      await options.beforeDeletion?.(command);
       const { table, filter } = command.body as { table: string; filter: Record<string, string> };
       if (table === 'measurements') {
         await history.deleteMeasurements({ tenant: 1, filter, seq: command.seq, receivedAt: command.receivedAt });

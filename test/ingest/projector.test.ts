@@ -274,6 +274,38 @@ t.test('while a DELETE runs only those wait who read what it removes, or have ro
   await projector.stop();
 });
 
+t.test('what objects leave that are gone is deleted together, behind the rows of their block', async (t) => {
+  const history = new FakeHistory();
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => { open = resolve; });
+  const seen: string[] = [];
+  const running = await start(t, new Platform(openEnvironment(t)), history, { beforeDeletion: (command) => {
+    seen.push(`${(command.body as { table: string }).table} ${JSON.stringify((command.body as { filter: object }).filter)}`);
+    return gate;
+  } });
+  const { platform, projector } = running;
+  await platform.create('5');
+  await platform.request(event(701));
+  await measure(platform, 1, 3);
+  // In one group: a request is appended a microtask later.
+  const gone = (source: string): Promise<unknown> => platform.request({ kind: COMMAND.SOURCE_DELETE, key: 't', body: { source } });
+  await Promise.all([gone('5'), gone('77'), gone('78'), platform.request(event(702))]);
+  const isSeen = async (query: HistoryQuery): Promise<boolean> =>
+    projector.visible(platform.group.lastAppendedSeq, 300, query).then(() => true, () => false);
+  t.equal(await isSeen({ tables: ['events'], tenant: 1 }), false, 'lists of the tenant wait');
+  t.equal(await isSeen({ tables: ['measurements'], tenant: 1, source: 5 }), false, 'and who reads such a source');
+  t.equal(await isSeen({ tables: ['measurements'], tenant: 1, source: 6 }), true, 'not who reads another');
+  t.equal(await isSeen({ tables: ['alarms'], tenant: 2 }), true, 'nor another tenant');
+  t.equal(await isSeen({ tables: ['managed_objects'], tenant: 1 }), true, 'nor a list of objects');
+  t.equal(running.projector.isLagging, false);
+  open();
+  await visible(running);
+  await visible(running);
+  t.strictSame(seen, ['measurements', 'events', 'alarms', 'operations'].map((table) => `${table} {"sources":"5,77,78"}`), 'each table once');
+  t.same([history.ids('events'), numbers(history)], [[], []]);
+  await projector.stop();
+});
+
 t.test('rows of actors arrive at least once, and the outbox is emptied', async (t) => {
   const history = new FakeHistory();
   let running = await start(t, new Platform(openEnvironment(t)), history);

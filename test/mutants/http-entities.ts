@@ -45,7 +45,7 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
     { rule: 'DELETE removes the managed object', file: 'src/actors/managed-object.ts', tests: ['actors/inventory'],
       changes: [["  context.remove('managedObject', id);\n", '']] },
     { rule: 'DELETE also deletes measurements, events, alarms and operations of the device', file: 'src/actors/managed-object.ts', tests: ['actors/inventory'],
-      changes: [["for (const table of ['measurements', 'events', 'alarms', 'operations']) {", 'for (const table of []) {']] },
+      changes: [['  context.send({ kind: COMMAND.SOURCE_DELETE, key: TENANT_KEY, body: { source: id } });\n', '']] },
     { rule: 'DELETE also unbinds the external IDs', file: 'src/actors/managed-object.ts', tests: ['actors/inventory'],
       changes: [["for (const key of some('externalIdsOf')) {", 'for (const key of [] as string[]) {']] },
     { rule: 'DELETE ends the links to children', file: 'src/actors/managed-object.ts', tests: ['actors/inventory'],
