@@ -13,6 +13,8 @@ import { managedObjectRow } from './rows.ts';
 /** Objects looked at when a cycle is searched; a link below more of them is refused. */
 const ANCESTORS_MAX = 10_000;
 const ANCESTORS_LIMIT = 'inventory/ancestors';
+/** Value of a link that stays unless somebody unlinks it; any other is the maker of several links at once, who may have to take it back. */
+export const LINKED = '1';
 
 export const childKey = (link: ChildLink): string => `${link.parent}\n${link.kind}\n${link.child}`;
 export const parentKey = (link: ChildLink): string => `${link.child}\n${link.kind}\n${link.parent}`;
@@ -58,33 +60,43 @@ function linkChild(context: ActorContext, link: ChildLink): { doc: string } {
   const doc = context.get('managedObject', link.child);
   if (doc === undefined) throw new PlatformError('inventory/not-found', { id: link.child });
   requireNoCycle(context, link.parent, [link.child]);
-  if (context.get('children', childKey(link)) === undefined) {
-    noteChild(context, link);
-    context.notify('managedobjects', link.parent, 'UPDATE', joinMembers(parent));
-  }
+  const isNew = addLink(context, link, context.get('children', childKey(link)), LINKED);
+  if (isNew) context.notify('managedobjects', link.parent, 'UPDATE', joinMembers(parent));
   return { doc };
 }
 
 /** All of them or none. Children are not read here: one that is gone meanwhile undoes its link. */
-function addChildren(context: ActorContext, { children, ...link }: ChildLinks): undefined {
+function addChildren(context: ActorContext, { children, maker = LINKED, ...link }: ChildLinks): undefined {
   const parent = loadManagedObject(context, link.parent);
   requireNoCycle(context, link.parent, children);
-  for (const child of children) noteChild(context, { ...link, child });
+  const values = children.map((child) => context.get('children', childKey({ ...link, child })));
+  for (const [index, child] of children.entries()) addLink(context, { ...link, child }, values[index], maker);
   context.notify('managedobjects', link.parent, 'UPDATE', joinMembers(parent));
   return undefined;
 }
 
-function noteChild(context: ActorContext, link: ChildLink): void {
-  context.put('children', childKey(link), '1');
-  context.send({ kind: COMMAND.PARENT_ADD, key: Number(link.child), body: link });
+/**
+ * A link that somebody asks for again is no longer its maker's to take back. The child may not have decided yet: it is asked again, before the answer.
+ * @param value of the link, undefined for a new one. @returns whether it is new.
+ */
+function addLink(context: ActorContext, link: ChildLink, value: string | undefined, maker: string): boolean {
+  if (value !== LINKED) noteChild(context, link, value === undefined ? maker : LINKED);
+  return value === undefined;
+}
+
+function noteChild(context: ActorContext, { kind, child, parent }: ChildLink, value: string): void {
+  const link: ChildLink = { kind, child, parent };
+  context.put('children', childKey(link), value);
+  context.send({ kind: COMMAND.PARENT_ADD, key: Number(child), body: link });
 }
 
 export function removeChild(context: ActorContext, body: ChildLink | ChildLinks): undefined {
   const parent = context.get('managedObject', body.parent);
   if ('children' in body) {
     if (parent === undefined) throw new PlatformError('inventory/not-found', { id: body.parent });
-    const { children, ...link } = body;
-    for (const child of children) forgetChild(context, { ...link, child });
+    const { children, maker, ...link } = body;
+    const meant = maker === undefined ? children : children.filter((child) => context.get('children', childKey({ ...link, child })) === maker);
+    for (const child of meant) forgetChild(context, { ...link, child });
   } else {
     if (context.get('children', childKey(body)) === undefined) {
       if (parent === undefined) throw new PlatformError('inventory/not-found', { id: body.parent });

@@ -1,5 +1,6 @@
 /** Children and parents of managed objects, of three kinds (document 1 Inventory and assets; document 4 section 2.5). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LINKED } from '../actors/child-links.ts';
 import { COMMAND } from '../model/command.ts';
 import type { ChildKind, ChildLink, ChildLinks } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -98,28 +99,28 @@ async function post(request: ApiRequest, kind: ChildKind): Promise<Answer> {
   return created('managedObjectReferenceCollection', `{"self":${quote(collection)},"references":[${references.join(',')}]}`, collection);
 }
 
-const childKeys = ({ kind, children, parent }: ChildLinks): string[] => children.map((child) => `${parent}\n${kind}\n${child}`);
-
-/** Which of them are linked. */
-async function areLinked(request: ApiRequest, links: ChildLinks): Promise<boolean[]> {
-  const found = await request.platform.documents.getMany('children', request.tenant, childKeys(links));
-  return found.map((link) => link !== undefined);
+/** Values of the links, undefined for those that are not there. */
+async function linkValues(request: ApiRequest, { kind, children, parent }: ChildLinks): Promise<(string | undefined)[]> {
+  return request.platform.documents.getMany('children', request.tenant, children.map((child) => `${parent}\n${kind}\n${child}`));
 }
 
-/** Links all or none of them; those that are linked stay so. @throws PlatformError `inventory/cycle`, 404 for what is deleted meanwhile. */
+/**
+ * Links all or none of them; those that are linked stay so. What others have asked for meanwhile stays too: each link that is made here is stored with
+ * the id of this request until somebody asks for it again. @throws PlatformError `inventory/cycle`, 404 for what is deleted meanwhile.
+ */
 async function linkChildren(request: ApiRequest, links: ChildLinks): Promise<void> {
-  const before = await areLinked(request, links);
-  const children = links.children.filter((_, index) => !before[index]);
+  const before = await linkValues(request, links);
+  const children = links.children.filter((_, index) => before[index] !== LINKED);
   if (children.length === 0) return;
   const { kind, parent } = links;
-  const fresh: ChildLinks = { kind, children, parent };
+  const fresh: Required<ChildLinks> = { kind, children, parent, maker: `by ${request.platform.ids.next()}` };
   await countRefusal(request, request.command(COMMAND.CHILD_ADD, Number(parent), children.length === 1 ? { kind, child: children[0], parent } : fresh));
   // The children decide after the parent; the answer has waited for them.
-  const after = await areLinked(request, fresh);
-  const refused = after.indexOf(false);
+  const after = await linkValues(request, fresh);
+  const refused = after.indexOf(undefined);
   if (refused < 0) return;
-  const others = children.filter((_, index) => after[index]);
-  if (others.length > 0) await request.command(COMMAND.CHILD_REMOVE, Number(parent), { kind, children: others, parent } satisfies ChildLinks);
+  const others = children.filter((_, index) => after[index] === fresh.maker);
+  if (others.length > 0) await request.command(COMMAND.CHILD_REMOVE, Number(parent), { ...fresh, children: others });
   for (const id of [parent, children[refused]]) await loadManagedObject(request, id);
   throw new PlatformError('inventory/not-linked', { child: children[refused], parent });
 }
@@ -233,7 +234,7 @@ async function removeAll(request: ApiRequest, kind: ChildKind): Promise<Answer> 
   if (request.body.length === 0) await unlinkAll(request, parent, kind);
   else {
     const links: ChildLinks = { kind, children: referencedIds(request, formOf(request)), parent };
-    const stranger = links.children.find((child) => !isEntityId(child)) ?? links.children[(await areLinked(request, links)).indexOf(false)];
+    const stranger = links.children.find((child) => !isEntityId(child)) ?? links.children[(await linkValues(request, links)).indexOf(undefined)];
     if (stranger !== undefined) throw new PlatformError('inventory/not-a-child', { child: stranger, parent });
     if (links.children.length > 0) await request.command(COMMAND.CHILD_REMOVE, Number(parent), links);
   }

@@ -144,8 +144,11 @@ export interface AvailabilitySet { readonly lastMessage: number; readonly isSile
   readonly alarmId?: string }
 export type ChildKind = 'childDevices' | 'childAssets' | 'childAdditions';
 export interface ChildLink { readonly kind: ChildKind; readonly child: string; readonly parent: string }
-/** Several links of one parent, decided together. The sender has looked at each child. */
-export interface ChildLinks { readonly kind: ChildKind; readonly children: readonly string[]; readonly parent: string }
+/**
+ * Several links of one parent, decided together. The sender has looked at each child. `maker` is what the links are stored with that are made by it;
+ * a removal with it leaves what has another one: links that were there before, and those that somebody else has asked for since.
+ */
+export interface ChildLinks { readonly kind: ChildKind; readonly children: readonly string[]; readonly parent: string; readonly maker?: string }
 /** `isNew`: the child was made for this link, and goes again when the link is refused. */
 export interface ChildAdd extends ChildLink { readonly isNew?: boolean }
 /** `isWritten`: the child has noted its parent, and looks again whether there is a cycle now that others can see it. */
@@ -316,7 +319,8 @@ export interface DocumentReader {
 /**
  * Collections of the document store.
  * managedObject: id -> text of all members but links; externalId: `<type>\n<externalId>` -> {"managedObject":"1"};
- * externalIdsOf: `<moId>\n<type>\n<externalId>` -> ''; children: `<parent>\n<kind>\n<child>` -> '' ; parents: `<child>\n<kind>\n<parent>` -> '';
+ * externalIdsOf: `<moId>\n<type>\n<externalId>` -> ''; children: `<parent>\n<kind>\n<child>` -> LINKED or the maker (child-links.ts);
+ * parents: `<child>\n<kind>\n<parent>` -> '';
  * eventBinary: id of the event -> `EventBinary` (model/event-binary.ts);
  * binary: id of a managed object -> `BinaryRecord`; availability: the same -> `AvailabilityState`; alarm, event, operation: id -> text;
  * openAlarm: `<source>\n<type>` -> ids of alarms, comma separated; openOperation: `<device>\n<operation id>` -> see operation.ts;

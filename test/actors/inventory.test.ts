@@ -175,6 +175,34 @@ t.test('links that are made at once make no cycle, and have two sides', async (t
   }
 });
 
+for (const isAsync of [false, true]) {
+  t.test(`links that are taken back, but for those that others have asked for, asynchronous: ${isAsync}`, async (t) => {
+    const platform = openPlatform(t, { isAsync });
+    for (const id of ['1', '2', '3', '4', '5']) await platform.create(id);
+    const all = (kind: CommandKind, children: string[], maker: string) =>
+      platform.request({ kind, key: 1, body: { kind: 'childAssets', children, parent: '1', maker } });
+    const children = (): string[] => platform.ids('children').map((id) => id.slice('1\nchildAssets\n'.length));
+    await link(platform, '1', '2', 'childAssets');
+    await all(COMMAND.CHILD_ADD, ['2', '3', '4', '5'], 'by 7');
+    await all(COMMAND.CHILD_ADD, ['4', '99'], 'by 8');
+    await link(platform, '1', '5', 'childAssets');
+    await all(COMMAND.CHILD_REMOVE, ['2', '3', '4', '5', '99'], 'by 7');
+    t.same(children(), ['2', '4', '5'], 'there before, asked for by another command for several and for one');
+    await all(COMMAND.CHILD_REMOVE, ['2', '4', '5'], 'by 8');
+    t.same(children(), ['2', '4', '5']);
+    t.same(platform.ids('parents').length, 3);
+    t.same(platform.ids('pending', '', 0), []);
+  });
+}
+
+t.test('a link that is asked for again is answered when its child has decided', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('1');
+  const all = (maker: string) => platform.request({ kind: COMMAND.CHILD_ADD, key: 1, body: { kind: 'childAssets', children: ['98', '99'], parent: '1', maker } });
+  await Promise.all([all('by 7'), all('by 8').then(() => t.same(platform.ids('children'), [], 'none of them is there'))]);
+  t.same(platform.ids('parents'), []);
+});
+
 t.test('several links of one parent: all or none', async (t) => {
   const platform = openPlatform(t);
   for (const id of ['1', '2', '3', '4']) await platform.create(id);

@@ -148,7 +148,12 @@ t.test('many links in one body are one command, and each child is there once', a
   t.equal(made.json.references.length, 4_000);
   t.equal(api.fake.sent.length, 1);
   t.equal((await post(ids)).status, 201);
-  t.strictSame((api.fake.sent.at(-1)?.body as { children: string[] }).children, ids.slice(4_000), 'only those that are not linked');
+  t.strictSame((api.fake.sent.at(-1)?.body as { children: string[] }).children, ids, 'the first ones are asked for again: who made them cannot take them back');
+  t.equal((await post(ids.slice(0, 4_000))).status, 201);
+  t.equal(api.fake.sent.length, 2, 'all are linked for good');
+  t.equal((await post([...ids.slice(0, 4_000), '5999'])).status, 201);
+  t.match(api.fake.sent.at(-1)?.body, { child: '5999', children: undefined }, 'only those that are not linked');
+  t.equal((await remove(['5999'])).status, 204);
   t.match(await post([...ids, '1', '5999']), { status: 422, json: { message: 'The body has 5002 references; it takes 5000 (inventory/references): send the others with further requests' } });
   t.strictSame(api.fake.counted, ['inventory/references']);
   const sent = api.fake.sent.length;
@@ -182,6 +187,12 @@ t.test('what a link is made with goes, or is refused, at the same moment', async
   const references = [{ managedObject: { id: '3' } }, { managedObject: { id: '2' } }];
   t.equal((await api.call('POST', `${PATH}/1/childAssets`, { body: { references } })).status, 422);
   t.equal(api.fake.get('children', '1\nchildAssets\n3'), undefined, 'all or none');
+  undo(() => {
+    unlink('2');
+    api.fake.put('children', '1\nchildAssets\n3', '1');
+  });
+  t.equal((await api.call('POST', `${PATH}/1/childAssets`, { body: { references } })).status, 422);
+  t.equal(api.fake.get('children', '1\nchildAssets\n3'), '1', 'what somebody else has asked for meanwhile stays');
   undo((id) => { for (const gone of ['4', id]) collections.collections.get('2/managedObject')?.delete(gone); });
   t.match(await api.call('POST', `${PATH}/4/childAssets`, { body: { name: 'orphan' } }), { status: 404, json: { message: /'4'/ } });
 });

@@ -253,6 +253,7 @@ export class FakePlatform {
       kind: string;
       child: string;
       children?: string[];
+      maker?: string;
       parent: string;
       managedObject: string;
       userName: string;
@@ -296,13 +297,17 @@ export class FakePlatform {
         return this.merge('operation', body.id, body.doc, fitFailureReason);
       case COMMAND.CHILD_ADD: {
         for (const child of body.children ?? [body.child]) {
-          this.put('children', `${body.parent}\n${body.kind}\n${child}`, '1');
+          const link = `${body.parent}\n${body.kind}\n${child}`;
+          this.put('children', link, this.get('children', link) === undefined ? body.maker ?? '1' : '1');
           this.put('parents', `${child}\n${body.kind}\n${body.parent}`, '1');
         }
         return { doc: this.get('managedObject', body.child) };
       }
       case COMMAND.CHILD_REMOVE:
-        for (const child of body.children ?? [body.child]) this.collections.get('2/children')?.delete(`${body.parent}\n${body.kind}\n${child}`);
+        for (const child of body.children ?? [body.child]) {
+          const link = `${body.parent}\n${body.kind}\n${child}`;
+          if (body.maker === undefined || this.get('children', link) === body.maker) this.collections.get('2/children')?.delete(link);
+        }
         return undefined;
       case COMMAND.EXTERNAL_ID_BIND: {
         const id = `${body.type}\n${body.externalId}`;
