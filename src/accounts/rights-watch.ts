@@ -7,10 +7,13 @@ import type { StoredUser } from '../actors/user.ts';
 import type { CachingAuthenticator } from './authenticator.ts';
 import { effectiveRights } from './effective-rights.ts';
 import type { StoredAssignment, StoredGroup } from './groups.ts';
+import { isGroupKey } from './groups.ts';
 import { grantText, losesRights } from './lost-rights.ts';
 
 /** Users, members of a group and assignments that are read at a time. */
 const RECHECKED_AT_ONCE = 1_000;
+/** Deleted groups without rights that are remembered: members of one that is forgotten are ended without need. */
+const HARMLESS_MAX = 1_000;
 
 export interface RightsWatchOptions {
   readonly authenticator: CachingAuthenticator;
@@ -25,6 +28,8 @@ export interface RightsWatchOptions {
 
 export class RightsWatch {
   readonly #options: RightsWatchOptions;
+  /** `<tenant>/<group>` of deleted groups that took no right away, oldest first. */
+  readonly #harmless = new Set<string>();
 
   constructor(options: RightsWatchOptions) {
     this.#options = options;
@@ -34,6 +39,7 @@ export class RightsWatch {
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
     const { authenticator, endTokenSessions } = this.#options;
     authenticator.recordsChanged(tenant, changes);
+    this.#endFormerMembers(tenant, changes);
     for (const change of changes) {
       const end = change.id.indexOf('\n');
       if (change.collection === 'inventoryAssignment') this.#endUser(tenant, change.id.slice(0, end));
@@ -47,8 +53,22 @@ export class RightsWatch {
         ended.catch((error: Error) => {
           this.#options.log.error({ err: error, tenant, collection, id }, 'live sessions of those who have lost rights could not be ended');
         });
+      } else if (change.collection === 'group' && isGroupKey(change.id) && change.expected !== undefined && change.value === undefined) {
+        if (this.#harmless.size >= HARMLESS_MAX) for (const oldest of this.#harmless) { this.#harmless.delete(oldest); break; }
+        this.#harmless.add(`${tenant}/${change.id}`);
       }
     }
+  }
+
+  /** The members of a deleted group go step by step, and a slow node finds no more of them when it reads: so each is ended when it goes. */
+  #endFormerMembers(tenant: number, changes: readonly RecordChange[]): void {
+    const names = new Set<string>();
+    for (const { collection, id, expected, value } of changes) {
+      if (collection !== 'groupMember' || expected === undefined || value !== undefined) continue;
+      const end = id.indexOf('\n');
+      if (!this.#harmless.has(`${tenant}/${id.slice(0, end)}`)) names.add(id.slice(end + 1));
+    }
+    if (names.size > 0) this.#options.endUsers(tenant, names);
   }
 
   /**

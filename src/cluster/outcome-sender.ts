@@ -139,13 +139,13 @@ const isLarge = (text: string): boolean => text.length * 3 > ANSWER_BYTES_MAX &&
 
 /**
  * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/rights-watch.ts): a group's roles, whether
- * it or an inventory role has lost grants, and of a user only that there was one; and whether a second factor was asked for, by which secret
+ * it or an inventory role has lost grants, and of a user or a member only that there was one; and whether a second factor was asked for, by which secret
  * (accounts/second-factor.ts).
  */
 function toldRecord(change: RecordChange): ToldRecord {
   const { collection, id, expected } = change;
   if (expected === undefined) return [collection, id];
-  if (collection === 'user') return [collection, id, ''];
+  if (collection === 'user' || collection === 'groupMember') return [collection, id, ''];
   const former = collection === 'totp' ? needOf(expected) : toldFormer(change);
   return former === undefined ? [collection, id] : [collection, id, former];
 }

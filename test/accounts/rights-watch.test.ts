@@ -60,6 +60,33 @@ t.test('a group that loses roles or grants ends its members, an inventory role t
   t.equal(await isEnded('inventoryRole', role('ALARM'), role('EVENT', 'ALARM')), 0);
 });
 
+t.test('members of a deleted group are ended when they go, also where the group is read after they have gone', async (t) => {
+  const ended: string[] = [];
+  let left = Array.from({ length: 3_500 }, (_, index) => ({ id: `5\nmember-${String(index).padStart(4, '0')}`, value: '1' }));
+  const watch = new RightsWatch({
+    authenticator: { recordsChanged: () => undefined } as unknown as CachingAuthenticator, refusals: { count: () => undefined }, log: {} as Log,
+    documents: { get: () => undefined, getMany: () => [], list: async (_collection, _tenant, prefix, { after = '', limit }) =>
+      left.filter(({ id }) => id.startsWith(prefix) && id > after).slice(0, limit) },
+    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); }, endTokenSessions: () => undefined,
+  });
+  const removeMembers = async (): Promise<void> => {
+    while (left.length > 0) {
+      const some = left.slice(0, 1_000);
+      left = left.slice(1_000);
+      watch.recordsChanged(7, some.map(({ id, value }) => ({ collection: 'groupMember', id, expected: value, value: undefined })));
+      await new Promise((resolve) => { setImmediate(resolve); });
+    }
+  };
+  watch.recordsChanged(7, [{ collection: 'group', id: '5', expected: '{"id":5,"roles":["A"],"doc":"{}"}', value: undefined }]);
+  await removeMembers();
+  t.equal(new Set(ended).size, 3_500);
+  ended.length = 0;
+  watch.recordsChanged(7, [{ collection: 'groupMember', id: '6\nada', expected: undefined, value: '1' }]);
+  watch.recordsChanged(7, [{ collection: 'group', id: '6', expected: '{"id":6,"roles":[],"doc":"{}"}', value: undefined }]);
+  watch.recordsChanged(7, [{ collection: 'groupMember', id: '6\nada', expected: '1', value: undefined }]);
+  t.same(ended, [], 'who joins, and the members of a group without rights');
+});
+
 const roles = (...names: string[]): Principal => ({ tenant: 't', tenantNumber: 7, userName: 'x', roles: new Set(names) });
 const user = (more: object = {}): string => JSON.stringify({ userName: 'x', enabled: true, roles: [], doc: '{}', ...more });
 
