@@ -20,12 +20,13 @@ const isSame = (one: OperationCounts = {}, other: OperationCounts): boolean => S
 
 /**
  * The changes that keep what was counted, none when nothing is new. Who deletes operations makes them before.
- * @param text of the record. @param isWatched whether it has a record that goes when all is over.
+ * @param text of the record. @param isWatched whether it has a record that goes when all is over. @param options.isAllSeen as of `isOverAsCounted`.
  */
-export function keptCountsOf(text: string, isWatched: boolean, live: OperationCounts): { changes: RecordChange[]; isOver: boolean } {
+export function keptCountsOf(text: string, isWatched: boolean, live: OperationCounts, { isAllSeen = false }: { readonly isAllSeen?: boolean } = {}):
+  { changes: RecordChange[]; isOver: boolean } {
   const stored = JSON.parse(text) as StoredBulkOperation;
   const counts = countsWithDeleted(stored, live);
-  const isOver = isOverAsCounted(stored, counts);
+  const isOver = isOverAsCounted(stored, counts, isAllSeen);
   const changes: RecordChange[] = [];
   if (!isSame(stored.counts, counts)) {
     changes.push({ collection: BULK_OPERATIONS, id: bulkKey(stored.id), expected: text, value: JSON.stringify({ ...stored, counts }) });

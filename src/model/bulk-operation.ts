@@ -17,6 +17,9 @@ export const BULK_DEVICES_LIMIT = 'bulk-operations/devices';
 /** Those of one tenant that are not over: the ramps of all of them are kept in memory. */
 export const BULK_ACTIVE_MAX = 1_000;
 export const BULK_ACTIVE_LIMIT = 'bulk-operations/active';
+/** Those of one tenant whose operations are counted until they are over; of more the oldest are given up. */
+export const BULK_WATCHED_MAX = 10_000;
+export const BULK_WATCHED_LIMIT = 'bulk-operations/watched';
 /** UTF-8 bytes of a prototype, and of all further members: each operation, and each page of a list, has them. */
 export const BULK_TEXT_BYTES_MAX = 64 * 1024;
 export const BULK_TEXT_LIMIT = 'bulk-operations/text-bytes';
@@ -107,9 +110,12 @@ export function countsWithDeleted({ done, missing, counts: before = {} }: Pick<S
   return counts;
 }
 
-/** Whether no operation is created any more and all are over, as counted. */
-export function isOverAsCounted(stored: StoredBulkOperation, counts: OperationCounts): boolean {
-  const isAll = sumOf(counts) >= stored.done - stored.missing;
+/**
+ * Whether no operation is created any more and all are over, as counted.
+ * @param isAllSeen all that were created had been seen by the history when it counted: what is missing was deleted before anybody counted it.
+ */
+export function isOverAsCounted(stored: StoredBulkOperation, counts: OperationCounts, isAllSeen = false): boolean {
+  const isAll = isAllSeen || sumOf(counts) >= stored.done - stored.missing;
   return stored.status !== 'ACTIVE' && isAll && (counts.PENDING ?? 0) + (counts.EXECUTING ?? 0) === 0;
 }
 

@@ -3,12 +3,11 @@
  * driven by the records: a batch is planned with its ids in one compare and set, created, and ticked off in another one. What a crash leaves
  * planned is created again under the same ids, which has no effect for those that are there: each device gets its operation exactly once.
  */
-import { keptCountsOf, operationCounts } from '../inventory/bulk-counts.ts';
 import { bulkTargets, GroupError, GroupTooLarge } from '../inventory/group-members.ts';
 import { BackgroundLoop } from '../model/background-loop.ts';
 import {
-  BULK_ACTIVE_PREFIX, BULK_CHUNK_DEVICES, BULK_DEVICES_LIMIT, BULK_DEVICES_MAX, BULK_OPERATIONS, BULK_PREFIX, BULK_WATCHED_PREFIX, bulkActiveKey,
-  bulkChunkKey, bulkChunkPrefix, bulkIdOfKey, bulkKey, bulkWatchedKey, dueOperations,
+  BULK_ACTIVE_PREFIX, BULK_CHUNK_DEVICES, BULK_DEVICES_LIMIT, BULK_DEVICES_MAX, BULK_OPERATIONS, BULK_PREFIX, bulkActiveKey, bulkChunkKey,
+  bulkChunkPrefix, bulkIdOfKey, bulkKey, bulkWatchedKey, dueOperations,
 } from '../model/bulk-operation.ts';
 import type { StoredBulkOperation } from '../model/bulk-operation.ts';
 import { COMMAND } from '../model/command.ts';
@@ -18,6 +17,7 @@ import { joinMembers, splitMembers } from '../model/json-document.ts';
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { BulkOperationWatch } from './bulk-operation-watch.ts';
 
 const TENANT_KEY = 't';
 /** Operations of one batch. All that are due in a step share it, each has its least part: so steps stay short, and no ramp waits for another one. */
@@ -34,9 +34,6 @@ const LOOKS_MAX = 200;
 const PAUSE_MS_MIN = 20;
 /** After it everything is looked at again, spread over as long a time: shards may have come from another node. */
 const PASS_MS = 60_000;
-/** Until operations that are not yet over are counted again: a tenth of the time since the last one was created, within these bounds. */
-const WATCH_MS_MIN = 10_000;
-const WATCH_MS_MAX = 3_600_000;
 /** Until something that failed is tried again. */
 const RETRY_MS = 1_000;
 
@@ -58,6 +55,8 @@ export interface BulkSchedulerOptions {
 export class BulkOperationScheduler {
   /** Operations that were created. */
   createdCount = 0;
+  /** What goes on when the last operation is created. */
+  readonly watch: BulkOperationWatch;
   readonly #options: BulkSchedulerOptions;
   /** When each bulk operation has something to do, ms since 1970, by tenant; those that are absent have nothing to do. */
   readonly #dueAt = new Map<number, Map<string, number>>();
@@ -70,15 +69,17 @@ export class BulkOperationScheduler {
 
   constructor(options: BulkSchedulerOptions) {
     this.#options = options;
+    this.watch = new BulkOperationWatch(options);
   }
 
   start(): void {
     this.#loop.start(() => this.#run());
+    this.watch.start();
   }
 
   /** Resolves when nothing is under way any more. */
-  stop(): Promise<void> {
-    return this.#loop.stop();
+  async stop(): Promise<void> {
+    await Promise.all([this.#loop.stop(), this.watch.stop()]);
   }
 
   /** To be told of all changed records. */
@@ -119,11 +120,9 @@ export class BulkOperationScheduler {
     const known = this.#dueAt.get(tenant);
     this.#dueAt.delete(tenant);
     if (!this.#options.isMine(tenant)) return;
-    const [active, watched] = [await this.#idsOf(tenant, BULK_ACTIVE_PREFIX), await this.#idsOf(tenant, BULK_WATCHED_PREFIX)];
-    const spread = (index: number, count: number): number => startAt + Math.floor((index * PASS_MS) / count);
-    // What is counted now and then is not counted more often for a pass.
-    for (const [index, id] of watched.entries()) this.#setDue(tenant, id, known?.get(id) ?? spread(index, watched.length));
-    for (const [index, id] of active.entries()) this.#setDue(tenant, id, Math.min(known?.get(id) ?? startAt, spread(index, active.length)));
+    const active = await this.#idsOf(tenant, BULK_ACTIVE_PREFIX);
+    const spread = (index: number): number => startAt + Math.floor((index * PASS_MS) / active.length);
+    for (const [index, id] of active.entries()) this.#setDue(tenant, id, Math.min(known?.get(id) ?? startAt, spread(index)));
   }
 
   async #idsOf(tenant: number, prefix: string): Promise<string[]> {
@@ -205,10 +204,7 @@ export class BulkOperationScheduler {
     const text = await this.#options.documents.get(BULK_OPERATIONS, tenant, bulkKey(id));
     const stored = text === undefined ? undefined : JSON.parse(text) as StoredBulkOperation;
     if (text === undefined || stored === undefined) return this.#forget(tenant, id, false);
-    if (stored.status !== 'ACTIVE') {
-      await this.#forget(tenant, id, stored.nextAt !== undefined);
-      return this.#watch(tenant, stored, text);
-    }
+    if (stored.status !== 'ACTIVE') return this.#forget(tenant, id, stored.nextAt !== undefined);
     const now = this.#options.now();
     if (stored.nextAt === undefined) return stored.startsAt > now ? stored.startsAt : this.#begin(tenant, stored, text);
     if (stored.planned !== undefined) return this.#create(tenant, stored, text, stored.planned);
@@ -289,26 +285,17 @@ export class BulkOperationScheduler {
     const active = await documents.get(BULK_OPERATIONS, tenant, bulkActiveKey(id));
     const watched = await documents.get(BULK_OPERATIONS, tenant, bulkWatchedKey(id));
     const changes: RecordChange[] = [];
+    const isNew = active !== undefined && isWatched && watched === undefined;
     if (active !== undefined) {
       changes.push(removal({ id: bulkActiveKey(id), value: active }));
       const chunks = await documents.list(BULK_OPERATIONS, tenant, bulkChunkPrefix(id), { limit: BULK_DEVICES_MAX / BULK_CHUNK_DEVICES });
       changes.push(...chunks.map(removal));
-      if (isWatched && watched === undefined) changes.push({ collection: BULK_OPERATIONS, id: bulkWatchedKey(id), expected: undefined, value: '1' });
+      if (isNew) changes.push({ collection: BULK_OPERATIONS, id: bulkWatchedKey(id), expected: undefined, value: '1' });
     }
     if (!isWatched && watched !== undefined) changes.push(removal({ id: bulkWatchedKey(id), value: watched }));
     if (changes.length > 0) await this.#change(tenant, changes);
+    if (isNew) this.watch.add(tenant, id);
     return Infinity;
-  }
-
-  /** Keeps the counts of one of which no operation is created any more, until all its operations are over. */
-  async #watch(tenant: number, stored: StoredBulkOperation, text: string): Promise<number> {
-    const { documents, history, now } = this.#options;
-    const { id, nextAt } = stored;
-    if (nextAt === undefined || await documents.get(BULK_OPERATIONS, tenant, bulkWatchedKey(id)) === undefined) return Infinity;
-    const live = (await operationCounts(history, tenant, [id])).get(id) ?? {};
-    const { changes, isOver } = keptCountsOf(text, true, live);
-    if (changes.length > 0) await this.#change(tenant, changes);
-    return isOver ? Infinity : now() + Math.min(WATCH_MS_MAX, Math.max(WATCH_MS_MIN, (now() - nextAt) / 10));
   }
 
   /** The next devices of the list. */

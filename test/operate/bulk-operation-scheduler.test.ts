@@ -1,10 +1,11 @@
 /** The ramp of bulk operations on the real actors: exact whatever commit a crash comes before, bounded, driven by what is stored. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { bulkActiveKey, bulkKey, bulkWatchedKey } from '../../src/model/bulk-operation.ts';
+import { BULK_WATCHED_MAX, BULK_WATCHED_PREFIX, bulkActiveKey, bulkKey, bulkWatchedKey } from '../../src/model/bulk-operation.ts';
 import type { StoredBulkOperation } from '../../src/model/bulk-operation.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import type { ActorKey, DocumentReader } from '../../src/model/command.ts';
+import { PlatformError } from '../../src/model/errors.ts';
 import { BulkOperationScheduler } from '../../src/operate/bulk-operation-scheduler.ts';
 import { NOW, TENANT, openPlatform, silentLog, until } from '../actors/platform.ts';
 import type { Platform } from '../actors/platform.ts';
@@ -33,7 +34,7 @@ async function schedule(platform: Platform, more: Partial<StoredBulkOperation> =
 
 interface Clock { now: number }
 function schedulerOf(platform: Platform, clock: Clock, isMine = (): boolean => true,
-  more: { documents?: DocumentReader; counts?: () => object[] } = {}): BulkOperationScheduler {
+  more: { documents?: DocumentReader; counts?: () => object[]; refused?: (limit: string) => void } = {}): BulkOperationScheduler {
   const next = (): number => {
     nextId += 1;
     return nextId;
@@ -41,7 +42,8 @@ function schedulerOf(platform: Platform, clock: Clock, isMine = (): boolean => t
   const ids = { next, peek: () => nextId + 1, nextBeside: next, nextInOrder: async () => next(), nextBesideInOrder: async (_: number, keys: readonly ActorKey[]) => keys.map(next) };
   return new BulkOperationScheduler({
     commands: platform.commands, documents: more.documents ?? platform.documents, ids, tenants: () => [TENANT], isMine,
-    history: { query: async <Row>() => (more.counts?.() ?? []) as Row[], stream: async () => { throw new Error('no stream'); } }, refusals: { count: () => undefined }, log: silentLog, now: () => clock.now,
+    history: { query: async <Row>() => (more.counts?.() ?? []) as Row[], stream: async () => { throw new Error('no stream'); } },
+    refusals: { count: more.refused ?? (() => undefined) }, log: silentLog, now: () => clock.now,
   });
 }
 
@@ -158,20 +160,77 @@ t.test('what became of the operations is kept', async (t) => {
   const clock = { now: NOW };
   let counts: object[] = [{ bulkId: BULK, status: 'SUCCESSFUL', total: 4 }, { bulkId: BULK, status: 'PENDING', total: '1' }];
   const scheduler = schedulerOf(platform, clock, undefined, { counts: () => counts });
-  const steps = async (count: number): Promise<void> => {
-    for (let step = 0; step < count; step += 1) {
-      await scheduler.step();
-      clock.now += 1;
-    }
-  };
-  await steps(6);
+  for (let step = 0; step < 6; step += 1) await scheduler.step();
+  await scheduler.watch.step();
   t.match(bulkOf(platform), { status: 'COMPLETED', counts: { SUCCESSFUL: 4, PENDING: 1 } });
   t.ok(platform.get('bulkOperation', bulkWatchedKey(BULK)), 'one is not over');
   counts = [{ bulkId: BULK, status: 'SUCCESSFUL', total: 4 }, { bulkId: BULK, status: 'FAILED', total: 1 }];
+  await scheduler.watch.step();
+  t.match(bulkOf(platform), { counts: { PENDING: 1 } }, 'not before it is due');
   clock.now += 10_000;
-  await steps(3);
+  await scheduler.watch.step();
   t.match(bulkOf(platform), { counts: { SUCCESSFUL: 4, FAILED: 1 } });
   t.same(platform.ids('bulkOperation'), [bulkKey(BULK)], 'nothing but the record is left');
+});
+
+t.test('operations that were deleted before they were counted are not waited for', async (t) => {
+  const platform = openPlatform(t);
+  await withGroup(platform, 5);
+  await schedule(platform, { creationRamp: 0 });
+  const clock = { now: NOW };
+  let counts: object[] = [{ bulkId: BULK, status: 'SUCCESSFUL', total: 1 }, { bulkId: BULK, status: 'EXECUTING', total: 1 }];
+  for (let step = 0; step < 6; step += 1) await schedulerOf(platform, clock).step();
+  const scheduler = schedulerOf(platform, clock, undefined, { counts: () => counts });
+  await scheduler.watch.step();
+  t.ok(platform.get('bulkOperation', bulkWatchedKey(BULK)), 'one of those that are there is not over');
+  counts = [{ bulkId: BULK, status: 'SUCCESSFUL', total: 2 }];
+  clock.now += 10_000;
+  await scheduler.watch.step();
+  t.same(platform.ids('bulkOperation'), [bulkKey(BULK)], 'nothing but the record is left');
+});
+
+t.test('a history that does not answer holds up no ramp', async (t) => {
+  const platform = openPlatform(t);
+  const devices = await withGroup(platform, 3);
+  const clock = { now: NOW };
+  for (let index = 0; index < 30; index += 1) await schedule(platform, { id: String(1_000 + index), creationRamp: 0 });
+  let queries = 0;
+  const scheduler = schedulerOf(platform, clock, undefined, { counts: () => {
+    queries += 1;
+    throw new PlatformError('general/history-unavailable');
+  } });
+  for (let step = 0; step < 12; step += 1) await scheduler.step();
+  t.equal(platform.ids('bulkOperation').filter((id) => id.startsWith(BULK_WATCHED_PREFIX)).length, 30);
+  t.equal(queries, 0, 'the ramps ask it for nothing');
+  await schedule(platform);
+  scheduler.recordsChanged(TENANT, [{ collection: 'bulkOperation', id: bulkKey(BULK), expected: undefined, value: '' }]);
+  const operations = platform.ids('operation').length;
+  await scheduler.watch.step();
+  t.equal(queries, 1, 'one query for many');
+  for (let step = 0; step < 8; step += 1) {
+    await scheduler.step();
+    clock.now += 1_000;
+    await scheduler.watch.step();
+  }
+  t.equal(platform.ids('operation').length, operations + devices.length);
+  t.equal(queries, 2, 'one for what has ended meanwhile; the others are tried again after a while');
+  clock.now += 10_000;
+  await scheduler.watch.step();
+  t.equal(queries, 3);
+});
+
+t.test('of too many that are counted the oldest are given up', async (t) => {
+  const platform = openPlatform(t);
+  const ids = Array.from({ length: BULK_WATCHED_MAX + 2 }, (_, index) => String(1_000 + index));
+  const changes = ids.map((id) => ({ collection: 'bulkOperation', id: bulkWatchedKey(id), value: '1' }));
+  for (let start = 0; start < changes.length; start += 1_000) {
+    await platform.request({ kind: COMMAND.RECORDS_CHANGE, key: 't', body: { changes: changes.slice(start, start + 1_000) } });
+  }
+  const counted: string[] = [];
+  await schedulerOf(platform, { now: NOW }, undefined, { refused: (limit) => { counted.push(limit); } }).watch.step();
+  t.same(counted, ['bulk-operations/watched']);
+  t.notOk(platform.get('bulkOperation', bulkWatchedKey(ids[1])));
+  t.ok(platform.get('bulkOperation', bulkWatchedKey(ids[BULK_WATCHED_MAX + 1])));
 });
 
 /** Runs until it is COMPLETED or the process ends. */
