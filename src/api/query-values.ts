@@ -40,9 +40,10 @@ export class QueryValues {
       .filter((value) => value !== '');
   }
 
+  /** Of more digits than a number has it is the largest one. */
   integer(name: string): number | undefined {
     const value = this.text(name);
-    return value === undefined ? undefined : Number(value);
+    return value === undefined ? undefined : integerOf(value);
   }
 
   isTrue(name: string): boolean {
@@ -108,12 +109,14 @@ export function compileQueryCheck(parameters: QueryParameters): QueryCheck {
   };
 }
 
+const integerOf = (text: string): number => Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)));
+
 function checkOf(parameter: QueryParameter): (text: string) => boolean {
   const { schema } = parameter;
   if (schema.format === 'date-time') return (text) => parseQueryTime(text.trim()) !== undefined;
   if (schema.type === 'boolean') return (text) => /^(true|false)$/i.test(text);
   const validator = Compile(schema);
-  if (schema.type === 'integer') return (text) => /^-?\d{1,15}$/.test(text) && validator.Check(Number(text));
+  if (schema.type === 'integer') return (text) => /^-?\d+$/.test(text) && validator.Check(integerOf(text));
   return (text) => validator.Check(text);
 }
 

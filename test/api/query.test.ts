@@ -7,6 +7,7 @@ import { PAGE_PARAMETERS } from '../../src/api/paging.ts';
 import { list, time } from '../../src/api/query-parameters.ts';
 import { compileQueryCheck, parseQuery } from '../../src/api/query-values.ts';
 import Type from 'typebox';
+import { startApi } from './helpers/api.ts';
 
 t.test('decoding, duplicates, lists', async (t) => {
   const query = parseQuery('a=1&a=2&b=x+y%2Bz&c&d=&e=1,2,,3&e=4&__proto__=5&f==g');
@@ -36,7 +37,7 @@ t.test('checks by schema', async (t) => {
     t.throws(() => check(parseQuery(`must=1&${text}`)), { code: 'general/invalid-parameter', details: { name } }, text);
   };
   good('pageSize=1&currentPage=2000000&withTotalPages=TRUE&unknown=%00');
-  good('pageSize=9999999999');
+  for (const digits of [11, 15, 16, 17, 400]) good(`pageSize=${'9'.repeat(digits)}`);
   good('from=2024-05-02&status=A,B');
   good('from=2024-05-02T10:00:00.000+02:00');
   good('from=2024-05-02T10:00:00Z&from=');
@@ -44,11 +45,24 @@ t.test('checks by schema', async (t) => {
   bad('pageSize=-1', 'pageSize');
   bad('pageSize=1.5', 'pageSize');
   bad('pageSize=1e3', 'pageSize');
+  bad('pageSize=many', 'pageSize');
+  bad(`pageSize=-${'9'.repeat(20)}`, 'pageSize');
+  bad(`pageSize=${'9'.repeat(20)}x`, 'pageSize');
+  bad(`currentPage=${'9'.repeat(400)}`, 'currentPage');
   bad('currentPage=99999999999', 'currentPage');
   bad('withTotalPages=yes', 'withTotalPages');
   bad('from=2024-13-02', 'from');
   bad('status=A,C', 'status');
   t.throws(() => check(parseQuery('')), { code: 'validation/mandatory-fields', details: { names: 'must' } });
+});
+
+t.test('a page size of any number of digits is cut', async (t) => {
+  const api = await startApi(t);
+  for (const digits of [5, 11, 16, 400]) {
+    const reply = await api.call('GET', `/inventory/managedObjects?pageSize=${'9'.repeat(digits)}`);
+    t.match(reply, { status: 200, json: { statistics: { pageSize: 2000 } } }, `${digits} digits`);
+  }
+  t.equal((await api.call('GET', '/inventory/managedObjects?pageSize=all')).status, 422);
 });
 
 t.test('times outside of what can be stored become its border', async (t) => {
