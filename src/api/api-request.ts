@@ -139,13 +139,13 @@ export class ApiRequest {
     this.exchange.releaseBody();
   }
 
-  /** The body's members. @throws PlatformError `general/bad-json`. */
+  /** The body's members. @throws PlatformError `general/bad-json`, `validation/not-an-object`. */
   members(): Members {
     this.membersOfBody ??= parseMembers(this.bodyText());
     return this.membersOfBody;
   }
 
-  /** Leaves out members of the body that are null. @throws PlatformError `general/bad-json`. */
+  /** Leaves out members of the body that are null. @throws PlatformError as `members`. */
   dropNulls(names: ReadonlySet<string>): void {
     const members = this.members();
     const dropped = [...members].filter(([name, value]) => value === 'null' && names.has(name));

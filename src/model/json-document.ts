@@ -12,7 +12,7 @@ export const NESTING_MAX = 200;
 
 /**
  * Splits a JSON object into its top-level members. Of equal names the last wins, at the place of the first.
- * @throws PlatformError `general/bad-json` for anything that is not one JSON object.
+ * @throws PlatformError `general/bad-json` (400) for what is no JSON, `validation/not-an-object` (422) for other JSON (document 4 section 0.5).
  */
 export function parseMembers(text: string): Members {
   let parsed: unknown;
@@ -22,7 +22,7 @@ export function parseMembers(text: string): Members {
     throw new PlatformError('general/bad-json', { reason: reasonOf(error) });
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new PlatformError('general/bad-json', { reason: 'it is not an object' });
+    throw new PlatformError('validation/not-an-object', { what: Array.isArray(parsed) ? 'an array' : parsed === null ? 'null' : `a ${typeof parsed}` });
   }
   return splitMembers(compact(text));
 }

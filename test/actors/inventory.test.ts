@@ -36,7 +36,7 @@ t.test('create: as sent, with what the server keeps', async (t) => {
     ['managedobjects 5 CREATE', 'managedobjects 6 CREATE']);
   t.match(JSON.parse(platform.rows[0].text), { id: 5, type: 'T', owner: 'ada', fragments: ['10', '2'], parents: [], doc, deleted: 0,
     version: 1 });
-  await t.rejects(platform.create('7', '[]'), { code: 'general/bad-json' });
+  await t.rejects(platform.create('7', '[]'), { code: 'validation/not-an-object' });
 });
 
 t.test('update: merge, null, kept members, owner, only when absent, nothing new', async (t) => {

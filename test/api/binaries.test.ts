@@ -84,7 +84,7 @@ t.test('refused uploads', async (t) => {
   await check('no file', await upload(api, [{ name: 'object', content: '{}' }]), 400, /no part with a file/);
   await check('two files', await upload(api, [file, { ...file, name: 'file2' }]), 400, /more than one file/);
   await check('bad JSON', await upload(api, [{ name: 'object', content: '{' }, file]), 400, /not readable JSON/);
-  await check('no object', await upload(api, [{ name: 'object', content: '[]' }, file]), 400, /not an object/);
+  await check('no object', await upload(api, [{ name: 'object', content: '[]' }, file]), 422, /an array; it takes an object/);
   await check('a name that is no text', await upload(api, [{ name: 'object', content: '{"name":5}' }, file]), 422, /name/);
   await check('a refused fragment', await upload(api, [{ name: 'object', content: '{"a.b":5}' }, file]), 422, /a\.b/);
   await check('a long field', await upload(api, [{ name: 'object', content: `{"a":"${'x'.repeat(30_000)}"}` }, file]), 400, /a field has more than/);

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { apiRoutes } from '../../src/api/routes.ts';
 import { ADMIN, DEVICE, basic, startApi } from './helpers/api.ts';
 import { rawRequest } from './helpers/raw-http.ts';
 
@@ -168,7 +169,8 @@ t.test('Accept and Content-Type', async (t) => {
 t.test('bodies that are no JSON object', async (t) => {
   const api = await startApi(t);
   const status = async (body: string): Promise<number> => (await api.call('POST', '/inventory/managedObjects', { body })).status;
-  for (const body of ['', '{', '[]', 'null', '1', '{"a":}', '{"a":1}x', '['.repeat(9000), `{"a":${'['.repeat(300)}${']'.repeat(300)}}`]) {
+  for (const body of ['[]', 'null', '1', '"a"']) t.equal(await status(body), 422, body);
+  for (const body of ['', '{', '{"a":}', '{"a":1}x', '['.repeat(9000), `{"a":${'['.repeat(300)}${']'.repeat(300)}}`]) {
     t.equal(await status(body), 400, body.slice(0, 20));
   }
   const invalid = await fetch(`${api.url}/inventory/managedObjects`, {
@@ -182,6 +184,17 @@ t.test('bodies that are no JSON object', async (t) => {
   t.equal(await status('{"a.b":1}'), 422);
   t.equal(await status('{"":1}'), 422);
   t.equal(await status('{"$a":1}'), 422);
+});
+
+t.test('an array where an object is expected, on every route', async (t) => {
+  const api = await startApi(t);
+  const answers = await Promise.all(apiRoutes().filter(({ body, path }) =>
+    body !== undefined && (body.form ?? 'json') === 'json' && path !== '/devicecontrol/deviceCredentials').map(async ({ method, path }) => {
+    const { status, json } = await api.call(method, path.replaceAll(/\{[^}]+\}/g, '1'), { body: '[]' });
+    return `${method} ${path} ${status} ${json.error}`;
+  }));
+  t.ok(answers.length > 60);
+  t.same(answers.filter((answer) => !answer.endsWith(' 422 undefined/validationError')), []);
 });
 
 t.test('processing mode, links behind a proxy, base URL', async (t) => {

@@ -94,9 +94,10 @@ t.test('a body that is wrong anywhere stores nothing and says what is wrong', as
     await t.rejects(post(body, settings), { code }, `${code}: ${String(body).slice(0, 60).replace(/[^ -~]/g, '?')}`);
     t.equal(groups.length, 0);
   };
-  for (const body of ['', ' ', '[]', 'null', '{', 'x', `${one()}x`, `${one()},${one()}`, `{"measurements":[${one()}`,
+  for (const body of ['[]', 'null', '{"measurements":[1]}', `[${one()}]`, `{"measurements":[[${one()}]]}`]) await check(body, 'validation/not-an-object');
+  for (const body of ['', ' ', '{', 'x', `${one()}x`, `${one()},${one()}`, `{"measurements":[${one()}`,
     `{"measurements":[${one()},]}`,
-    `{"measurements":[${one()}]}}`, `["measurements":[${one()}]}`, `{"measurements":[${one()}]]`, `{"measurements":[1]}`, `\v${one()}`,
+    `{"measurements":[${one()}]}}`, `["measurements":[${one()}]}`, `{"measurements":[${one()}]]`, `\v${one()}`,
     one().replace(',"f"', ',\f"f"'), one('01'), one('+1'), one('1.'), one('NaN'), one('- 1'), one().replace('"T"', '"\n"')]) {
     await check(body, 'general/bad-json');
   }

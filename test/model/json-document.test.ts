@@ -36,7 +36,14 @@ t.test('what is no JSON is not repeated: it may be a password', (t) => {
   t.end();
 });
 
-t.test('anything but one JSON object is refused with 400', (t) => {
+t.test('JSON that is no object is refused with 422', (t) => {
+  for (const [text, what] of [['[]', 'an array'], [' [{"a":1}] ', 'an array'], ['1', 'a number'], ['"a"', 'a string'], ['null', 'null'], ['true', 'a boolean']]) {
+    t.throws(() => parseMembers(text), { code: 'validation/not-an-object', status: 422, message: `The JSON is ${what}; it takes an object` }, text);
+  }
+  t.end();
+});
+
+t.test('what is no JSON is refused with 400', (t) => {
   const check = (text: string): void => {
     try {
       parseMembers(text);
@@ -45,7 +52,7 @@ t.test('anything but one JSON object is refused with 400', (t) => {
       t.ok(error instanceof PlatformError && error.code === 'general/bad-json', name(text));
     }
   };
-  for (const text of ['', ' ', '[]', '1', '"a"', 'null', 'true', '{', '}', '{}{}', '{"a":1,}', '{a:1}', "{'a':1}", '{"a":01}', '{"a":+1}',
+  for (const text of ['', ' ', '{', '}', '{}{}', '{"a":1,}', '{a:1}', "{'a':1}", '{"a":01}', '{"a":+1}',
     '{"a":.5}',
     '{"a":1.}', '{"a":NaN}', '{"a":"\t"}', '{"a":"\\x"}', '{"a":1}x', '\ufeff{}', '{\u00a0}', '{"a":1 "b":2}', '{\v}', '{"a"\f:1}',
       '{"a":"\\u12g4"}',
