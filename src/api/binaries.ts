@@ -149,7 +149,7 @@ async function list(request: ApiRequest): Promise<Answer> {
   const { query } = request;
   const page = pageOf(request);
   const filter = new HistoryFilter(request.tenant).fragment('c8y_IsBinary');
-  if (query.has('ids')) filter.idIn('id', query.list('ids'));
+  if (query.isGiven('ids')) filter.idIn('id', query.list('ids'));
   filter.text('type', query.text('type')).text('owner', query.text('owner'));
   const wanted = query.text('text');
   if (wanted !== undefined) addTextSearch(filter, wanted);
@@ -163,7 +163,7 @@ async function list(request: ApiRequest): Promise<Answer> {
 }
 
 const FILTERS = {
-  ids: text('Ids, comma separated; unknown ones are left out'),
+  ids: text('Ids, comma separated; unknown ones are left out, and an empty list has none'),
   type: text('Exact type'),
   owner: text('Exact owner'),
   text: text('Some property is equal to or starts with this text'),

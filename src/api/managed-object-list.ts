@@ -19,7 +19,7 @@ import type { Answer, Route } from './route.ts';
 import { Count } from './schema-parts.ts';
 
 const FILTERS = {
-  ids: text('Ids, comma separated; unknown ones are left out'),
+  ids: text('Ids, comma separated; unknown ones are left out, and an empty list has none'),
   type: text('Exact type'),
   fragmentType: text('Has this top-level property'),
   owner: text('Exact owner'),
@@ -42,7 +42,8 @@ async function filterOf(request: ApiRequest): Promise<ListFilter> {
   const { query } = request;
   const filter = new HistoryFilter(request.tenant);
   let order = 'id';
-  if (query.has('ids')) {
+  // A list of no ids asks for none: who makes it of an empty list does not want all.
+  if (query.isGiven('ids')) {
     filter.idIn('id', query.list('ids'));
     const ids = query.list('ids').filter(isEntityId).map(Number);
     if (ids.length > 0) order = `indexOf(${filter.bind('Array(UInt64)', ids)}, id)`;

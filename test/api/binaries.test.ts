@@ -180,6 +180,8 @@ t.test('a list has the filters of its own', async (t) => {
   t.match(json, { managedObjects: [{ id: '5', self: `${api.url}${PATH}/5` }], statistics: { pageSize: 2 } });
   const [{ sql }] = api.fake.asked;
   for (const condition of ['has(fragments', 'type =', 'owner =', 'id IN', 'startsWith']) t.ok(sql.includes(condition), condition);
+  await api.call('GET', `${PATH}?ids=`);
+  t.match(api.fake.asked.at(-1)?.sql, / 0 /, 'no ids: none');
 });
 
 t.test('a large file goes through in pieces, at the pace of its reader', async (t) => {

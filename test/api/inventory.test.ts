@@ -252,6 +252,7 @@ t.test('lists and counts', async (t) => {
   t.match(ids.sql, 'ORDER BY indexOf(');
   t.strictSame(ids.values[1], [7, 5, 5]);
   t.match((await ask('ids=x')).sql, 'WHERE 0 ');
+  for (const none of ['ids=', 'ids', 'ids=,', 'type=a&ids=']) t.match((await ask(none)).sql, /WHERE (.* AND )?0 /, `${none} asks for none`);
   t.strictSame((await ask('childAssetId=5')).values[1], 8);
   t.match((await ask('childDeviceId=5')).sql, 'WHERE 0 ');
   t.match((await ask('text=a%22/b')).values, [2, 'a"/b', ['a"/b', 'a\\"/b', '\\u', '\\/']], 'as it is meant, and parts of its spellings');

@@ -26,6 +26,7 @@ t.test('parameters of the list', async (t) => {
   const check = async (parameters: string, want: string): Promise<void> => { t.equal(anyOrder(await names(parameters)), anyOrder(want), parameters); };
   await check(`ids=${d},${a},999999999999,x,${b}`, 'LD LA LB');
   await check(`ids=${d},${a}&type=l_T`, 'LA');
+  await check('ids=', '');
   await check('type=l_T', 'LA LB');
   await check('fragmentType=l_X', 'LA LB LC LD');
   await check('fragmentType=status&type=l_T', 'LA');
