@@ -206,7 +206,7 @@ async function removeUser(request: ApiRequest): Promise<Answer> {
   const userId = idOfPath(sent);
   const group = await GROUPS.load(request, id);
   const user = await loadUser(request, userId);
-  if (!(user.groups ?? []).includes(group.id)) throw new PlatformError('groups/not-a-member', { user: userId, id });
+  requireMember(user, group);
   await requireManaged(request, user, USER_ADMIN);
   await requireRolesOf(request, user);
   if (group.id === ADMINS_GROUP && isAdministrator(request, userId)) {
@@ -228,6 +228,36 @@ async function listOfUser(request: ApiRequest): Promise<Answer> {
     (group) => groupReferenceText(groupText(request, group), group.id, owner));
   const total = page.wantsTotal ? groups.length : undefined;
   return found('groupReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
+}
+
+/** @throws PlatformError 404 for who is no member. */
+function requireMember(user: StoredUser, group: StoredGroup): void {
+  if (!(user.groups ?? []).includes(group.id)) throw new PlatformError('groups/not-a-member', { user: user.userName, id: group.id });
+}
+
+async function getUser(request: ApiRequest): Promise<Answer> {
+  requireOwnTenant(request);
+  const group = await GROUPS.load(request, request.params['id']);
+  const user = await loadUser(request, request.params['userId']);
+  requireMember(user, group);
+  return found('userReference', userReferenceText(request, await userText(request, user), user, group.id));
+}
+
+async function getOfUser(request: ApiRequest): Promise<Answer> {
+  requireOwnTenant(request);
+  const user = await loadUser(request, request.params['userId']);
+  await requireManaged(request, user, USER_READ);
+  const group = await GROUPS.load(request, request.params['id']);
+  requireMember(user, group);
+  return found('groupReference', groupReferenceText(groupText(request, group), group.id, userUrl(request, user.userName)));
+}
+
+async function getRole(request: ApiRequest): Promise<Answer> {
+  requireOwnTenant(request);
+  const { id, roleId } = request.params;
+  const group = await GROUPS.load(request, id);
+  if (!group.roles.includes(roleId)) throw new PlatformError('groups/role-not-assigned', { id, role: roleId });
+  return found('roleReference', roleReferenceText(request, roleId, groupUrl(request, group.id)));
 }
 
 async function listRoles(request: ApiRequest): Promise<Answer> {
@@ -299,14 +329,20 @@ export function groupRoutes(): Route[] {
       answers: [{ status: 200, description: 'A page of references', mediaType: 'userReferenceCollection' }], handle: listUsers },
     { ...manage, method: 'POST', path: `${path}/{id}/users`, summary: 'Add a user to a group', body: user,
       answers: [{ status: 201, description: 'Added', mediaType: 'userReference' }], handle: addUser },
+    { ...read, method: 'GET', path: `${path}/{id}/users/{userId}`, summary: 'Read a member of a group',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'userReference' }], handle: getUser },
     { ...manage, method: 'DELETE', path: `${path}/{id}/users/{userId}`, summary: 'Remove a user from a group', answers: gone, handle: removeUser },
     { ...read, roles: [...USER_READ, USER_CREATE], method: 'GET', path: '/user/{tenant}/users/{userId}/groups', summary: 'Groups of a user',
       query: PAGE_PARAMETERS,
       answers: [{ status: 200, description: 'A page of references', mediaType: 'groupReferenceCollection' }], handle: listOfUser },
+    { ...read, roles: [...USER_READ, USER_CREATE], method: 'GET', path: '/user/{tenant}/users/{userId}/groups/{id}', summary: 'Read a group of a user',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'groupReference' }], handle: getOfUser },
     { ...read, method: 'GET', path: `${path}/{id}/roles`, summary: 'Roles of a group', query: PAGE_PARAMETERS,
       answers: [{ status: 200, description: 'A page of references', mediaType: 'roleReferenceCollection' }], handle: listRoles },
     { ...write, method: 'POST', path: `${path}/{id}/roles`, summary: 'Give a role to a group', body: role,
       answers: [{ status: 201, description: 'Given', mediaType: 'roleReference' }], handle: addRole },
+    { ...read, method: 'GET', path: `${path}/{id}/roles/{roleId}`, summary: 'Read a role of a group',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'roleReference' }], handle: getRole },
     { ...write, method: 'DELETE', path: `${path}/{id}/roles/{roleId}`, summary: 'Take a role from a group', answers: gone, handle: removeRole },
   ];
 }

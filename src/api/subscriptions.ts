@@ -10,7 +10,7 @@ import { formatTime } from '../model/iso-time.ts';
 import type { StoredApplication } from '../model/application.ts';
 import type { ApiRequest } from './api-request.ts';
 import { applicationsOfIds, findApplication, isOffered, ownIds, subscribedIds } from './application-records.ts';
-import { applicationText } from './application-text.ts';
+import { applicationText, applicationUrl } from './application-text.ts';
 import { quote, segment } from './entity-text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from './paging.ts';
 import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
@@ -33,8 +33,9 @@ export interface SubscriptionHooks {
 
 const applicationsUrl = (request: ApiRequest, tenant: Tenant): string => `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/applications`;
 
-function referenceText(request: ApiRequest, tenant: Tenant, application: StoredApplication): string {
-  const self = `${applicationsUrl(request, tenant)}/${segment(application.id)}`;
+/** @param self of the reference, by default that of a subscription of the tenant. */
+function referenceText(request: ApiRequest, tenant: Tenant, application: StoredApplication,
+  self = `${applicationsUrl(request, tenant)}/${segment(application.id)}`): string {
   return `{"self":${quote(self)},"application":${applicationText(request, application)}}`;
 }
 
@@ -51,24 +52,27 @@ export async function subscribedNames(request: ApiRequest, tenant: Tenant): Prom
 
 /** `{"self":…,"references":[…]}` @throws PlatformError `general/page-too-large`. */
 export async function subscribedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
-  const references = await referencesText(request, tenant, await applicationsOf(request, tenant));
+  const references = await referencesText(request, await applicationsOf(request, tenant), (application) => referenceText(request, tenant, application));
   return `{"self":${quote(applicationsUrl(request, tenant))},"references":[${references}]}`;
 }
 
-/** Those that it offers to others. @throws PlatformError `general/page-too-large`. */
+/** Those that it offers to others; it need not be subscribed to them itself. @throws PlatformError `general/page-too-large`. */
 export async function ownedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
   const owned = applicationsOfIds(request, await ownIds(request, tenant.number));
   const self = `${request.baseUrl}/application/applicationsByOwner/${segment(tenant.id)}`;
-  return `{"self":${quote(self)},"references":[${await referencesText(request, tenant, owned, ({ availability }) => availability === 'MARKET')}]}`;
+  const references = await referencesText(request, owned, (application) =>
+    (application.availability === 'MARKET' ? referenceText(request, tenant, application, applicationUrl(request, application.id)) : undefined));
+  return `{"self":${quote(self)},"references":[${references}]}`;
 }
 
-async function referencesText(request: ApiRequest, tenant: Tenant, applications: AsyncIterable<StoredApplication>,
-  isWanted: (application: StoredApplication) => boolean = () => true): Promise<string> {
+/** @param textOf an application; undefined leaves it out. */
+async function referencesText(request: ApiRequest, applications: AsyncIterable<StoredApplication>,
+  textOf: (application: StoredApplication) => string | undefined): Promise<string> {
   const references: string[] = [];
   let bytes = 0;
   for await (const application of applications) {
-    if (!isWanted(application)) continue;
-    const text = referenceText(request, tenant, application);
+    const text = textOf(application);
+    if (text === undefined) continue;
     bytes += text.length;
     requirePageBytes(request, bytes);
     references.push(text);
@@ -104,6 +108,16 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
       items.push(item);
     }
     return found('applicationReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
+  }
+
+  async function get(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const id = request.params['applicationId'];
+    const application = (await findApplication(request, id))?.application;
+    if (application === undefined || await readRecord(request, tenant.number, 'subscription', id) === undefined) {
+      throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+    }
+    return found('applicationReference', referenceText(request, tenant, application));
   }
 
   async function post(request: ApiRequest): Promise<Answer> {
@@ -142,13 +156,16 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
   const area = 'tenants';
   const access = 'roles';
   const path = '/tenant/tenants/{id}/applications';
+  const read = ['ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_ADMIN'];
   const manage = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_UPDATE'];
   return [
-    { method: 'GET', path, area, access, roles: ['ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_ADMIN'], summary: 'Applications that a tenant is subscribed to',
+    { method: 'GET', path, area, access, roles: read, summary: 'Applications that a tenant is subscribed to',
       query: PAGE_PARAMETERS, answers: [{ status: 200, description: 'A page of references', mediaType: 'applicationReferenceCollection' }], handle: list },
     { method: 'POST', path, area, access, roles: manage, summary: 'Subscribe a tenant to an application',
       body: { schema: SubscribeBody, mediaTypes: ['applicationReference'], example: { application: { id: '1001' } } },
       answers: [{ status: 201, description: 'Subscribed', mediaType: 'applicationReference' }], handle: post },
+    { method: 'GET', path: `${path}/{applicationId}`, area, access, roles: read, summary: 'Read a subscription of a tenant',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'applicationReference' }], handle: get },
     { method: 'DELETE', path: `${path}/{applicationId}`, area, access, roles: ['ROLE_TENANT_MANAGEMENT_ADMIN'], summary: 'End a subscription',
       answers: [{ status: 204, description: 'Ended' }], handle: remove },
   ];

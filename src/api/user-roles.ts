@@ -32,6 +32,15 @@ async function listOfUser(request: ApiRequest): Promise<Answer> {
   return rolesAnswer(request, user.roles, userUrl(request, user.userName));
 }
 
+async function getOfUser(request: ApiRequest): Promise<Answer> {
+  requireOwnTenant(request);
+  const { userId, roleId } = request.params;
+  const user = await loadUser(request, userId);
+  await requireManaged(request, user, USER_READ);
+  if (!user.roles.includes(roleId)) throw new PlatformError('users/role-not-assigned', { id: userId, role: roleId });
+  return found('roleReference', roleReferenceText(request, roleId, userUrl(request, user.userName)));
+}
+
 async function add(request: ApiRequest): Promise<Answer> {
   requireOwnTenant(request);
   const { userId } = request.params;
@@ -71,6 +80,8 @@ export function userRoleRoutes(): Route[] {
       query: PAGE_PARAMETERS, answers: [{ status: 200, description: 'A page of references', mediaType: 'roleReferenceCollection' }], handle: listOfUser },
     { ...manage, method: 'POST', path: ofUser, summary: 'Give a role to a user', body,
       answers: [{ status: 201, description: 'Given', mediaType: 'roleReference' }], handle: add },
+    { area, access: 'roles', roles: [...USER_READ, USER_CREATE], method: 'GET', path: `${ofUser}/{roleId}`, summary: 'Read a role of a user',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'roleReference' }], handle: getOfUser },
     { ...manage, method: 'DELETE', path: `${ofUser}/{roleId}`, summary: 'Take a role from a user',
       answers: [{ status: 204, description: 'Taken' }], handle: remove },
   ];

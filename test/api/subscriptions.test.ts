@@ -23,9 +23,12 @@ t.test('subscribe, list, end', async (t) => {
   }
   const listed = await call('GET', `${path}?withTotalElements=true`);
   t.match(listed.json, { references: [{ application: { id: '11' }, self: `${url}${path}/11` }], statistics: { totalElements: 1 } });
+  t.strictSame((await call('GET', `${path}/11`)).json, listed.json.references[0]);
+  t.equal((await call('GET', `${path}/12`)).status, 404);
   t.match((await call('GET', '/tenant/currentTenant')).json.applications.references, [{ application: { id: '11' } }]);
   t.equal((await call('DELETE', `${path}/11`)).status, 204);
   t.equal((await call('DELETE', `${path}/11`)).status, 404);
+  t.equal((await call('GET', `${path}/11`)).status, 404);
   t.same((await call('GET', path)).json.references, []);
   t.equal((await call('GET', '/tenant/tenants/none/applications')).status, 404);
   fake.put('subscription', '99', '{}');

@@ -85,3 +85,29 @@ t.test('a name that others name as their owner is for who administers all users'
   }
   t.equal(await post('nobody-before'), 201);
 });
+
+t.test('the links of references answer with the reference', async (t) => {
+  const api = await startApi(t);
+  api.fake.put('group', '7', JSON.stringify({ id: 7, name: 'seven', roles: ['ROLE_ALARM_READ'], doc: '{}' }));
+  api.fake.put('group', '8', JSON.stringify({ id: 8, name: 'eight', roles: [], doc: '{}' }));
+  for (const name of ['ä da', 'bob']) {
+    const user = { userName: name, password: 'x', roles: ['ROLE_EVENT_READ'], enabled: true, doc: '{}', groups: name === 'bob' ? [] : [7] };
+    api.fake.put('user', name, JSON.stringify(user));
+  }
+  api.fake.put('groupMember', '7\nä da', '1');
+  const read = async (path: string): Promise<any> => (await api.call('GET', path)).json;
+  const ada = `${USERS}/${encodeURIComponent('ä da')}`;
+  const [user, group, members, groups] = await Promise.all([read(ada), read('/user/t1/groups/7'), read('/user/t1/groups/7/users'), read(`${ada}/groups`)]);
+  const references = [...user.roles.references, ...user.groups.references, ...user.groups.references[0].group.roles.references, ...group.roles.references,
+    ...members.references, ...groups.references, ...(await read(`${ada}/roles`)).references, ...(await read('/user/t1/groups/7/roles')).references];
+  t.equal(references.length, 8);
+  for (const reference of references) {
+    t.strictSame(await read(reference.self.slice(api.url.length)), reference, reference.self);
+    const { self } = reference.role ?? reference.group ?? reference.user;
+    t.equal((await api.call('GET', self.slice(api.url.length))).status, 200, self);
+  }
+  const none = [`${USERS}/bob/groups/7`, `${USERS}/bob/roles/ROLE_ALARM_READ`, `${USERS}/eve/groups/7`, '/user/t1/groups/7/users/bob', '/user/t1/groups/7/users/eve',
+    '/user/t1/groups/7/roles/ROLE_EVENT_READ', '/user/t1/groups/9/roles/ROLE_ALARM_READ', '/user/t1/groups/8/users/bob'];
+  for (const path of none) t.equal((await api.call('GET', path)).status, 404, path);
+  t.equal((await api.call('GET', '/user/t2/groups/7/roles/ROLE_ALARM_READ')).status, 403, 'another tenant');
+});
