@@ -9,6 +9,7 @@ import type { Handler } from './context.ts';
 import { changeEventBinary, createEvent, deleteEvent, updateEvent } from './event.ts';
 import { bindExternalId, ensureDevice, forgetExternalId, noteExternalId, unbindExternalId } from './external-id.ts';
 import { createManagedObject, deleteManagedObject, removeLinks, updateManagedObject } from './managed-object.ts';
+import { removeSubscriptions } from './notification-subscription.ts';
 import { createOperation, deleteOperation, updateOperation } from './operation.ts';
 import {
   addSessionMessage, expireSession, noteReceivingShard, receivePacket, releasePacket, removeSession, removeSessionMessage, saveSession,
@@ -18,7 +19,7 @@ import { createAuditRecord } from './audit.ts';
 import { changeRecords, removeDocuments } from './records.ts';
 import { deleteUser, putUser } from './user.ts';
 
-/** DATA_DELETE and SOURCE_DELETE are the projector's: they are carried out in order with the inserts. */
+/** DATA_DELETE is the projector's: it is carried out in order with the inserts. */
 const acceptDataDelete = (): undefined => undefined;
 
 export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
@@ -47,7 +48,7 @@ export const HANDLERS: Readonly<Partial<Record<CommandKind, Handler>>> = {
   [COMMAND.OPERATION_UPDATE]: updateOperation,
   [COMMAND.OPERATION_DELETE]: deleteOperation,
   [COMMAND.DATA_DELETE]: acceptDataDelete,
-  [COMMAND.SOURCE_DELETE]: acceptDataDelete,
+  [COMMAND.SOURCE_DELETE]: removeSubscriptions,
   [COMMAND.USER_PUT]: putUser,
   [COMMAND.USER_DELETE]: deleteUser,
   [COMMAND.DEVICE_CREDENTIALS_ISSUE]: issueDeviceCredentials,

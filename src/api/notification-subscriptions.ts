@@ -16,7 +16,7 @@ import { isEntityId } from './entity-id.ts';
 import { namedSources, quote } from './entity-text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
-import { changeRecords, readRecord } from './records.ts';
+import { changeRecords, isChangedMeanwhile, readRecord } from './records.ts';
 import type { StoredRecord } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
@@ -82,11 +82,15 @@ async function sentSubscription(request: ApiRequest): Promise<Omit<NotificationS
   };
   const fault = faultOf(checked);
   if (fault !== undefined) throw invalid(fault.name, fault.value, fault.limit);
-  if (checked.source !== undefined) {
-    const object = isEntityId(checked.source) ? await request.platform.documents.get('managedObject', request.tenant, checked.source) : undefined;
-    if (object === undefined) throw new PlatformError('inventory/not-found', { id: checked.source });
-  }
+  await requireSource(request, checked.source);
   return checked;
+}
+
+/** @throws PlatformError 404 for a managed object that is not there. */
+async function requireSource(request: ApiRequest, source: string | undefined): Promise<void> {
+  if (source === undefined) return;
+  const object = isEntityId(source) ? await request.platform.documents.get('managedObject', request.tenant, source) : undefined;
+  if (object === undefined) throw new PlatformError('inventory/not-found', { id: source });
 }
 
 function subscriptionText(request: ApiRequest, { source, ...others }: NotificationSubscription, sources: ReadonlyMap<string, string>): string {
@@ -119,7 +123,17 @@ async function post(request: ApiRequest): Promise<Answer> {
   try {
     await changeRecords(request, request.tenant, changes, [auditOf(request, 'Subscription created', subscription)]);
   } catch (error) {
-    if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') throw duplicate;
+    if (isChangedMeanwhile(error)) throw duplicate;
+    throw error;
+  }
+  try {
+    // A deletion of the object looks for subscriptions once it is gone, and may have done so before this one was there.
+    await requireSource(request, subscription.source);
+  } catch (error) {
+    await removeAll(request, [subscription]).catch((failure: unknown) => {
+      // Gone already.
+      if (!isChangedMeanwhile(failure)) throw failure;
+    });
     throw error;
   }
   const [shown] = await textsOf(request, [subscription]);
@@ -223,7 +237,7 @@ async function removeSelected(request: ApiRequest): Promise<Answer> {
     try {
       if (some.length > 0) await removeAll(request, some);
     } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+      if (!isChangedMeanwhile(error)) throw error;
       isDone = false;
     }
   }

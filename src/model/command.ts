@@ -210,7 +210,7 @@ export interface OperationUpdate { readonly id?: string; readonly fragment?: str
   readonly parameters?: readonly string[];
   /** Merged into the device when an operation was found. */
   readonly managedObjectDoc?: DocumentText }
-/** All measurements, events, alarms and operations of a managed object. */
+/** All measurements, events, alarms, operations and subscriptions of a managed object. */
 export interface SourceDelete { readonly source: string }
 /** `sources` of a filter are ids, comma separated: those of a hierarchy, its root first. */
 export interface DataDelete { readonly table: 'measurements' | 'events' | 'alarms' | 'operations';

@@ -2,7 +2,9 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { COMMAND } from '../../src/model/command.ts';
-import type { ChildKind, CommandKind } from '../../src/model/command.ts';
+import type { ChildKind, CommandKind, RecordChange } from '../../src/model/command.ts';
+import { idKey, subscriptionKey } from '../../src/model/notification-subscription.ts';
+import type { NotificationSubscription } from '../../src/model/notification-subscription.ts';
 import type { Platform } from './platform.ts';
 import { NOW, openPlatform } from './platform.ts';
 
@@ -330,6 +332,20 @@ t.test('the links of a large group end step by step', async (t) => {
   await cascade(platform, '1', {});
   t.equal(platform.ids('managedObject').length, 1_080, 'its subgroups went along');
   t.same([platform.ids('children'), platform.ids('parents'), platform.ids('pending', '', 0)], [[], [], []]);
+});
+
+t.test('subscriptions of Notifications 2.0 go with their object, step by step', async (t) => {
+  const platform = openPlatform(t);
+  for (const id of ['1', '2']) await platform.create(id);
+  const of = (source: string, index: number): RecordChange[] => {
+    const one: NotificationSubscription = { id: String(Number(source) * 10_000 + index), context: 'mo', source, subscription: `s${index}`, nonPersistent: false };
+    return [{ collection: 'notificationSubscription', id: subscriptionKey(one), expected: undefined, value: JSON.stringify(one) },
+      { collection: 'notificationSubscription', id: idKey(one.id), expected: undefined, value: subscriptionKey(one) }];
+  };
+  const changes = [...Array.from({ length: 1_100 }, (_, index) => of('1', index)).flat(), ...of('2', 1)];
+  await platform.request({ kind: COMMAND.RECORDS_CHANGE, key: 't', body: { changes } });
+  await platform.request({ kind: COMMAND.MANAGED_OBJECT_DELETE, key: 1, body: {} });
+  t.same(platform.ids('notificationSubscription').sort(), of('2', 1).map(({ id }) => id).sort());
 });
 
 t.test('two ways to one child: it goes with the last parent, once', async (t) => {

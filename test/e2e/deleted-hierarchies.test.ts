@@ -16,7 +16,7 @@ t.test('a group of many devices', async (t) => {
     ids.push(...await Promise.all(Array.from({ length: 50 }, async (_, index) => {
       const reply = await rest.post(`${MO}/${group}/childAssets`, { name: `device ${start + index}`, c8y_IsDevice: {}, com_cumulocity_model_Agent: {} });
       t.equal(reply.status, 201, reply.text);
-      return reply.location?.split('/').at(-1) ?? '';
+      return String(reply.headers.get('location')).split('/').at(-1) ?? '';
     })));
   }
   const withData = [kept, ids[0], ids[150], ids[299]];
