@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { AvailabilityPort } from '../model/availability.ts';
 import type { IdSource } from '../model/command.ts';
 import { PlatformError, limitText, refusedBy } from '../model/errors.ts';
+import { ANY } from '../model/inventory-access.ts';
 import type { MeasurementBody } from '../model/measurement.ts';
 import type { Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
@@ -31,7 +32,7 @@ const ADMIN_ROLE = 'ROLE_MEASUREMENT_ADMIN';
 const SCRATCH_BYTES = 1_048_576;
 
 /** What the documents have told about the sources of a body, when they do not answer at once. */
-interface LookedUp { readonly missing: Set<number>; readonly rights: Map<number, boolean> }
+interface LookedUp { readonly missing: Set<number>; readonly rights: Map<number, readonly string[]> }
 
 /** Waits for the group of one POST. */
 class Post implements AcknowledgementSink {
@@ -66,7 +67,7 @@ export class JsonMeasurementIntake {
   #used = 0;
   #count = 0;
   /** What has to be fetched before the body can be encoded, by source, once each. */
-  #fetching: { readonly sources: Map<number, Promise<unknown>>; readonly rights: Map<number, Promise<boolean>> } | undefined;
+  #fetching: { readonly sources: Map<number, Promise<unknown>>; readonly rights: Map<number, Promise<readonly string[]>> } | undefined;
   #lookedUp: LookedUp | undefined;
   /** Of the body that is being encoded; the source that was told last. */
   #heard: AvailabilityPort['heard'] | undefined;
@@ -173,7 +174,9 @@ export class JsonMeasurementIntake {
   /** Encodes the scanned measurement: its record holds the document too where values and form do not give it back. */
   #write(body: Buffer, principal: Principal): void {
     const scanned = this.#scanned;
-    this.#checkSource(principal, scanned.source);
+    const types = this.#checkSource(principal, scanned.source);
+    if (types !== undefined) requireTypes(types, scannedNames(body, scanned));
+    this.#hear(principal, scanned.source);
     const head = this.#head;
     const { texts, valueCount } = scanned;
     head.source = scanned.source;
@@ -210,7 +213,9 @@ export class JsonMeasurementIntake {
     const { collection, documents } = splitBody(body.toString('utf8'), form);
     const parsed = documents.map((document) => parseMeasurement(document));
     for (const measurement of parsed) {
-      this.#checkSource(principal, measurement.source);
+      const types = this.#checkSource(principal, measurement.source);
+      if (types !== undefined) requireTypes(types, { type: measurement.type, fragments: measurement.values.map(({ fragment }) => fragment) });
+      this.#hear(principal, measurement.source);
       const record = encodeMeasurement({
         ...measurement, tenant: principal.tenantNumber, id: this.#ids.next(), receivedAt: this.#head.receivedAt, mode,
       });
@@ -222,32 +227,38 @@ export class JsonMeasurementIntake {
     return collection;
   }
 
-  /** @throws PlatformError when the source is unknown or not the user's. */
-  #checkSource(principal: Principal, source: number): void {
-    if (this.#fetching?.sources.has(source)) return;
+  /**
+   * @returns types of permissions, one of which the measurement has to fit; undefined when it may be of any type, or that is being looked up.
+   * @throws PlatformError when the source is unknown or not the user's.
+   */
+  #checkSource(principal: Principal, source: number): readonly string[] | undefined {
+    if (this.#fetching?.sources.has(source)) return undefined;
     const known = this.#lookedUp?.missing.has(source) ? undefined : this.#sources.find(principal.tenantNumber, source);
     if (known instanceof Promise) {
       (this.#fetching ??= newFetching()).sources.set(source, handled(known));
-    } else if (!known) {
-      throw new PlatformError('source/not-found', { area: 'measurement', id: source });
-    } else if (!principal.roles.has(ADMIN_ROLE) && known.owner !== principal.userName) {
-      this.#checkGrants(principal, source);
+      return undefined;
     }
-    // Of a body of one device once.
-    if (this.#heard === undefined || source === this.#heardSource || !known || known instanceof Promise) return;
+    if (!known) throw new PlatformError('source/not-found', { area: 'measurement', id: source });
+    return principal.roles.has(ADMIN_ROLE) || known.owner === principal.userName ? undefined : this.#grantedTypes(principal, source);
+  }
+
+  /** The measurement is taken, unless something has to be looked up first. Of a body of one device this tells once. */
+  #hear(principal: Principal, source: number): void {
+    if (this.#heard === undefined || source === this.#heardSource || this.#fetching !== undefined) return;
     this.#heardSource = source;
     this.#heard(principal.tenantNumber, source, this.#head.receivedAt);
   }
 
-  /** @throws PlatformError when no inventory role lets the user write measurements of the source. */
-  #checkGrants(principal: Principal, source: number): void {
-    if (this.#fetching?.rights.has(source)) return;
-    const may = this.#lookedUp?.rights.get(source) ?? this.#sources.mayMeasure(principal, source);
-    if (may instanceof Promise) {
-      (this.#fetching ??= newFetching()).rights.set(source, handled(may));
-    } else if (!may) {
-      throw new PlatformError('security/forbidden');
+  /** As `#checkSource`. @throws PlatformError when no inventory role lets the user write measurements of the source. */
+  #grantedTypes(principal: Principal, source: number): readonly string[] | undefined {
+    if (this.#fetching?.rights.has(source)) return undefined;
+    const types = this.#lookedUp?.rights.get(source) ?? this.#sources.measurableTypes(principal, source);
+    if (types instanceof Promise) {
+      (this.#fetching ??= newFetching()).rights.set(source, handled(types));
+      return undefined;
     }
+    if (types.length === 0) throw new PlatformError('security/forbidden');
+    return types.includes(ANY) ? undefined : types;
   }
 
   #room(bytes: number): void {
@@ -282,6 +293,19 @@ export class JsonMeasurementIntake {
   }
 }
 
+interface Names { readonly type: string; readonly fragments: readonly string[] }
+
+function scannedNames(body: Buffer, { typeStart, typeEnd, texts, valueCount }: ScannedMeasurement): Names {
+  const fragments = Array.from({ length: valueCount }, (_, value) => body.toString('utf8', texts[value * 6], texts[value * 6 + 1]));
+  return { type: body.toString('utf8', typeStart, typeEnd), fragments };
+}
+
+/** A permission for a type is one for measurements of that type, or with values in fragments of that name alone: others could be put beside it. */
+function requireTypes(types: readonly string[], { type, fragments }: Names): void {
+  const isAllowed = types.includes(type) || (fragments.length > 0 && fragments.every((fragment) => types.includes(fragment)));
+  if (!isAllowed) throw new PlatformError('security/forbidden');
+}
+
 /** Nobody waits for it when the rest of the body is refused: its rejection must not end the process. */
 function handled<Value>(promise: Promise<Value>): Promise<Value> {
   // Whoever waits for it hears of it all the same.
@@ -289,7 +313,7 @@ function handled<Value>(promise: Promise<Value>): Promise<Value> {
   return promise;
 }
 
-const newFetching = () => ({ sources: new Map<number, Promise<unknown>>(), rights: new Map<number, Promise<boolean>>() });
+const newFetching = () => ({ sources: new Map<number, Promise<unknown>>(), rights: new Map<number, Promise<readonly string[]>>() });
 
 /** Names are short: a loop beats the call into native code. @returns the index behind the copy. */
 function copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number {

@@ -1,11 +1,14 @@
 /** Which managed objects exist and who owns them, remembered by the gateways: a measurement's source is checked before it is journaled. */
 import type { DocumentReader } from '../model/command.ts';
-import { mayAccess } from '../model/inventory-access.ts';
+import { ANY, grantsFor, mayAccess, typesAtOrAbove } from '../model/inventory-access.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { Principal } from '../model/principal.ts';
 
 /** Sources remembered; the oldest half is forgotten when it is reached. */
 const REMEMBERED_MAX = 200_000;
+
+/** What a permission has to allow for a measurement. */
+const WRITING = { scope: 'MEASUREMENT', permission: 'ADMIN' } as const;
 
 export interface KnownSource { readonly tenant: number; readonly owner: string }
 
@@ -51,12 +54,23 @@ export class Sources {
     return text.then((value) => this.#remember(tenant, id, value, this.#reading.delete(id)));
   }
 
-  /** Whether a user who neither has the role nor owns the object may write measurements of it: by an inventory role. */
-  mayMeasure(principal: Principal, id: number): boolean | Promise<boolean> {
-    if (principal.grants === undefined) return false;
+  /**
+   * Types of the inventory permissions by which a user who neither has the role nor owns the object may write measurements of it: ANY alone where one
+   * is for all types. @returns none when there is no such object.
+   */
+  measurableTypes(principal: Principal, id: number): readonly string[] | Promise<readonly string[]> {
+    const grants = grantsFor(principal, WRITING);
+    if (grants.length === 0) return [];
     const documents = this.#documents;
-    const decide = (doc: string | undefined): boolean | Promise<boolean> =>
-      doc !== undefined && mayAccess(documents, principal, { id: String(id), doc }, { scope: 'MEASUREMENT', permission: 'ADMIN' });
+    const decide = (doc: string | undefined): readonly string[] | Promise<readonly string[]> => {
+      if (doc === undefined) return [];
+      const isOfAny = mayAccess(documents, principal, { id: String(id), doc }, WRITING);
+      const typesOf = (hasAny: boolean): readonly string[] | Promise<readonly string[]> => {
+        if (hasAny) return [ANY];
+        return grants.some(({ type }) => type !== ANY) ? typesAtOrAbove(documents, principal, String(id), WRITING) : [];
+      };
+      return isOfAny instanceof Promise ? isOfAny.then(typesOf) : typesOf(isOfAny);
+    };
     const text = documents.get('managedObject', principal.tenantNumber, String(id));
     return text instanceof Promise ? text.then(decide) : decide(text);
   }

@@ -13,6 +13,7 @@ import { Sources } from '../../src/ingest/sources.ts';
 import type { DocumentReader } from '../../src/model/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { joinMembers, parseMembers } from '../../src/model/json-document.ts';
+import type { InventoryGrant } from '../../src/model/inventory-access.ts';
 import type { MeasurementBody } from '../../src/model/measurement.ts';
 import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
 import type { ProcessingMode } from '../../src/model/processing-mode.ts';
@@ -22,7 +23,7 @@ const NOW = Date.UTC(2026, 10, 21);
 /** Tenant 1 has 251 and 252, of ada and bob; tenant 2 has 300. */
 const OBJECTS = new Map([['1/251', 'ada'], ['1/252', 'bob'], ['2/300', 'ada']]);
 
-interface PostSettings { form?: MeasurementBody; roles?: string[]; user?: string; tenant?: number; mode?: ProcessingMode; wantsBody?: boolean }
+interface PostSettings { form?: MeasurementBody; roles?: string[]; user?: string; tenant?: number; mode?: ProcessingMode; wantsBody?: boolean; grants?: InventoryGrant[] }
 
 function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {}) {
   const read = (tenant: number, id: string): string | undefined => {
@@ -46,13 +47,13 @@ function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {})
     onError: (error) => { throw error; } });
   let nextId = 1_000;
   const intake = new JsonMeasurementIntake({
-    group, sources: new Sources({ get, getMany: () => [], list: () => [] }), now: () => NOW,
+    group, sources: new Sources({ get, getMany: () => [], list: (_collection, _tenant, prefix) => (prefix === '251\n' ? [{ id: '251\nchildAssets\n7', value: '1' }] : []) }), now: () => NOW,
     ids: { next: () => nextId++, peek: () => nextId, nextBeside: () => nextId++ } as never, refusals: { count: (limit) => { refused.push(limit); } },
   });
   const post = (body: string | Buffer, settings: PostSettings = {}) =>
     new Promise<PostedMeasurements>((resolve, reject) => {
       const principal = { tenant: 't', tenantNumber: settings.tenant ?? 1, userName: settings.user ?? 'ada',
-        roles: new Set(settings.roles ?? ['ROLE_MEASUREMENT_ADMIN']) };
+        roles: new Set(settings.roles ?? ['ROLE_MEASUREMENT_ADMIN']), ...(settings.grants === undefined ? {} : { grants: settings.grants }) };
       intake.post(Buffer.from(body), principal, settings.mode ?? PROCESSING_MODE.PERSISTENT, settings.wantsBody ?? false,
         (error, answer) => { answers += 1; if (error) reject(error); else resolve(answer as PostedMeasurements); }, undefined, settings.form);
     });
@@ -87,6 +88,33 @@ t.test('single and collection, with and without a body in the answer', async (t)
   const escaped = await post(one().replace('"T"', '"\\u0054"'));
   t.equal(escaped.documents[0].id, String(stored().at(-1)?.id), 'the id in the answer is the id that is stored');
 });
+
+for (const isAsync of [false, true]) {
+  t.test(`an inventory permission for a type, documents later: ${isAsync}`, async (t) => {
+    const { post, stored } = newIntake({ async: isAsync });
+    const grant = (type: string, more: Partial<InventoryGrant> = {}): InventoryGrant => ({ root: 7, scope: 'MEASUREMENT', permission: 'ADMIN', type, ...more });
+    const of = (type: string, fragments: string[], source = '251'): string => JSON.stringify({
+      source: { id: source }, time: TIME, type, ...Object.fromEntries(fragments.map((name) => [name, { s: { value: 1 } }])),
+    });
+    const rows: [what: string, grants: InventoryGrant[], body: string, isTaken: boolean][] = [
+      ['the type', [grant('T')], of('T', ['f']), true], ['the fragment', [grant('f')], of('T', ['f']), true], ['another one', [grant('U')], of('T', ['f']), false],
+      ['a fragment beside it', [grant('f')], of('T', ['f', 'g']), false], ['both fragments', [grant('f'), grant('g')], of('T', ['f', 'g']), true],
+      ['by the general path', [grant('f')], of('T', ['f']).replace('"f"', '"\\u0066"'), true], ['refused by it', [grant('g')], of('T', ['f']).replace('"f"', '"\\u0066"'), false],
+      ['a type without values', [grant('T')], of('T', []), true], ['nothing that it is about', [grant('f')], of('T', []), false],
+      ['all types', [grant('*')], of('T', ['f', 'g']), true], ['to read', [grant('T', { permission: 'READ' })], of('T', ['f']), false],
+      ['of another scope', [grant('T', { scope: 'EVENT' })], of('T', ['f']), false], ['at another object', [grant('T', { root: 8 })], of('T', ['f']), false],
+      ['each of a collection', [grant('T')], `{"measurements":[${of('T', ['f'])},${of('T', ['g'])}]}`, true],
+      ['one of a collection', [grant('T')], `{"measurements":[${of('T', ['f'])},${of('U', ['f'])}]}`, false],
+      ['not below the object', [grant('T')], of('T', ['f'], '252'), false],
+    ];
+    for (const [what, grants, body, isTaken] of rows) {
+      const posted = post(body, { user: 'eve', roles: [], grants });
+      if (isTaken) await posted;
+      else await t.rejects(posted, { code: 'security/forbidden' }, what);
+      t.equal(stored().length > 0, isTaken, what);
+    }
+  });
+}
 
 t.test('a body that is wrong anywhere stores nothing and says what is wrong', async (t) => {
   const { post, stored, groups } = newIntake();
