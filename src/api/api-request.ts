@@ -2,8 +2,8 @@
 import { PlatformError } from '../model/errors.ts';
 import { AUDITED_KINDS, COMMAND } from '../model/command.ts';
 import type { ActorKey, AskedBy, CommandKind, HistoryReader } from '../model/command.ts';
-import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
-import { joinMembers, parseMembers } from '../model/json-document.ts';
+import { isDeviceUser } from '../model/device-request.ts';
+import { joinMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
@@ -73,7 +73,7 @@ export class ApiRequest {
   /** Only where some tenant restricts it. */
   userAgent = '';
   wantsXBasic = false;
-  /** Of a request that writes: the application that sent it. Without one it keeps its device available (document 4 sections 0.2, 2.10). */
+  /** Of a request that writes: the application that sent it. Without one it may keep its device available (document 4 sections 0.2, 2.10). */
   applicationKey = '';
   isDeviceTraffic = false;
   isAuthorised = false;
@@ -155,21 +155,36 @@ export class ApiRequest {
   }
 
   /** Sends a command and waits for what its actor decides. @param commands `platform.freeing` for what gives space back. */
-  command<Result>(kind: CommandKind, key: ActorKey, body: object, commands = this.platform.commands): Promise<Result> {
+  async command<Result>(kind: CommandKind, key: ActorKey, body: object, commands = this.platform.commands): Promise<Result> {
     const { platform, tenant, mode } = this;
-    if (typeof key === 'number' && OF_DEVICES.has(kind)) this.hear(key);
-    return commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body) });
+    const result = commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body) });
+    if (typeof key !== 'number' || !OF_DEVICES.has(kind)) return result;
+    // The command counts; a message that could not be noted is followed by others.
+    const heard = Promise.resolve(this.hear(key)).catch(() => undefined);
+    const [answer] = await Promise.all([result, heard]);
+    return answer;
   }
 
-  /** Notes that the device is there, unless an application asks (document 4 section 2.10). */
-  hear(device: number): void {
-    const { platform, tenant } = this;
-    if (this.isDeviceTraffic) platform.availability.heard(tenant, device, platform.now());
+  /**
+   * Notes that the device is there: when its own user asks, one that devices log in with or who owns the object, and no application does (document 4
+   * section 2.10). @throws what the store says.
+   */
+  hear(device: number): void | Promise<void> {
+    const { platform, tenant, principal } = this;
+    if (!this.isDeviceTraffic) return;
+    const at = platform.now();
+    const note = (isItsUser: boolean): void => {
+      if (isItsUser) platform.availability.heard(tenant, device, at);
+    };
+    if (isDeviceUser(principal.userName)) return note(true);
+    const isOwners = (doc: string | undefined): boolean => doc !== undefined && stringMember(splitMembers(doc), 'owner') === principal.userName;
+    const doc = platform.documents.get('managedObject', tenant, String(device));
+    return doc instanceof Promise ? doc.then((text) => note(isOwners(text))) : note(isOwners(doc));
   }
 
   /** What administrators change is told to the audit log; what devices send is data. */
   #withAsker(kind: CommandKind, body: object): object {
-    if (!AUDITED.has(kind) || this.principal.userName.startsWith(DEVICE_USER_PREFIX)) return body;
+    if (!AUDITED.has(kind) || isDeviceUser(this.principal.userName)) return body;
     return { ...body, askedBy: this.askedBy };
   }
 

@@ -113,8 +113,8 @@ async function put(request: ApiRequest): Promise<Answer> {
 }
 
 /** A PUT of `{}` or of the id alone: the device is heard, nothing is written, and little is said about it (document 4 section 2.10). */
-function heartbeat(request: ApiRequest, id: string): Answer {
-  request.hear(Number(id));
+async function heartbeat(request: ApiRequest, id: string): Promise<Answer> {
+  await request.hear(Number(id));
   return found('managedObject', request.wantsBody ? JSON.stringify({ self: managedObjectUrl(request, id), id }) : '');
 }
 

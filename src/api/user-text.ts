@@ -3,7 +3,7 @@ import { effectiveRights } from '../accounts/effective-rights.ts';
 import type { StoredGroup } from '../accounts/groups.ts';
 import { isPerson } from '../accounts/second-factor.ts';
 import type { StoredUser } from '../actors/user.ts';
-import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
+import { isDeviceUser } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
@@ -164,7 +164,7 @@ export function requireOwnTenant(request: ApiRequest): void {
   if (request.params['tenant'] !== request.principal.tenant) throw new PlatformError('security/forbidden');
 }
 
-export const isDevice = (userName: string): boolean => userName.startsWith(DEVICE_USER_PREFIX);
+export const isDevice = isDeviceUser;
 
 /** What a user can be stored under. */
 export const isUserName = (name: string): boolean => name !== '' && Buffer.byteLength(name) <= USER_NAME_BYTES_MAX;

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { AvailabilityPort } from '../model/availability.ts';
 import type { IdSource } from '../model/command.ts';
+import { isDeviceUser } from '../model/device-request.ts';
 import { PlatformError, limitText, refusedBy } from '../model/errors.ts';
 import { ANY } from '../model/inventory-access.ts';
 import type { MeasurementBody } from '../model/measurement.ts';
@@ -242,10 +243,17 @@ export class JsonMeasurementIntake {
     return principal.roles.has(ADMIN_ROLE) || known.owner === principal.userName ? undefined : this.#grantedTypes(principal, source);
   }
 
-  /** The measurement is taken, unless something has to be looked up first. Of a body of one device this tells once. */
+  /**
+   * The measurement is taken, unless something has to be looked up first. Whoever is neither a user that devices log in with nor the owner speaks for
+   * no device (document 4 section 2.10). Of a body of one device this tells once.
+   */
   #hear(principal: Principal, source: number): void {
     if (this.#heard === undefined || source === this.#heardSource || this.#fetching !== undefined) return;
     this.#heardSource = source;
+    if (!isDeviceUser(principal.userName)) {
+      const known = this.#sources.find(principal.tenantNumber, source);
+      if (known === undefined || known instanceof Promise || known.owner !== principal.userName) return;
+    }
     this.#heard(principal.tenantNumber, source, this.#head.receivedAt);
   }
 

@@ -32,6 +32,8 @@ export interface StoredDeviceRequest {
 }
 
 export const DEVICE_USER_PREFIX = 'device_';
+/** Whether the user is one of those that devices log in with. */
+export const isDeviceUser = (userName: string): boolean => userName.startsWith(DEVICE_USER_PREFIX);
 /** Every registered device user is in this group. */
 export const DEVICES_GROUP = 2;
 /** Roles of a device user in a tenant that has deleted the group of devices. */

@@ -78,6 +78,27 @@ t.test('roles and owners', async (t) => {
   t.equal(await as('GET', '/user/t1/users'), 403);
 });
 
+t.test('who keeps a device available', async (t) => {
+  const api = await startApi(t);
+  const roles = ['ROLE_EVENT_ADMIN', 'ROLE_ALARM_ADMIN', 'ROLE_INVENTORY_ADMIN'];
+  for (const user of ['operator', 'owner', 'device_8']) api.fake.addUser(user, roles);
+  api.fake.addManagedObject('7', {}, 'owner');
+  const entity = { source: { id: '7' }, type: 'a', text: 'b', severity: 'MINOR', time: '2024-05-02T10:00:00.000Z' };
+  const messages: [method: string, path: string, body: object][] = [
+    ['POST', '/event/events', entity], ['POST', '/alarm/alarms', entity], ['PUT', '/inventory/managedObjects/7', { a: 1 }], ['PUT', '/inventory/managedObjects/7', {}],
+  ];
+  const rows: [user: string, headers: Record<string, string>, isHeard: boolean][] = [
+    ['owner', {}, true], ['device_8', {}, true], ['operator', {}, false], ['owner', { 'x-platform-application-key': 'a' }, false],
+  ];
+  for (const [user, headers, isHeard] of rows) {
+    for (const [method, path, body] of messages) {
+      api.fake.heard.length = 0;
+      t.ok((await api.call(method, path, { body, headers: { authorization: basic(`t1/${user}`), ...headers } })).status < 300);
+      t.same(api.fake.heard.map(([, device]) => device), isHeard ? [7] : [], `${user} ${method} ${path}`);
+    }
+  }
+});
+
 t.test('reserved keys have one type in all entities, and null leaves out or removes what is optional', async (t) => {
   const api = await startApi(t);
   api.fake.addManagedObject('1', { com_platform_model_Agent: {} });

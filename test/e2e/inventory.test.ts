@@ -168,6 +168,12 @@ t.test('availability over HTTP', async (t) => {
   await rest.request('POST', '/measurement/measurements', { body: { source: { id }, type: 'x', time: new Date().toISOString(), x: { y: { value: 1 } } }, ...application });
   await rest.get(`${MO}/${id}`);
   t.equal(await heard(), before, 'applications and readers do not count');
+  await rest.create(`/user/${TENANT}/users`, { userName: 'av-operator', password: 'Operator-1', roles: ['ROLE_MEASUREMENT_ADMIN', 'ROLE_EVENT_ADMIN', 'ROLE_INVENTORY_ADMIN'] });
+  const operator = new Rest(server.url, `${TENANT}/av-operator`, 'Operator-1');
+  await operator.create('/measurement/measurements', { source: { id }, type: 'x', time: new Date().toISOString(), x: { y: { value: 1 } } });
+  await operator.create('/event/events', { source: { id }, type: 'x', text: 'x', time: new Date().toISOString() });
+  for (const body of [{}, { x: 2 }]) t.equal((await operator.put(`${MO}/${id}`, body)).status, 200);
+  t.equal(await heard(), before, 'nor does what others write about the device');
   t.match((await rest.read(`${MO}/${id}`)).c8y_ActiveAlarmsStatus, { critical: 0, major: 0, minor: 1, warning: 0 });
   t.match((await rest.get(`${MO}/${id}/availability`)).headers.get('content-type'), 'text/plain');
   t.equal((await rest.get(`${MO}/${await create({})}/availability`)).status, 404, 'no device');

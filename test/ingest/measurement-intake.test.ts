@@ -50,19 +50,20 @@ function newIntake(options: { async?: boolean | 'down'; refusal?: string } = {})
     group, sources: new Sources({ get, getMany: () => [], list: (_collection, _tenant, prefix) => (prefix === '251\n' ? [{ id: '251\nchildAssets\n7', value: '1' }] : []) }), now: () => NOW,
     ids: { next: () => nextId++, peek: () => nextId, nextBeside: () => nextId++ } as never, refusals: { count: (limit) => { refused.push(limit); } },
   });
+  const heard: number[] = [];
   const post = (body: string | Buffer, settings: PostSettings = {}) =>
     new Promise<PostedMeasurements>((resolve, reject) => {
       const principal = { tenant: 't', tenantNumber: settings.tenant ?? 1, userName: settings.user ?? 'ada',
         roles: new Set(settings.roles ?? ['ROLE_MEASUREMENT_ADMIN']), ...(settings.grants === undefined ? {} : { grants: settings.grants }) };
       intake.post(Buffer.from(body), principal, settings.mode ?? PROCESSING_MODE.PERSISTENT, settings.wantsBody ?? false,
-        (error, answer) => { answers += 1; if (error) reject(error); else resolve(answer as PostedMeasurements); }, undefined, settings.form);
+        (error, answer) => { answers += 1; if (error) reject(error); else resolve(answer as PostedMeasurements); }, (_tenant, device) => { heard.push(device); }, settings.form);
     });
   const stored = (): DecodedMeasurement[] => groups.splice(0).flatMap(({ records }) => {
     const found: DecodedMeasurement[] = [];
     for (let at = 0; at < records.length; at += records.readUInt32LE(at)) found.push(decodeMeasurement(records, at));
     return found;
   });
-  return { post, stored, groups, refused, reads: () => reads, answers: () => answers };
+  return { post, stored, groups, refused, heard, reads: () => reads, answers: () => answers };
 }
 
 const TIME = '2024-05-02T10:00:00.000Z';
@@ -113,6 +114,25 @@ for (const isAsync of [false, true]) {
       else await t.rejects(posted, { code: 'security/forbidden' }, what);
       t.equal(stored().length > 0, isTaken, what);
     }
+  });
+}
+
+for (const isAsync of [false, true]) {
+  t.test(`whose measurements keep a device available, documents later: ${isAsync}`, async (t) => {
+    const { post, heard } = newIntake({ async: isAsync });
+    const rows: [what: string, user: string, body: string, devices: number[]][] = [
+      ['its owner', 'ada', one(), [251]], ['a user of devices', 'device_9', one(), [251]], ['an operator', 'eve', one(), []],
+      ['by the general path', 'ada', one().replace('"T"', '"\\u0054"'), [251]], ['an operator there', 'eve', one().replace('"T"', '"\\u0054"'), []],
+      ['once', 'ada', `{"measurements":[${one()},${one()}]}`, [251]], ['the owner of one of two', 'bob', `{"measurements":[${one()},${one('1', '252')}]}`, [252]],
+    ];
+    for (const [what, user, body, devices] of rows) {
+      heard.length = 0;
+      await post(body, { user });
+      t.same([...new Set(heard)], devices, what);
+    }
+    heard.length = 0;
+    await t.rejects(post(one(), { user: 'device_9', roles: [] }), { code: 'security/forbidden' });
+    t.same(heard, [], 'what is refused tells nothing');
   });
 }
 
