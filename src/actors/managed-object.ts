@@ -1,4 +1,5 @@
 /** The actor of a managed object: its own document (document 1, Managed object; document 4 section 2.4). */
+import { keepOneMarker } from '../model/agent-marker.ts';
 import { COMMAND } from '../model/command.ts';
 import type { Asked, ChildAdd, ChildKind, ManagedObjectCreate, ManagedObjectUpdate } from '../model/command.ts';
 import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
@@ -86,7 +87,8 @@ export function writeManagedObject(context: ActorContext, id: string, members: M
   return text;
 }
 
-const isGroup = (members: Members): boolean => members.has('c8y_IsDeviceGroup') || GROUP_TYPES.has(stringMember(members, 'type'));
+/** Groups of devices, by their fragment or by their type. */
+export const isGroup = (members: Members): boolean => members.has('c8y_IsDeviceGroup') || GROUP_TYPES.has(stringMember(members, 'type'));
 
 export function createManagedObject(context: ActorContext, body: ManagedObjectCreate): { doc: string } {
   const existing = context.get('managedObject', body.id);
@@ -94,6 +96,7 @@ export function createManagedObject(context: ActorContext, body: ManagedObjectCr
   const sent = parseMembers(body.doc);
   const owner = sent.get('owner') ?? JSON.stringify(body.owner);
   for (const name of [...SERVER_KEPT, 'owner']) sent.delete(name);
+  keepOneMarker(sent);
   const time = JSON.stringify(formatTime(context.command.receivedAt));
   const members: Members = new Map([['id', JSON.stringify(body.id)], ...sent, ['owner', owner], ['creationTime', time], ['lastUpdated', time]]);
   dropNulls(members);
@@ -117,6 +120,7 @@ export function updateManagedObject(context: ActorContext, body: ManagedObjectUp
   // An object is always somebody's.
   if (!body.mayChangeOwner || changes.get('owner') === 'null') changes.delete('owner');
   if (body.onlyWhenAbsent) for (const name of members.keys()) changes.delete(name);
+  keepOneMarker(changes, members);
   if (body.binary) context.put('binary', id, JSON.stringify(body.binary));
   else if (context.get('binary', id) !== undefined) for (const name of OF_CONTENT) changes.delete(name);
   if (!mergeMembers(members, changes) && !body.binary) return { doc: joinMembers(members) };

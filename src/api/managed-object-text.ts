@@ -1,7 +1,10 @@
 /** JSON text of managed objects with their six collections of links (document 1 Managed object; document 4 section 2.1). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isGroup } from '../actors/managed-object.ts';
+import { spelledMarker } from '../model/agent-marker.ts';
 import type { ChildKind } from '../model/command.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { entityText, managedObjectUrl, quote, segment } from './entity-text.ts';
 import { CHILD_KINDS, linkedIds } from './hierarchy.ts';
@@ -27,7 +30,7 @@ export const CHILD_PARAMETERS: QueryParameters = {
   withChildrenCount: flag('Adds the number of children to their collections'),
   withParents: flag('Fills the references to parents'),
   skipChildrenNames: flag('References without names'),
-  withGroups: flag('Fills the references to parents that are groups'),
+  withGroups: flag('Fills assetParents with the parents that are groups; withParents fills it with all'),
 };
 
 /** Which links an answer shows. */
@@ -80,7 +83,7 @@ async function references(request: ApiRequest, collection: string, ids: readonly
       some.forEach((id, index) => {
         const document = documents[index];
         const members = document === undefined ? new Map<string, string>() : splitMembers(document);
-        if (!groupsOnly || members.has('c8y_IsDeviceGroup')) add(id, names ? stringMember(members, 'name') : undefined);
+        if (!groupsOnly || isGroup(members)) add(id, names ? stringMember(members, 'name') : undefined);
       });
     }
   }
@@ -111,8 +114,13 @@ export async function linkCollections(request: ApiRequest, id: string, budget = 
   return result;
 }
 
+/** Plain JSON says nothing about the spelling: it comes as it was sent. */
+function spelled({ accept }: ApiRequest, members: Members): Members {
+  return accept.isBranded || accept.order.includes('vendor') ? spelledMarker(members, accept.isBranded) : members;
+}
+
 /** @param doc as stored. @param budget of the page that it is on. @throws PlatformError `general/page-too-large`. */
 export async function managedObjectText(request: ApiRequest, id: string, doc: string, budget = new PageBudget(request)): Promise<string> {
   budget.take(doc.length);
-  return entityText(managedObjectUrl(request, id), id, splitMembers(doc), await linkCollections(request, id, budget));
+  return entityText(managedObjectUrl(request, id), id, spelled(request, splitMembers(doc)), await linkCollections(request, id, budget));
 }

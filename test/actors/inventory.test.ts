@@ -334,6 +334,24 @@ t.test('the links of a large group end step by step', async (t) => {
   t.same([platform.ids('children'), platform.ids('parents'), platform.ids('pending', '', 0)], [[], [], []]);
 });
 
+t.test('the agent marker is there once, under the name that was sent last', async (t) => {
+  const platform = openPlatform(t);
+  const [primary, branded] = ['com_platform_model_Agent', 'com_cumulocity_model_Agent'];
+  const markers = (id: string): string[] => Object.keys(platform.get('managedObject', id) as object).filter((name) => name.endsWith('_model_Agent'));
+  await platform.create('1', `{"${branded}":{},"a":1}`);
+  await platform.create('2', `{"${branded}":{},"${primary}":{}}`);
+  t.same([markers('1'), markers('2')], [[branded], [primary]]);
+  await update(platform, '1', '{"a":2}');
+  t.same(markers('1'), [branded], 'as it was sent');
+  await update(platform, '1', `{"${primary}":{}}`);
+  t.same(markers('1'), [primary]);
+  await update(platform, '1', `{"${branded}":null}`);
+  t.same(markers('1'), [], 'removed under either name');
+  await update(platform, '1', `{"${branded}":null}`);
+  await update(platform, '1', `{"${branded}":{"b":1}}`);
+  t.same(markers('1'), [branded]);
+});
+
 t.test('subscriptions of Notifications 2.0 go with their object, step by step', async (t) => {
   const platform = openPlatform(t);
   for (const id of ['1', '2']) await platform.create(id);

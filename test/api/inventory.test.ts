@@ -136,6 +136,42 @@ t.test('the vendor type says what a body of a collection of children is', async 
   t.match(await post('application/json', { name: 'plain' }), { status: 201, json: { name: 'plain' } });
 });
 
+t.test('withGroups fills assetParents with groups', async (t) => {
+  const api = await startApi(t);
+  const objects: [id: string, members: object][] = [['1', { name: 'asset' }], ['2', { name: 'by fragment', c8y_IsDeviceGroup: {} }], ['3', { name: 'by type', type: 'c8y_DeviceSubGroup' }],
+    ['4', { name: 'device' }], ['9', {}]];
+  for (const [id, members] of objects) api.fake.addManagedObject(id, members);
+  for (const parent of ['1', '2', '3']) api.fake.put('parents', `9\nchildAssets\n${parent}`, '1');
+  for (const parent of ['2', '4']) api.fake.put('parents', `9\nchildDevices\n${parent}`, '1');
+  const parents = async (query: string): Promise<[string[], string[]]> => {
+    const { assetParents, deviceParents } = (await api.call('GET', `${PATH}/9?${query}`)).json;
+    const ids = ({ references }: { references: { managedObject: { id: string } }[] }): string[] => references.map(({ managedObject }) => managedObject.id);
+    return [ids(assetParents), ids(deviceParents)];
+  };
+  t.strictSame(await parents(''), [[], []]);
+  t.strictSame(await parents('withGroups=true'), [['2', '3'], []]);
+  t.strictSame(await parents('withGroups=true&skipChildrenNames=true'), [['2', '3'], []]);
+  t.strictSame(await parents('withParents=true&withGroups=true'), [['1', '2', '3'], ['2', '4']]);
+});
+
+t.test('the agent marker has the name that the media type asks for', async (t) => {
+  const api = await startApi(t);
+  const [primary, branded] = ['com_platform_model_Agent', 'com_cumulocity_model_Agent'];
+  api.fake.addManagedObject('1', { name: 'a', [branded]: { a: 1 }, last: 1 });
+  api.fake.addManagedObject('2', { [primary]: {} });
+  api.fake.addManagedObject('3', {});
+  const markers = async (id: string, accept: string): Promise<string[]> =>
+    Object.keys((await api.call('GET', `${PATH}/${id}`, { headers: { accept } })).json).filter((name) => name.endsWith('_model_Agent'));
+  for (const [accept, one, two] of [
+    ['application/vnd.com.nsn.platform.managedObject+json', primary, primary], ['application/vnd.com.nsn.cumulocity.managedObject+json', branded, branded],
+    ['application/json', branded, primary], ['*/*', branded, primary],
+  ]) {
+    t.strictSame([await markers('1', accept), await markers('2', accept), await markers('3', accept)], [[one], [two], []], accept);
+  }
+  const { text } = await api.call('GET', `${PATH}/1`, { headers: { accept: 'application/vnd.com.nsn.platform.managedObject+json' } });
+  t.match(text, `"name":"a","${primary}":{"a":1},"last":1`, 'in its place');
+});
+
 t.test('many links in one body are one command, and each child is there once', async (t) => {
   const api = await startApi(t, { config: { jsonBodyMaxBytes: 1_048_576 } });
   const ids = Array.from({ length: 5_000 }, (_, index) => String(index + 10));
