@@ -3,6 +3,8 @@
  * beyond 2^53, `1.0`, empty objects, unicode), which no object made by JSON.parse can do.
  */
 import { PlatformError } from './errors.ts';
+import { isSameJson } from './json-equality.ts';
+import { stringEnd } from './json-string.ts';
 
 /** Members of the top level in order: name -> compact JSON text of the value. */
 export type Members = Map<string, string>;
@@ -69,15 +71,17 @@ export function joinMembers(members: Iterable<readonly [string, string]>): strin
 }
 
 /**
- * Merges `changes` into `members` (document 4 section 0.3): a member replaces the old one as a whole, `null` removes it.
+ * Merges `changes` into `members` (document 4 section 0.3): a member replaces the old one as a whole, `null` removes it. One that says the same in other
+ * words is no change, and the old one stays.
  * @returns whether anything changed.
  */
 export function mergeMembers(members: Members, changes: Iterable<readonly [string, string]>): boolean {
   let changed = false;
   for (const [name, value] of changes) {
+    const before = members.get(name);
     if (value === 'null') {
       changed = members.delete(name) || changed;
-    } else if (members.get(name) !== value) {
+    } else if (before === undefined || !isSameJson(before, value)) {
       members.set(name, value);
       changed = true;
     }
@@ -117,18 +121,6 @@ export function compact(text: string): string {
     }
   }
   return from === 0 ? text : out + text.slice(from);
-}
-
-/** Index behind the closing quote of the string that starts at `at`. */
-function stringEnd(text: string, at: number): number {
-  let end = at + 1;
-  for (;;) {
-    end = text.indexOf('"', end);
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes += 1;
-    end += 1;
-    if (backslashes % 2 === 0) return end;
-  }
 }
 
 /** Index behind the value that starts at `at`: of the comma or bracket that follows it. */

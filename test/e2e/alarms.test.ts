@@ -90,6 +90,7 @@ t.test('history: who changed what (document 1, Alarms rule 4, Audit record)', as
   const { id } = await rest.request('POST', '/alarm/alarms', { body: alarmOf(device, 'h', { c8y_A: 1 }), headers: { 'X-Platform-Application-Key': 'app-1' } })
     .then((reply) => reply.json);
   t.equal((await change(id, { status: 'ACTIVE', severity: 'MAJOR', c8y_A: 1 })).status, 200, 'equal data');
+  t.equal((await rest.request('PUT', `/alarm/alarms/${id}`, { body: '{"c8y_A":1.0,"status":"\\u0041CTIVE"}' })).status, 200, 'equal data in other words');
   await rest.request('PUT', `/alarm/alarms/${id}`, { body: { status: 'ACKNOWLEDGED', c8y_A: null, c8y_B: { x: 'y' } }, headers: { 'X-Cumulocity-Application-Key': 'app-2' } });
   const { history } = await rest.read(`/alarm/alarms/${id}`);
   t.equal(history.auditRecords.length, 2);

@@ -83,7 +83,10 @@ t.test('merge: a member replaces the old one as a whole, null removes it', (t) =
   check('{"a":1}', '{"a":1}', '{"a":1}', false);
   check('{"a":1}', '{}', '{"a":1}', false);
   check('{"a":{"b":1}}', '{ "a" : { "b" : 1 } }', '{"a":{"b":1}}', false);
-  check('{"a":1}', '{"a":1.0}', '{"a":1.0}');
+  check('{"a":1}', '{"a":1.0}', '{"a":1}', false);
+  check('{"a":"\u00dc/","b":{"x":[1e2,{"y":null}],"z":"A"}}', '{"b":{"z":"\\u0041","x":[100.0,{"y":null}]},"a":"\\u00dc\\/"}',
+    '{"a":"\u00dc/","b":{"x":[1e2,{"y":null}],"z":"A"}}', false);
+  check('{"a":1,"b":"\u00dc"}', '{"b":"\\u00dc","a":2}', '{"a":2,"b":"\u00dc"}');
   check('{"a":1}', '{"a":"null"}', '{"a":"null"}');
   check('{"a":1}', '{"a":{"b":null}}', '{"a":{"b":null}}');
   check('{"a":1}', '{"__proto__":{"b":1}}', '{"a":1,"__proto__":{"b":1}}');
