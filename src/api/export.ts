@@ -171,7 +171,8 @@ function documentShape(request: ApiRequest, { table, members, toTexts }: Documen
   const sourceMember = SOURCE_MEMBERS[table];
   const hasDevice = sourceMember !== undefined && table !== 'audits';
   const names = ['id', ...(sourceMember === undefined ? [] : [sourceMember]), ...(hasDevice ? ['device_name'] : []), ...members, 'fragments'];
-  const known = new Set(['id', 'self', ...names, 'deviceName']);
+  // Members of clients may be called like a column that is made here.
+  const known = new Set(['id', 'self', ...(sourceMember === undefined ? [] : [sourceMember]), ...members]);
   return {
     columns: names.map((name) => ({ name, type: TYPE_OF_MEMBER[name] ?? 'string' })),
     texts: (rows) => toTexts(rows.map(([entityId, doc]) => ({ entityId, doc }))),

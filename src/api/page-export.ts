@@ -95,6 +95,8 @@ async function readPage(request: ApiRequest, { shape, handle, isWhole }: PagedLi
 
 function shapeOf({ columns }: ListShape): ExportShape {
   const known = new Set(['self', ...columns.map(({ name }) => name)]);
+  // A member of that name has no column of its own.
+  known.delete(FRAGMENTS);
   return {
     columns,
     texts: async (rows) => rows.map(([item]) => item),

@@ -12,7 +12,7 @@ const asked: [offset: number, size: number][] = [];
 let refusesFrom = Infinity;
 /** Every so many entries may not be read: pages are short. */
 let hidesEvery = 0;
-const role = (index: number): string => `{"id":"role-${index}","name":"Role, ${index}","self":"http://x/${index}","x_Big":12345678901234567890}`;
+const role = (index: number): string => `{"id":"role-${index}","name":"Role, ${index}","self":"http://x/${index}","x_Big":12345678901234567890,"fragments":[1]}`;
 const roles: Route = {
   method: 'GET', path: '/test/roles', area: 'users', access: 'public', summary: 'Roles', query: PAGE_PARAMETERS,
   answers: [{ status: 200, description: 'A page', mediaType: 'roleCollection' }],
@@ -35,7 +35,7 @@ t.test('all pages, of any length', async (t) => {
   t.strictSame([lines[0], lines[COUNT - 1]], [role(0), role(COUNT - 1)], 'to the letter');
   t.strictSame(asked.splice(0), [0, 1, 2].map((page) => [page * RECORDS_PAGE_SIZE, RECORDS_PAGE_SIZE]));
   const csv = (await api.call('GET', '/test/roles?format=csv')).text.split('\r\n');
-  t.strictSame(csv.slice(0, 2), ['id,name,fragments', 'role-0,"Role, 0","{""x_Big"":12345678901234567890}"']);
+  t.strictSame(csv.slice(0, 2), ['id,name,fragments', 'role-0,"Role, 0","{""x_Big"":12345678901234567890,""fragments"":[1]}"']);
   t.equal(csv.length, COUNT + 2);
   asked.splice(0);
   t.equal((await api.call('GET', '/test/roles?format=csv&pageSize=3&currentPage=2')).text.split('\r\n')[1].slice(0, 7), 'role-3,');

@@ -85,6 +85,24 @@ t.test('every collection in every format, with its filters', async (t) => {
   }
 });
 
+t.test('members that are called like a column which is made here', async (t) => {
+  const owned = await rest.createDevice('Owned');
+  const of = { ...common, source: { id: owned } };
+  const own = { fragments: { x: 1 }, device_name: 'own', deviceName: [2] };
+  await rest.create('/event/events', { ...of, type: 'x_Own', ...own });
+  await rest.create('/alarm/alarms', { ...of, type: 'x_Own', severity: 'MAJOR', ...own });
+  await rest.create('/devicecontrol/operations', { deviceId: owned, fragments: { x: 1 }, device_name: 'own', x_Own: {} });
+  await rest.create('/audit/auditRecords', { ...of, activity: 'tested', type: 'x_Own', ...own });
+  await rest.create('/inventory/managedObjects', { type: 'x_Own', ...own });
+  for (const [path, want] of [['/event/events?type=x_Own', own], ['/alarm/alarms?type=x_Own', own], ['/audit/auditRecords?type=x_Own', own],
+    ['/inventory/managedObjects?type=x_Own', own], ['/devicecontrol/operations?fragmentType=x_Own', { fragments: { x: 1 }, device_name: 'own', x_Own: {} }]] as const) {
+    const [row] = parquet((await bytesOf(`${path}&format=parquet`)).bytes);
+    t.same(JSON.parse(row.fragments), want, path);
+    if ('device_name' in row) t.equal(row.device_name, 'Owned');
+    t.ok((await bytesOf(`${path}&format=csv`)).bytes.toString().includes('""fragments"":{""x"":1}'), path);
+  }
+});
+
 const HEADER = 'time,source,device_name,fragment.series,value,unit';
 
 t.test('measurements: a line for each value', async (t) => {
