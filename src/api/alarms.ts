@@ -200,7 +200,7 @@ export function alarmRoutes(): Route[] {
         mediaTypes: ['alarm'],
         example: { source: { id: '251' }, type: 'c8y_Overheat', time: '2024-05-02T10:00:00.000Z', text: 'Too hot', severity: 'MAJOR' },
       },
-      answers: [{ status: 201, description: `Created or counted; ${UNSTORED}`, mediaType: 'alarm' }],
+      answers: [{ status: 201, description: `Created or counted; ${UNSTORED}`, mediaType: 'alarm', schema: 'writtenAlarm' }],
       handle: post,
     },
     {

@@ -40,6 +40,7 @@ const ENTITIES: Readonly<Record<string, unknown>> = {
     lastUpdated: '2024-05-02T10:00:01.363Z',
   },
   eventBinary: { self: `${BASE}/event/events/1078/binaries`, type: 'image/jpeg', source: '1078', length: 7 },
+  eventBinaryChunk: { self: `${BASE}/event/events/1078/binaries`, type: 'image/jpeg', source: '1078', range: '0-6/*' },
   alarm: {
     self: `${BASE}/alarm/alarms/1103`, id: '1103',
     source: { id: '1000', self: `${BASE}/inventory/managedObjects/1000`, name: 'Pump 7', type: 'c8y_Pump' },

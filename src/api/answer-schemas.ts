@@ -7,7 +7,7 @@ import { OPERATION_STATUSES } from '../model/operation.ts';
 import { APPLICATION_ANSWER_SCHEMAS } from './application-schemas.ts';
 import { NOTIFICATION_ANSWER_SCHEMAS } from './notification-subscriptions.ts';
 import { RETENTION_ANSWER_SCHEMAS } from './retention-schemas.ts';
-import { Count, Fragments, Link, Text, Timestamp, collectionOf, entity, listOf, nullable, open, optional, ref } from './schema-parts.ts';
+import { Count, Fragments, Link, Text, Timestamp, collectionOf, entity, listOf, nullable, open, optional, ref, written } from './schema-parts.ts';
 import * as bodies from './schemas.ts';
 import { TENANT_ANSWER_SCHEMAS } from './tenant-schemas.ts';
 import { USER_ANSWER_SCHEMAS } from './user-schemas.ts';
@@ -22,20 +22,28 @@ const Source = open({ id: Text, self: optional(Link), name: optional(nullable(Te
 const created = { creationTime: Timestamp, lastUpdated: optional(Timestamp) };
 const References = open({ references: Type.Array(ref('managedObjectReference')), self: Link });
 
-const ManagedObject = open({
-  name: optional(Text), type: optional(Text), owner: optional(Text), creationTime: Timestamp, lastUpdated: Timestamp,
+const LINKED_MEMBERS = {
+  name: optional(Text), type: optional(Text), owner: optional(Text),
   childDevices: optional(References), childAssets: optional(References), childAdditions: optional(References),
   deviceParents: optional(References), assetParents: optional(References), additionParents: optional(References),
-}, 'Fragments are further members');
+};
+const ManagedObject = open({ ...LINKED_MEMBERS, creationTime: Timestamp, lastUpdated: Timestamp }, 'Fragments are further members');
+/** Of a heartbeat nothing but id and self is said. */
+const WrittenManagedObject = open({ ...LINKED_MEMBERS, creationTime: optional(Timestamp), lastUpdated: optional(Timestamp) }, 'Fragments are further members');
 
-const Measurement = open({ source: Source, time: Timestamp, type: Text }, 'Fragments hold series: {"c8y_Env":{"T":{"value":21.5,"unit":"C"}}}');
+const SERIES = 'Fragments hold series: {"c8y_Env":{"T":{"value":21.5,"unit":"C"}}}';
+const Measurement = open({ source: Source, time: Timestamp, type: Text }, SERIES);
 /** Those of an aggregation have min and max. */
 const SeriesValue = nullable(open({ min: Type.Number(), max: Type.Number() }));
 const Event = open({ source: Source, time: Timestamp, type: Text, text: Text, ...created });
-const Alarm = open({
-  source: Source, time: Timestamp, type: Text, text: Text, severity: Type.Enum([...ALARM_SEVERITIES]), status: Type.Enum([...ALARM_STATUSES]),
-  count: optional(Count), firstOccurrenceTime: optional(Timestamp), ...created,
-});
+const Status = Type.Enum([...ALARM_STATUSES]);
+const ALARM_MEMBERS = {
+  source: Source, time: Timestamp, type: Text, text: Text, severity: Type.Enum([...ALARM_SEVERITIES]), count: optional(Count),
+  firstOccurrenceTime: optional(Timestamp), lastUpdated: optional(Timestamp),
+};
+const Alarm = open({ ...ALARM_MEMBERS, status: Status, creationTime: Timestamp });
+/** A suppressed one has what was sent. */
+const WrittenAlarm = open({ ...ALARM_MEMBERS, status: optional(Status), creationTime: optional(Timestamp) });
 /** Those of the server about what is no resource with an id have no source. */
 const AuditRecord = open({
   ...bodies.AuditRecord.properties, source: optional(Source), time: Timestamp, creationTime: Timestamp,
@@ -61,6 +69,12 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   platformApi: open({ self: Link, ...Object.fromEntries(PLATFORM_ROOTS.map((name) => [name, Root])) }),
   ...Object.fromEntries(ROOTS.map((name) => [`${name}Api`, Root])),
   measurement: entity(Measurement),
+  writtenMeasurement: written(Measurement),
+  writtenMeasurementCollection: open({ measurements: Type.Array(ref('writtenMeasurement')) }),
+  writtenMeasurements: open({
+    id: optional(nullable(Text)), self: optional(Link), source: optional(Source), time: optional(Timestamp), type: optional(Text),
+    measurements: optional(Type.Array(ref('writtenMeasurement'))),
+  }, 'A measurement, or of a collection its measurements'),
   measurementCollection: collectionOf('measurements', ref('measurement')),
   measurementSeries: open({
     values: Type.Record(Text, Type.Array(SeriesValue)), series: Type.Array(open({ type: Text, name: Text, unit: optional(Text) })),
@@ -69,20 +83,28 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   supportedMeasurements: open({ c8y_SupportedMeasurements: Type.Array(Text) }),
   supportedSeries: open({ c8y_SupportedSeries: Type.Array(Text) }),
   managedObject: entity(ManagedObject),
+  writtenManagedObject: written(WrittenManagedObject),
   managedObjectCollection: collectionOf('managedObjects', ref('managedObject')),
   managedObjectUser: open({ self: Link, userName: Text, enabled: Type.Boolean() }),
   managedObjectReference: open({ managedObject: Source, self: Link }),
   managedObjectReferenceCollection: collectionOf('references', ref('managedObjectReference')),
+  addedChildren: open({
+    managedObject: optional(Source), references: optional(Type.Array(ref('managedObjectReference'))), id: optional(nullable(Text)), self: optional(Link),
+  }, 'The reference, of several their references, or the object that was made'),
   externalId: open({ externalId: Text, type: Text, self: Link, managedObject: Source }),
   externalIdCollection: listOf('externalIds', ref('externalId')),
   event: entity(Event),
+  writtenEvent: written(Event),
   eventCollection: collectionOf('events', ref('event')),
   eventBinary: open({ self: Link, name: optional(Text), type: Text, source: Text, length: Count }),
+  eventBinaryChunk: open({ self: Link, name: optional(Text), type: Text, source: Text, range: Text }),
   alarm: entity(Alarm),
+  writtenAlarm: written(WrittenAlarm),
   alarmCollection: collectionOf('alarms', ref('alarm')),
   auditRecord: entity(AuditRecord),
   auditRecordCollection: collectionOf('auditRecords', ref('auditRecord')),
   operation: entity(Operation),
+  writtenOperation: written(Operation),
   operationCollection: collectionOf('operations', ref('operation')),
   bulkOperation: entity(BulkOperation),
   bulkOperationCollection: collectionOf('bulkOperations', ref('bulkOperation')),

@@ -191,8 +191,8 @@ export function binaryRoutes(): Route[] {
     {
       method: 'GET', path, area, access: 'owner', roles: READ_CONTENT, summary: 'Download a file, or a range of it', headers: ['range'],
       produces: ['other', 'vendor', 'json', 'text', 'html', 'csv', 'json-stream'], answers: [
-        { status: 200, description: 'The content', contentTypes: [OCTETS] },
-        { status: 206, description: 'The range of the content', contentTypes: [OCTETS] },
+        { status: 200, description: 'The content', contentTypes: [OCTETS, '*/*'] },
+        { status: 206, description: 'The range of the content', contentTypes: [OCTETS, '*/*'] },
       ], handle: get,
     },
     {

@@ -281,9 +281,9 @@ function routesOf(kind: ChildKind): Route[] {
       summary: `Add to ${kind}, or create an object there`,
       body,
       answers: [
-        { status: 201, description: 'Linked', mediaType: 'managedObjectReference' },
+        { status: 201, description: 'Linked', mediaType: 'managedObjectReference', plain: 'addedChildren' },
         { status: 201, description: 'several: the references', mediaType: 'managedObjectReferenceCollection' },
-        { status: 201, description: 'a new object: the object', mediaType: 'managedObject' },
+        { status: 201, description: 'a new object: the object', mediaType: 'managedObject', schema: 'writtenManagedObject' },
       ],
       handle: (request) => post(request, kind),
     },

@@ -237,12 +237,12 @@ export function eventBinaryRoutes(): Route[] {
     {
       method: 'GET', path, area, access: 'owner', roles: READ, summary: 'Download the binary of an event',
       produces: ['other', 'vendor', 'json', 'text', 'html', 'csv', 'json-stream'],
-      answers: [{ status: 200, description: 'The content', contentTypes: [OCTETS] }], handle: get,
+      answers: [{ status: 200, description: 'The content', contentTypes: [OCTETS, '*/*'] }], handle: get,
     },
     {
       method: 'POST', path, area, access: 'owner', roles: ADMIN, headers, body,
       summary: 'Attach a binary to an event: the content, a form with one file, or a chunk with Content-Range',
-      answers: [{ status: 200, description: 'The chunk was taken; more are missing', mediaType: MEDIA_TYPE }, stored], handle: post,
+      answers: [{ status: 200, description: 'The chunk was taken; more are missing', mediaType: MEDIA_TYPE, schema: 'eventBinaryChunk' }, stored], handle: post,
     },
     {
       method: 'PUT', path, area, access: 'owner', roles: ADMIN, headers, body, summary: 'Replace the binary of an event', answers: [stored], handle: put,

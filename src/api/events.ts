@@ -191,7 +191,7 @@ export function eventRoutes(): Route[] {
         mediaTypes: ['event'],
         example: { source: { id: '251' }, type: 'c8y_DoorOpen', time: '2024-05-02T10:00:00.000Z', text: 'Door open' },
       },
-      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'event' }],
+      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'event', schema: 'writtenEvent' }],
       handle: post,
     },
     {

@@ -105,7 +105,7 @@ export function hostedApplicationRoutes(): Route[] {
   const file = {
     method: 'GET', area: 'applications', access: 'optional', headers: ['if-none-match'],
     produces: ['other', 'html', 'vendor', 'json', 'text', 'csv', 'json-stream'],
-    answers: [{ status: 200, description: 'The file', contentTypes: ['text/html'] }, { status: 304, description: 'Not changed' }],
+    answers: [{ status: 200, description: 'The file', contentTypes: ['text/html', '*/*'] }, { status: 304, description: 'Not changed' }],
     handle: (request: ApiRequest) => serve(request, archives),
   } as const;
   const anything: RouteBody = { form: 'bytes', isOptional: true, contents: { 'application/octet-stream': { schema: Binary, example: '{}' } } };

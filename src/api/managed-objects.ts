@@ -166,7 +166,7 @@ export function managedObjectRoutes(): Route[] {
         mediaTypes: ['managedObject'],
         example: { name: 'Pump 1', type: 'acme_Pump', c8y_IsDevice: {} },
       },
-      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'managedObject' }],
+      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'managedObject', schema: 'writtenManagedObject' }],
       handle: post,
     },
     {
@@ -189,7 +189,7 @@ export function managedObjectRoutes(): Route[] {
       summary: 'Merge fragments into a managed object; null removes one; an empty object is a heartbeat, answered with id and self',
       query: CHILD_PARAMETERS,
       body: { schema: schemas.ManagedObject, mediaTypes: ['managedObject'], example: { name: 'Pump 2' } },
-      answers: one,
+      answers: [{ ...one[0], schema: 'writtenManagedObject' }],
       handle: put,
     },
     {

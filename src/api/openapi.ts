@@ -190,14 +190,14 @@ function responses(route: Route): object {
   return result;
 }
 
-/** What a media type holds that several answers have is what the first one has: a union would narrow every answer of a generated client. */
+/** The schema of plain JSON of several answers is that of the first one, with members of all: a union would narrow every answer of a generated client. */
 function contentOf(answer: RouteAnswer): Record<string, object> {
   const content: Record<string, object> = {};
   if (answer.mediaType !== undefined) {
     const name = answer.schema ?? answer.mediaType;
     const media = { schema: ref(name), ...example(answer) };
     content[`${VENDOR_PREFIX}${answer.mediaType}+json`] = media;
-    content['application/json'] = media;
+    content['application/json'] = answer.plain === undefined ? media : { ...media, schema: ref(answer.plain) };
   }
   for (const type of answer.contentTypes ?? []) {
     const schema = type === 'application/json' ? answer.json ?? {} : BINARY_TYPES.has(type) ? Binary : { type: 'string' };
@@ -228,7 +228,7 @@ function example(answer: RouteAnswer): object {
 const exampleName = ({ schema, mediaType, example: own }: RouteAnswer): string | undefined =>
   (own === undefined ? [schema, mediaType].find((name) => name !== undefined && Object.hasOwn(ANSWER_EXAMPLES, name)) : undefined);
 
-const BINARY_TYPES: ReadonlySet<string> = new Set(['application/octet-stream', 'application/zip', 'application/vnd.apache.parquet']);
+const BINARY_TYPES: ReadonlySet<string> = new Set(['*/*', 'application/octet-stream', 'application/zip', 'application/vnd.apache.parquet']);
 
 /** Of content types that look alike everywhere. */
 const CONTENT_EXAMPLES: Readonly<Record<string, object>> = {
@@ -237,6 +237,7 @@ const CONTENT_EXAMPLES: Readonly<Record<string, object>> = {
   'application/json-stream': { example: '{"id":"1102","time":"2024-05-02T10:00:00.000Z","type":"c8y_Environment"}\n' },
   'text/html': { example: '<!doctype html><title>…</title>' },
   'application/octet-stream': { example: 'any content' },
+  '*/*': { example: 'any content' },
   'application/zip': { example: 'PK…' },
   'application/vnd.apache.parquet': { example: 'PAR1…PAR1' },
 };

@@ -169,7 +169,7 @@ export function operationRoutes(): Route[] {
       summary: 'Create an operation for a device',
       headers: APPLICATION_HEADERS,
       body: { schema: schemas.Operation, mediaTypes: ['operation'], example: { deviceId: '251', description: 'Restart', c8y_Restart: {} } },
-      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'operation' }],
+      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'operation', schema: 'writtenOperation' }],
       handle: post,
     },
     {

@@ -46,6 +46,8 @@ export interface RouteAnswer {
   readonly mediaType?: string;
   /** Name of the answer's schema where it is not `mediaType`. */
   readonly schema?: string;
+  /** Name of the schema of plain JSON, where that may be one of several answers. */
+  readonly plain?: string;
   /** Content types without vendor name, for instance `text/csv`. */
   readonly contentTypes?: readonly string[];
   /** Of `application/json` among them. */

@@ -22,6 +22,8 @@ export const Binary = Type.String({ format: 'binary' });
 /** Another component of /openapi.json. */
 export const ref = (name: string): TSchema => Type.Ref(`#/components/schemas/${name}`);
 export const entity = (schema: TSchema): TSchema => Type.Intersect([Type.Object({ id: Type.String(), self: Link }, OPEN), schema]);
+/** What POST and PUT answer with: an entity, or what the processing mode does not store, without links and with the id null. */
+export const written = (schema: TSchema): TSchema => Type.Intersect([Type.Object({ id: nullable(Type.String()), self: optional(Link) }, OPEN), schema]);
 
 const Statistics = Type.Object({
   currentPage: Type.Integer(),

@@ -26,7 +26,7 @@ function problems(document: any): string[] {
   };
   const content = (value: object, where: string): void => {
     for (const [type, media] of Object.entries(value)) {
-      need(/^[\w.+-]+\/[\w.+-]+$/.test(type), `${where}: ${type}`);
+      need(type === '*/*' || /^[\w.+-]+\/[\w.+-]+$/.test(type), `${where}: ${type}`);
       only(media as object, ['schema', 'example', 'examples', 'encoding'], where);
     }
   };
@@ -188,12 +188,15 @@ t.test('every operation has examples, its roles and answers with schemas', async
       for (const media of Object.values<any>(operation.requestBody?.content ?? {})) t.not(media.example, undefined, `${where}: example of the body`);
       for (const [status, { $ref, content = {} }] of Object.entries<any>(operation.responses)) {
         if ($ref !== undefined) continue;
+        const plain = content['application/json']?.schema.$ref?.slice(1);
         for (const [type, media] of Object.entries<any>(content)) {
           const example = media.example ?? document.components.examples[media.examples?.usual.$ref.split('/').at(-1)]?.value;
           t.not(example, undefined, `${where} ${status} ${type}: example`);
           t.type(media.schema, 'object', `${where} ${status} ${type}: schema`);
           const reference = media.schema.$ref?.slice(1);
           if (reference !== undefined) t.ok(ajv.validate({ $ref: `api#${reference}` }, example), `${where} ${status}: the example fulfils its schema: ${ajv.errorsText()}`);
+          const mayBePlain = plain !== undefined && type.endsWith('+json');
+          if (mayBePlain) t.ok(ajv.validate({ $ref: `api#${plain}` }, example), `${where} ${status} ${type}: and that of plain JSON: ${ajv.errorsText()}`);
         }
       }
     }
