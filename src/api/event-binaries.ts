@@ -3,13 +3,14 @@ import { COMMAND } from '../model/command.ts';
 import type { EventBinaryChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import {
-  EVENT_BINARY_BYTES_MAX, EVENT_BINARY_MARKS, EVENT_CHUNKS_MAX, EVENT_CHUNK_BYTES_MAX, eventBinaryKeys, eventBinaryParts, isLastChunk, parseChunkRange,
+  EVENT_BINARY_MARKS, EVENT_CHUNKS_MAX, EVENT_CHUNK_BYTES_MAX, eventBinaryKeys, eventBinaryParts, isLastChunk, parseChunkRange,
 } from '../model/event-binary.ts';
 import type { ChunkRange, EventBinary } from '../model/event-binary.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { attachmentHeader, isMediaType } from './byte-range.ts';
 import { isEntityId } from './entity-id.ts';
+import { fileBytesMax } from './file-limit.ts';
 import { quote, segment, sourceIdOf } from './entity-text.ts';
 import { readMultipart, storeContent } from './multipart.ts';
 import type { UploadLimits } from './multipart.ts';
@@ -136,7 +137,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const header = request.headers['content-range'];
   if (header !== '') return postChunk(request, target, header);
   if (target.binary?.isComplete) throw new PlatformError('event/binary-exists');
-  const binary = wholeOf(await store(request, EVENT_BINARY_BYTES_MAX));
+  const binary = wholeOf(await store(request, await fileBytesMax(request)));
   await change(request, target, binary);
   return done(request, target.id, binary);
 }
@@ -147,7 +148,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   // A chunk would take the place of the whole.
   if (header !== '') throw chunkError(header, 'PUT replaces the whole binary; chunks are uploaded by POST');
   if (!target.binary?.isComplete) throw new PlatformError('event/binary-not-found');
-  const binary = wholeOf(await store(request, EVENT_BINARY_BYTES_MAX));
+  const binary = wholeOf(await store(request, await fileBytesMax(request)));
   await change(request, target, binary);
   return done(request, target.id, binary);
 }
@@ -155,13 +156,14 @@ async function put(request: ApiRequest): Promise<Answer> {
 const chunkError = (range: string, reason: string): PlatformError => new PlatformError('event/chunk', { range, reason });
 
 /** @throws PlatformError `event/chunk`, or 413 for a chunk that is or leads beyond the limits. */
-function chunkOf(request: ApiRequest, header: string): ChunkRange {
+async function chunkOf(request: ApiRequest, header: string): Promise<ChunkRange> {
   const chunk = parseChunkRange(header);
   if (chunk === undefined) throw chunkError(header, 'Content-Range takes <start>-<stop>/<length or *>');
-  const isTooLarge = chunk.stop - chunk.start >= EVENT_CHUNK_BYTES_MAX;
-  if (isTooLarge || (chunk.length ?? chunk.stop + 1) > EVENT_BINARY_BYTES_MAX) {
+  const bytesMax = await fileBytesMax(request);
+  const isTooLarge = chunk.stop - chunk.start >= EVENT_CHUNK_BYTES_MAX && EVENT_CHUNK_BYTES_MAX < bytesMax;
+  if (isTooLarge || (chunk.length ?? chunk.stop + 1) > bytesMax) {
     request.platform.refusals.count(BYTES_LIMIT);
-    throw new PlatformError('general/payload-too-large', { limit: isTooLarge ? EVENT_CHUNK_BYTES_MAX : EVENT_BINARY_BYTES_MAX });
+    throw new PlatformError('general/payload-too-large', { limit: isTooLarge ? EVENT_CHUNK_BYTES_MAX : bytesMax });
   }
   return chunk;
 }
@@ -173,7 +175,7 @@ function isRepeat(chunk: ChunkRange, binary: EventBinary): boolean {
 }
 
 async function postChunk(request: ApiRequest, target: Target, header: string): Promise<Answer> {
-  const chunk = chunkOf(request, header);
+  const chunk = await chunkOf(request, header);
   const answer = (binary: EventBinary): Answer => (binary.isComplete ? done(request, target.id, binary)
     : found(MEDIA_TYPE, request.wantsBody ? answerText(request, target.id, binary, chunk.text) : ''));
   const { binary: stored } = target;

@@ -15,7 +15,6 @@ export interface EventBinary {
 /** Fragments that say of an event that it has a binary, or a part of one: the server's own, what clients send of them does not count. */
 export const EVENT_BINARY_MARKS = ['c8y_IsBinary', 'c8y_IsIncompleteBinary'] as const;
 
-export const EVENT_BINARY_BYTES_MAX = 50 * 1024 * 1024;
 export const EVENT_CHUNK_BYTES_MAX = 5 * 1024 * 1024;
 /** Chunks of one binary: each is a content of its own. */
 export const EVENT_CHUNKS_MAX = 2_000;

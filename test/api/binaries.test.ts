@@ -105,6 +105,24 @@ t.test('refused uploads', async (t) => {
   t.same(api.fake.failures, []);
 });
 
+t.test('the same limit holds for binaries of events, and for their chunks', async (t) => {
+  const api = await startApi(t, { config: { fileMaxBytes: 1_000 } });
+  api.fake.put('event', '700', '{"id":"700","source":{"id":"5"},"type":"T"}');
+  const path = '/event/events/700/binaries';
+  const check = async (title: string, body: Buffer | string, limit: number, headers: Record<string, string> = {}): Promise<void> => {
+    t.match(await send(api, 'POST', path, body, headers), { status: 413, json: { message: `The body has more than ${limit} bytes` } }, title);
+  };
+  const file: Part = { name: 'file', fileName: 'f', content: 'x'.repeat(1_001) };
+  await check('the content', 'x'.repeat(1_001), 1_000);
+  await check('a form', multipart([file]), 1_000, FORM);
+  await check('the announced length', 'x'.repeat(10), 1_000, { 'content-range': '0-9/1001' });
+  await check('the end of a chunk', 'x'.repeat(10), 1_000, { 'content-range': '991-1000/*' });
+  api.fake.put('option', 'files\nmax.size', '{"value":"10"}');
+  await check('the tenant takes less', 'x'.repeat(11), 10);
+  t.equal(api.fake.counted.filter((limit) => limit === 'events/binary-bytes').length, 5);
+  t.notOk(api.fake.sent.some(({ kind }) => kind === COMMAND.EVENT_BINARY_CHANGE));
+});
+
 t.test('who may', async (t) => {
   const api = await startApi(t);
   const roles = { read: 'ROLE_BINARY_READ', create: 'ROLE_BINARY_CREATE', admin: 'ROLE_BINARY_ADMIN', device: 'ROLE_DEVICE', inventory: 'ROLE_INVENTORY_READ', nobody: 'ROLE_ALARM_ADMIN' };
