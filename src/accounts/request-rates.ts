@@ -9,7 +9,7 @@ import type { Refusals } from '../model/refusals.ts';
 import type { WatchedOptions } from './options.ts';
 import type { Tenant, Tenants } from './tenants.ts';
 
-/** Buckets at once; the one that was used longest ago goes first, and begins full when it comes back. */
+/** Buckets at once, of requests and of logins; the one that was used longest ago goes first, and begins full when it comes back. */
 const BUCKETS_MAX = 20_000;
 export const USER_RATE_OPTION = { category: 'limit', key: 'http.requests.user' } as const;
 const TENANT_LIMIT = 'http/tenant-rate';
@@ -27,6 +27,7 @@ export interface RateDecision {
 }
 
 interface Bucket { tokens: number; filledAt: number }
+type Buckets = Map<string, Bucket>;
 interface Rate { readonly perSecond: number; readonly burst: number }
 
 export interface RequestRatesOptions {
@@ -41,7 +42,9 @@ export interface RequestRatesOptions {
 
 export class RequestRates {
   readonly #options: RequestRatesOptions;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets: Buckets = new Map();
+  /** Of logins, whose names anybody may invent: they push out none of the others. */
+  readonly #loginBuckets: Buckets = new Map();
   /** Read once for each version of a tenant. */
   readonly #tenantRates = new WeakMap<Tenant, Rate | undefined>();
 
@@ -51,37 +54,43 @@ export class RequestRates {
 
   /** Takes a token of each limit that holds for the user. @returns undefined when there is none. */
   take({ tenantNumber, userName }: Pick<Principal, 'tenantNumber' | 'userName'>): RateDecision | undefined {
+    return this.#take(this.#buckets, tenantNumber, userName);
+  }
+
+  /**
+   * The same for a login that is still to be checked, in buckets of its own: who guesses the password of a user takes nothing away from what he does.
+   * @param name as it was sent.
+   */
+  takeLogin(tenantNumber: number, name: string): RateDecision | undefined {
+    return this.#take(this.#loginBuckets, tenantNumber, name);
+  }
+
+  #take(buckets: Buckets, tenantNumber: number, userName: string): RateDecision | undefined {
     const tenantRate = this.#tenantRate(tenantNumber);
     const userRate = this.#userRate(tenantNumber);
     if (tenantRate === undefined && userRate === undefined) return undefined;
-    const ofUser = userRate === undefined ? undefined : this.#decide(USER_LIMIT, userRate, `${tenantNumber}/${userName}`);
+    const ofUser = userRate === undefined ? undefined : this.#decide(buckets, USER_LIMIT, userRate, `${tenantNumber}/${userName}`);
     if (ofUser?.isAllowed === false) return ofUser;
-    const ofTenant = tenantRate === undefined ? undefined : this.#decide(TENANT_LIMIT, tenantRate, String(tenantNumber));
+    const ofTenant = tenantRate === undefined ? undefined : this.#decide(buckets, TENANT_LIMIT, tenantRate, String(tenantNumber));
     if (ofTenant === undefined || ofUser === undefined) return ofTenant ?? ofUser;
     return !ofTenant.isAllowed || ofTenant.remaining < ofUser.remaining ? ofTenant : ofUser;
   }
 
   get bucketCount(): number {
-    return this.#buckets.size;
+    return this.#buckets.size + this.#loginBuckets.size;
   }
 
-  #decide(name: string, { perSecond, burst }: Rate, key: string): RateDecision {
+  #decide(buckets: Buckets, name: string, { perSecond, burst }: Rate, key: string): RateDecision {
     const now = this.#options.now();
-    const bucket = this.#buckets.get(key) ?? { tokens: burst, filledAt: now };
+    const bucket = buckets.get(key) ?? { tokens: burst, filledAt: now };
     bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, now - bucket.filledAt) * perSecond / 1_000);
     bucket.filledAt = now;
     const isAllowed = bucket.tokens >= 1;
     if (isAllowed) bucket.tokens -= 1;
     else this.#options.refusals.count(name);
-    this.#keep(key, bucket);
+    keep(buckets, key, bucket);
     const retryAfterSeconds = isAllowed ? 0 : Math.ceil((1 - bucket.tokens) / perSecond);
     return { isAllowed, name, limit: perSecond, remaining: Math.floor(bucket.tokens), retryAfterSeconds };
-  }
-
-  #keep(key: string, bucket: Bucket): void {
-    this.#buckets.delete(key);
-    if (this.#buckets.size >= BUCKETS_MAX) this.#buckets.delete(this.#buckets.keys().next().value as string);
-    this.#buckets.set(key, bucket);
   }
 
   #tenantRate(number: number): Rate | undefined {
@@ -96,6 +105,12 @@ export class RequestRates {
     const perSecond = positive(options.get(tenant, USER_RATE_OPTION.category, USER_RATE_OPTION.key)) ?? userRate;
     return perSecond > 0 ? { perSecond, burst: Math.max(1, perSecond) } : undefined;
   }
+}
+
+function keep(buckets: Buckets, key: string, bucket: Bucket): void {
+  buckets.delete(key);
+  if (buckets.size >= BUCKETS_MAX) buckets.delete(buckets.keys().next().value as string);
+  buckets.set(key, bucket);
 }
 
 /** @param otherwise 0 for no limit. */

@@ -21,6 +21,7 @@ import { STALLED_LIMIT } from './paced-answer.ts';
 import { JSON_TYPE, chooseKind, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import type { MediaKind } from './media-types.ts';
 import type { Platform } from './platform.ts';
+import { requireRate } from './request-rate.ts';
 import { parseQuery } from './query-values.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
@@ -181,19 +182,15 @@ export class ApiServer implements RequestOwner {
       return;
     }
     request.principal = principal;
-    if (this.platform.rates === undefined || this.isWithinRate(request)) this.authorise(request);
-  }
-
-  /** Answers with 429 when it is not. */
-  private isWithinRate(request: ApiRequest): boolean {
-    const decision = this.platform.rates?.take(request.principal);
-    if (decision === undefined) return true;
-    const { isAllowed, name, limit, remaining, retryAfterSeconds } = decision;
-    request.rateHeaders = ['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining), 'X-RateLimit-Reset', String(retryAfterSeconds)];
-    if (isAllowed) return true;
-    const error = new PlatformError('general/too-many-requests', { limit: `${limit} (${name})` });
-    this.answerError(request, error, ['Retry-After', String(retryAfterSeconds)]);
-    return false;
+    if (this.platform.rates !== undefined) {
+      try {
+        requireRate(request, this.platform.rates.take(principal));
+      } catch (error) {
+        this.fail(request, error);
+        return;
+      }
+    }
+    this.authorise(request);
   }
 
   /** The body has to be collected meanwhile, its first part: its data comes once. */
@@ -390,7 +387,7 @@ export class ApiServer implements RequestOwner {
       if (request.bodyStream !== undefined && 'limit' in error) this.platform.refusals.count(String(error.limit));
       // Who obeyed it would have a stored command carried out twice.
       const isToRepeat = error.status === 429 || (error.status === 503 && !error.code.startsWith('commands/'));
-      this.answerError(request, error, isToRepeat ? ['Retry-After', '1'] : []);
+      this.answerError(request, error, isToRepeat ? ['Retry-After', String(error.details['retryAfterSeconds'] ?? 1)] : []);
       return;
     }
     const reference = randomBytes(6).toString('hex');

@@ -10,6 +10,7 @@ import { JSON_TYPE } from './media-types.ts';
 import { hostName, tenantCalled } from './login-host.ts';
 import { lifetimeSeconds } from './login-options.ts';
 import { text } from './query-parameters.ts';
+import { requireRate } from './request-rate.ts';
 import type { Answer, Route } from './route.ts';
 
 const FORM_FIELD_LENGTH_MAX = 2_000;
@@ -38,6 +39,7 @@ async function logIn(request: ApiRequest): Promise<{ issued: IssuedToken; lifeti
   // The tenant of the query, then that of the name, then that of the host.
   const name = asked === undefined ? userName : `${asked}/${userName.slice(userName.indexOf('/') + 1)}`;
   const called = name.includes('/') ? undefined : tenantCalled(request);
+  countLogin(request, name, called?.number);
   const place = { takesAlias: true, handlesSecondFactor: true, tfaToken: form.tfaToken, ...(called === undefined ? {} : { tenantNumber: called.number }) };
   const principal = await platform.authenticator.authenticate(name, form.password, place);
   const tenant = principal === undefined ? undefined : platform.tenants.byNumber(principal.tenantNumber);
@@ -49,6 +51,14 @@ async function logIn(request: ApiRequest): Promise<{ issued: IssuedToken; lifeti
   const issued = await platform.accounts.tokens.issue(principal, seconds, audience, isWithCode);
   if (issued === undefined) throw new PlatformError('security/unauthorized');
   return { issued, lifetimeSeconds: seconds };
+}
+
+/** Before the password is checked, which is slow. Who names no tenant that there is costs nothing. @throws PlatformError 429. */
+function countLogin(request: ApiRequest, name: string, called: number | undefined): void {
+  const { rates, tenants } = request.platform;
+  const slash = name.indexOf('/');
+  const number = slash < 0 ? called ?? tenants.default.number : tenants.byId(name.slice(0, slash))?.number;
+  if (number !== undefined) requireRate(request, rates?.takeLogin(number, name.slice(slash + 1)));
 }
 
 /** @throws PlatformError 401 unless the code is right, not used yet, and the user has set codes up. */

@@ -126,7 +126,7 @@ export interface Platform {
   /** Counts requests, and writes down what was counted. */
   readonly usage?: Pick<Usage, 'count' | 'flush' | 'refreshSizes'>;
   /** Requests a second of tenants and users. */
-  readonly rates?: Pick<RequestRates, 'take'>;
+  readonly rates?: Pick<RequestRates, 'take' | 'takeLogin'>;
   /** Who may not log in with Basic. */
   readonly basicRestrictions?: Pick<BasicRestrictions, 'isAny' | 'mayUseBasic'>;
   /** For what is secret at rest. */

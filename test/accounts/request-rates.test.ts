@@ -44,6 +44,15 @@ t.test('a second\'s worth at once, then as fast as the rate', async (t) => {
   t.equal(rig.take(), 'ok 0', 'a clock that goes back takes nothing away');
 });
 
+t.test('logins count on their own', async (t) => {
+  const rig = new Rig(3, 2);
+  const login = (name: string): boolean | undefined => rig.rates.takeLogin(5, name)?.isAllowed;
+  t.same([login('ada'), login('ada'), login('ada'), login('eve'), login('bob')], [true, true, false, true, false], 'of a name, and of the tenant');
+  t.equal(rig.take('ada'), 'ok 1', 'nothing is taken from her requests');
+  t.same(rig.counted, ['http/user-rate', 'http/tenant-rate']);
+  t.equal(new Rig().rates.takeLogin(5, 'ada'), undefined, 'no limit');
+});
+
 t.test('where the numbers come from', async (t) => {
   const rows: [what: string, properties: object | undefined, configured: number, burst: number | 'free'][] = [
     ['the configuration', undefined, 3, 3], ['the property as text', { 'limit.http.requests': '2' }, 3, 2], ['as number', { 'limit.http.requests': 4 }, 0, 4],
