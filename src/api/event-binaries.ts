@@ -1,4 +1,5 @@
 /** The one binary of an event, in one piece, as a form or in chunks (document 1, Events and binaries; document 4 section 5.6). */
+import { createHash } from 'node:crypto';
 import { COMMAND } from '../model/command.ts';
 import type { EventBinaryChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -168,10 +169,31 @@ async function chunkOf(request: ApiRequest, header: string): Promise<ChunkRange>
   return chunk;
 }
 
-/** Whether the chunk was taken already and its answer lost: the last one of what is stored. */
-function isRepeat(chunk: ChunkRange, binary: EventBinary): boolean {
+/** Whether the chunk may have been taken already and its answer lost: the place of the last one of what is stored. */
+function mayBeRepeat(chunk: ChunkRange, binary: EventBinary): boolean {
   const last = binary.parts[binary.parts.length - 1];
   return chunk.start > 0 && chunk.stop + 1 === binary.bytes && chunk.start === binary.bytes - last.bytes && isLastChunk(chunk) === binary.isComplete;
+}
+
+/** @throws PlatformError unless it has the bytes of the chunk that was taken: 409, or 422 while more are missing. */
+async function requireRepeat(request: ApiRequest, chunk: ChunkRange, stored: EventBinary): Promise<void> {
+  const { blobs } = request.platform;
+  const taken = stored.parts[stored.parts.length - 1];
+  const { key, bytes } = await store(request, EVENT_CHUNK_BYTES_MAX);
+  try {
+    if (bytes === taken.bytes && await digestOf(request, key) === await digestOf(request, taken.key)) return;
+  } finally {
+    await blobs.remove(key);
+  }
+  if (stored.isComplete) throw new PlatformError('event/binary-exists');
+  throw chunkError(chunk.text, `other bytes were taken there, the next byte is ${stored.bytes}`);
+}
+
+/** SHA-256 of a stored content; it may have been removed meanwhile. */
+async function digestOf({ platform }: ApiRequest, key: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const piece of await platform.blobs.read(key) ?? []) hash.update(piece);
+  return hash.digest('hex');
 }
 
 async function postChunk(request: ApiRequest, target: Target, header: string): Promise<Answer> {
@@ -179,7 +201,10 @@ async function postChunk(request: ApiRequest, target: Target, header: string): P
   const answer = (binary: EventBinary): Answer => (binary.isComplete ? done(request, target.id, binary)
     : found(MEDIA_TYPE, request.wantsBody ? answerText(request, target.id, binary, chunk.text) : ''));
   const { binary: stored } = target;
-  if (stored !== undefined && isRepeat(chunk, stored)) return answer(stored);
+  if (stored !== undefined && mayBeRepeat(chunk, stored)) {
+    await requireRepeat(request, chunk, stored);
+    return answer(stored);
+  }
   if (stored?.isComplete) throw new PlatformError('event/binary-exists');
   // A first chunk begins anew.
   const before = chunk.start === 0 ? undefined : stored;

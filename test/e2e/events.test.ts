@@ -258,10 +258,13 @@ t.test('a binary in chunks (document 1, rule 3)', async (t) => {
   }
   t.match(await chunk('bytes 300-599/1000', 300, 599), { status: 200, json: { range: '300-599/1000' } }, 'with the unit, and the length early');
   t.match(await chunk('300-599/1000', 300, 599), { status: 200, json: { range: '300-599/1000' } }, 'sent again since the answer was lost');
+  t.match(await chunk('300-599/1000', 0, 299), { status: 422, json: { message: /300-599\/1000.*the next byte is 600/ } }, 'other bytes are no repetition');
   const last = await chunk('600-999/1000', 600, 999);
   t.equal(last.status, 201);
   t.same(last.json, { self, type: 'application/zip', source: id, length: 1_000 });
   t.equal((await chunk('600-999/1000', 600, 999)).status, 201, 'also the last one');
+  t.match(await chunk('600-999/1000', 1, 400), { status: 409, json: { message: 'Attachment already exists' } }, 'with other bytes it is no repetition');
+  t.match(await chunk('600-999/1000', 600, 900), { status: 409 }, 'nor with fewer');
   t.match(await rest.read(`/event/events/${id}`), { c8y_IsBinary: { type: 'application/zip', length: 1_000 }, c8y_IsIncompleteBinary: undefined });
   t.ok((await send('GET', path, undefined)).bytes.equals(content));
   t.match(await send('PUT', path, 'x', { 'content-range': '0-0/1' }), { status: 422, json: { error: 'event/Invalid Data', message: /0-0\/1.*POST/ } });
