@@ -1,6 +1,6 @@
 /**
  * The start of all links (document 4 section 0.4, Link content): by configuration, or what the client called, as its proxy tells: X-Forwarded-Host,
- * -Proto, -Port and -Prefix, or Forwarded (RFC 7239).
+ * -Proto, -Port and -Prefix, each also alone, or Forwarded (RFC 7239) in place of the first two.
  */
 
 /** What a host may look like: anything else would be written into links and headers. */
@@ -22,14 +22,13 @@ export interface CalledAs {
 export function calledAs(header: (name: string) => string, isTrusted: boolean): CalledAs {
   const host = header('host');
   if (!isTrusted) return { host, forwardedHost: '', forwardedProto: '' };
-  const forwardedHost = header('x-forwarded-host');
-  const forwardedProto = header('x-forwarded-proto');
-  if (forwardedHost !== '' || forwardedProto !== '') {
-    return { host, forwardedHost, forwardedProto, forwardedPort: header('x-forwarded-port'), forwardedPrefix: header('x-forwarded-prefix') };
-  }
-  const forwarded = header('forwarded');
-  if (forwarded === '') return { host, forwardedHost, forwardedProto };
-  return { host, forwardedHost: elementOf(forwarded, 'host'), forwardedProto: elementOf(forwarded, 'proto') };
+  const [forwardedHost, forwardedProto] = [header('x-forwarded-host'), header('x-forwarded-proto')];
+  // Forwarded knows neither.
+  const forwardedPort = header('x-forwarded-port');
+  const forwardedPrefix = header('x-forwarded-prefix');
+  const forwarded = forwardedHost === '' && forwardedProto === '' ? header('forwarded') : '';
+  if (forwarded === '') return { host, forwardedHost, forwardedProto, forwardedPort, forwardedPrefix };
+  return { host, forwardedHost: elementOf(forwarded, 'host'), forwardedProto: elementOf(forwarded, 'proto'), forwardedPort, forwardedPrefix };
 }
 
 /** The host that the client called, first of several that proxies tell: it names the tenant. */
@@ -38,7 +37,8 @@ export const hostCalled = ({ host, forwardedHost }: Pick<CalledAs, 'host' | 'for
 /** @param configured without a slash at the end. @returns for instance `https://iot.example.com`. */
 export function baseUrlOf(configured: string | undefined, called: CalledAs): string {
   if (configured !== undefined && configured !== '') return configured;
-  const proto = firstOf(called.forwardedProto).toLowerCase() === 'https' ? 'https' : 'http';
+  // Links of a WebSocket begin like those of HTTP.
+  const proto = /^(?:https|wss)$/i.test(firstOf(called.forwardedProto)) ? 'https' : 'http';
   const forwarded = firstOf(called.forwardedHost);
   const host = HOST.test(forwarded) ? forwarded : HOST.test(called.host) ? called.host : 'localhost';
   const prefix = firstOf(called.forwardedPrefix ?? '');

@@ -105,6 +105,14 @@ t.test('what proxies tell', async (t) => {
     [{ forwarded: 'for=192.0.2.60;proto=https;by=203.0.113.43;host=out.example' }, true, 'https://out.example'],
     [{ forwarded: 'For="[2001:db8::1]:4711"; Proto=HTTPS; Host="out.example:8443", for=x;host=inner' }, true, 'https://out.example:8443'],
     [{ forwarded: 'host="a b";proto=javascript' }, true, 'http://in:8080'],
+    [{ 'x-forwarded-prefix': '/iot' }, true, 'http://in:8080/iot'],
+    [{ host: 'out', 'x-forwarded-prefix': '/iot', 'x-forwarded-port': '8443' }, true, 'http://out:8443/iot'],
+    [{ host: 'out', 'x-forwarded-port': '8443' }, true, 'http://out:8443'],
+    [{ host: 'out', 'x-forwarded-port': '8443', 'x-forwarded-prefix': '/iot' }, false, 'http://out'],
+    [{ forwarded: 'host=out.example;proto=https', 'x-forwarded-prefix': '/iot' }, true, 'https://out.example/iot'],
+    [{ 'x-forwarded-proto': 'wss' }, true, 'https://in:8080'],
+    [{ 'x-forwarded-proto': 'WSS, ws', host: 'out', 'x-forwarded-port': '443' }, true, 'https://out'],
+    [{ 'x-forwarded-proto': 'ws' }, true, 'http://in:8080'],
     [{ forwarded: ';;,=' }, true, 'http://in:8080'],
   ];
   for (const [headers, isTrusted, want] of rows) {
