@@ -20,6 +20,7 @@ import { archiveLimit } from './archive-limits.ts';
 import { compileBodyCheck } from './body-check.ts';
 import { attachmentHeader } from './byte-range.ts';
 import { quote, segment } from './entity-text.ts';
+import { ANY_CONTENT } from './media-types.ts';
 import { MANIFEST_BYTES_MAX, MANIFEST_FILES, manifestText, requireMicroserviceManifest } from './microservice-manifest.ts';
 import { readMultipart, storeContent } from './multipart.ts';
 import type { MultipartUpload } from './multipart.ts';
@@ -315,7 +316,7 @@ export function applicationBinaryRoutes(): Route[] {
       headers: ['content-type'], body: form(FilesForm, { 'cumulocity.json': '{"name":"web"}' }),
       answers: [{ status: 201, description: 'The new archive', mediaType: 'applicationBinary' }], handle: postFiles },
     { ...read, method: 'GET', path: `${binaries}/{binaryId}`, summary: 'Download an archive',
-      produces: ['other', 'vendor', 'json', 'text', 'html', 'csv', 'json-stream'],
+      produces: ANY_CONTENT,
       answers: [{ status: 200, description: 'The ZIP', contentTypes: [ZIP_TYPE] }], handle: download },
     { ...admin, method: 'DELETE', path: `${binaries}/{binaryId}`, summary: 'Delete an archive',
       answers: [{ status: 204, description: 'Deleted' }], handle: remove },

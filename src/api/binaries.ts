@@ -15,6 +15,7 @@ import { HistoryFilter } from './history-filter.ts';
 import { CHILD_FILTERS, addTextSearch, parentsOfChild } from './inventory-query.ts';
 import { linkCollections } from './managed-object-text.ts';
 import { createManagedObject, loadManagedObject, requireReadable } from './managed-objects.ts';
+import { ANY_CONTENT } from './media-types.ts';
 import { readMultipart, storeContent } from './multipart.ts';
 import type { UploadLimits } from './multipart.ts';
 import { deletionRights, requireOwner } from './owner.ts';
@@ -190,7 +191,7 @@ export function binaryRoutes(): Route[] {
     },
     {
       method: 'GET', path, area, access: 'owner', roles: READ_CONTENT, summary: 'Download a file, or a range of it', headers: ['range'],
-      produces: ['other', 'vendor', 'json', 'text', 'html', 'csv', 'json-stream'], answers: [
+      produces: ANY_CONTENT, answers: [
         { status: 200, description: 'The content', contentTypes: [OCTETS, '*/*'] },
         { status: 206, description: 'The range of the content', contentTypes: [OCTETS, '*/*'] },
       ], handle: get,

@@ -13,6 +13,7 @@ import { attachmentHeader, isMediaType } from './byte-range.ts';
 import { isEntityId } from './entity-id.ts';
 import { fileBytesMax } from './file-limit.ts';
 import { quote, segment, sourceIdOf } from './entity-text.ts';
+import { ANY_CONTENT } from './media-types.ts';
 import { readMultipart, storeContent } from './multipart.ts';
 import type { UploadLimits } from './multipart.ts';
 import { isOwner, requireOwner } from './owner.ts';
@@ -263,7 +264,7 @@ export function eventBinaryRoutes(): Route[] {
   return [
     {
       method: 'GET', path, area, access: 'owner', roles: READ, summary: 'Download the binary of an event',
-      produces: ['other', 'vendor', 'json', 'text', 'html', 'csv', 'json-stream'],
+      produces: ANY_CONTENT,
       answers: [{ status: 200, description: 'The content', contentTypes: [OCTETS, '*/*'] }], handle: get,
     },
     {

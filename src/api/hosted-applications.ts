@@ -14,6 +14,7 @@ import { ArchiveCache } from './archive-cache.ts';
 import { archiveLimit } from './archive-limits.ts';
 import { contentTypeOf } from './content-types.ts';
 import { tenantOfHost } from './login-host.ts';
+import { ANY_CONTENT } from './media-types.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Method, Route, RouteBody } from './route.ts';
 import { Binary } from './schema-parts.ts';
@@ -104,14 +105,14 @@ export function hostedApplicationRoutes(): Route[] {
   const archives = new ArchiveCache();
   const file = {
     method: 'GET', area: 'applications', access: 'optional', headers: ['if-none-match'],
-    produces: ['other', 'html', 'vendor', 'json', 'text', 'csv', 'json-stream'],
+    produces: ANY_CONTENT,
     answers: [{ status: 200, description: 'The file', contentTypes: ['text/html', '*/*'] }, { status: 304, description: 'Not changed' }],
     handle: (request: ApiRequest) => serve(request, archives),
   } as const;
   const anything: RouteBody = { form: 'bytes', isOptional: true, contents: { 'application/octet-stream': { schema: Binary, example: '{}' } } };
   const service = (method: Method, path: string, takesRest: boolean): Route => ({
     method, path, takesRest, area: 'applications', access: 'user', summary: 'A microservice of the tenant; none runs here, so that it is never there',
-    produces: ['other', 'html', 'vendor', 'json', 'text', 'csv', 'json-stream'], answers: [{ status: 503, description: 'It does not run' }],
+    produces: ANY_CONTENT, answers: [{ status: 503, description: 'It does not run' }],
     ...(method === 'POST' || method === 'PUT' ? { body: anything } : {}), handle: callService,
   });
   const methods: Method[] = ['GET', 'POST', 'PUT', 'DELETE'];

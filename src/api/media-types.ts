@@ -6,6 +6,12 @@
 /** What a header asks for or a resource can produce. */
 export type MediaKind = 'vendor' | 'json' | 'json-stream' | 'ndjson' | 'csv' | 'parquet' | 'text' | 'html' | 'any' | 'any-text' | 'other';
 
+const CONTENT_KINDS: Readonly<Record<Exclude<MediaKind, 'any' | 'any-text'>, true>> = {
+  other: true, html: true, vendor: true, json: true, text: true, csv: true, 'json-stream': true, ndjson: true, parquet: true,
+};
+/** Of routes that give back what somebody stored: its type is not looked at. */
+export const ANY_CONTENT = Object.keys(CONTENT_KINDS) as readonly MediaKind[];
+
 /** A parsed Accept header. */
 export interface Accept {
   /** False when the header was not sent: POST and PUT then answer without body. */

@@ -8,6 +8,7 @@ import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { attachmentHeader } from './byte-range.ts';
 import { segment } from './entity-text.ts';
+import { ANY_CONTENT } from './media-types.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { created, found } from './reply.ts';
 import { ANSWERED } from './route.ts';
@@ -101,7 +102,7 @@ export function statisticsFileRoutes(): Route[] {
   const path = '/tenant/statistics/files';
   const read = { method: 'GET', area: 'statistics', access: 'roles', roles: READ } as const;
   const file = {
-    produces: ['other', 'vendor', 'json', 'text', 'html', 'csv', 'json-stream'],
+    produces: ANY_CONTENT,
     answers: [{ status: 200, description: 'CSV: a line for each tenant and day', contentTypes: [OCTETS] }],
   } as const;
   return [

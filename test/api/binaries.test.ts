@@ -73,6 +73,19 @@ t.test('parts in any order, with and without what is optional', async (t) => {
   t.ok(quiet.status === 201);
 });
 
+t.test('a download is taken as its own type, whatever it is', async (t) => {
+  const api = await startApi(t);
+  for (const type of ['application/x-ndjson', 'application/vnd.apache.parquet', 'application/jsonl', 'application/json', 'text/csv', 'text/html', 'image/png',
+    'application/json-stream', 'application/vnd.com.nsn.cumulocity.event+json']) {
+    const posted = await upload(api, [{ name: 'file', fileName: 'f', type, content: 'x' }]);
+    const { status, headers } = await send(api, 'GET', `${PATH}/${posted.json.id}`, undefined, { accept: type });
+    t.same([status, headers.get('content-type')], [200, type], type);
+  }
+  const routes = api.server.router.routes.filter(({ produces, answers }) => produces?.[0] === 'other' || answers.some(({ contentTypes }) => contentTypes?.includes('*/*')));
+  t.equal(routes.length, 15);
+  for (const { path, produces = [] } of routes) t.ok(['ndjson', 'parquet', 'csv', 'html', 'other'].every((kind) => (produces as readonly string[]).includes(kind)), path);
+});
+
 t.test('refused uploads', async (t) => {
   const api = await startApi(t, { config: { fileMaxBytes: 1_000 } });
   const file: Part = { name: 'file', fileName: 'f', content: 'x' };
