@@ -23,6 +23,12 @@ const ALLOWED_HEADERS = [
   'Content-Range',
 ].join(', ');
 
+/** What scripts of other origins may read of an answer, beside what they always may. */
+const EXPOSED_HEADERS = [
+  'Location', 'Content-Disposition', 'Content-Range', 'Accept-Ranges', 'ETag', 'Retry-After', 'WWW-Authenticate',
+  'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset',
+].join(', ');
+
 /** How long a browser may keep the answer to its preflight. */
 const PREFLIGHT_AGE_SECONDS = 86_400;
 /** Longer origins are not echoed. */
@@ -89,7 +95,7 @@ export class Cors {
       'Access-Control-Allow-Credentials',
       'true',
       'Access-Control-Expose-Headers',
-      'Location, Content-Disposition, Content-Range',
+      EXPOSED_HEADERS,
       'Vary',
       'Origin',
     ];

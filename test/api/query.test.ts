@@ -153,6 +153,10 @@ t.test('origins', async (t) => {
   t.notOk(allowed('https://a.example.evil'));
   t.notOk(allowed('https://x.b.example\r\nx: y'));
   t.ok(new Cors('*').headers('null').includes('null'));
+  const exposed = new Set(cors.headers('https://a.example')[5].split(', '));
+  for (const name of ['Location', 'Content-Disposition', 'Content-Range', 'Accept-Ranges', 'ETag', 'Retry-After', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']) {
+    t.ok(exposed.has(name), name);
+  }
   const domains = new Cors('example.com, *.acme.org, localhost:4200');
   for (const [origin, isAllowed] of [
     ['https://example.com', true], ['http://example.com', true], ['https://example.com:8443', true], ['https://x.acme.org:8443', true], ['https://X.Acme.org', true],
