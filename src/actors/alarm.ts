@@ -115,7 +115,7 @@ export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: st
   members.set('lastUpdated', JSON.stringify(formatTime(context.command.receivedAt)));
   if (isAlarmStored(context.command.mode)) {
     const changed = changesBetween(before, members, NOT_AUDITED);
-    audit(context, body, members, 'Alarm updated', { text: `Alarm updated: ${describeChanges(changed)}`, changes: changed });
+    audit(context, body, members, 'Alarm updated', { text: `Alarm updated: ${describeChanges(changed)}`, changes: changed.listed });
   }
   return { doc: write(context, body.id, members, 'UPDATE', before) };
 }

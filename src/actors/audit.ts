@@ -26,6 +26,12 @@ const NAMES_SHOWN = 10;
 
 type AuditChanges = NonNullable<AuditEntry['changes']>;
 
+export interface Changes {
+  readonly listed: AuditChanges;
+  /** Beside those that are listed; the text says how many. */
+  readonly more: number;
+}
+
 /** Names of members whose values the log does not repeat, on whatever level. */
 const SECRET = /password|secret|credential|token/i;
 const SECRET_INSIDE = /"[^"]*(?:password|secret|credential|token)[^"]*":/i;
@@ -33,9 +39,9 @@ const isSecret = (name: string, text: string | undefined): boolean =>
   text !== undefined && !/^(?:true|false|null)$/.test(text) && (SECRET.test(name) || SECRET_INSIDE.test(text));
 
 /** What differs between two states of an entity, but for `ignored` members, as `changes[]` of an audit record; secrets are without their values. */
-export function changesBetween(before: Members, after: Members, ignored: ReadonlySet<string>): AuditChanges {
+export function changesBetween(before: Members, after: Members, ignored: ReadonlySet<string>): Changes {
   const names = [...new Set([...before.keys(), ...after.keys()])].filter((name) => !ignored.has(name) && before.get(name) !== after.get(name));
-  return names.slice(0, CHANGES_MAX).map((name) => {
+  const listed = names.slice(0, CHANGES_MAX).map((name) => {
     const [previous, next] = [before.get(name), after.get(name)];
     const change = {
       attribute: name, type: typeOf(next ?? previous as string),
@@ -44,20 +50,26 @@ export function changesBetween(before: Members, after: Members, ignored: Readonl
     if (isSecret(name, previous) || isSecret(name, next)) return change;
     return { ...change, ...(previous === undefined ? {} : { previousValue: shown(previous) }), ...(next === undefined ? {} : { newValue: shown(next) }) };
   });
+  return { listed, more: names.length - listed.length };
 }
 
+const describeMore = ({ more }: Changes): string => (more === 0 ? '' : ` and ${more} more`);
+
+/** What the end of a text says that names no changes, where not all are listed; '' when they are. */
+export const describeUnlisted = ({ more }: Changes): string => (more === 0 ? '' : `, and ${more} more changes`);
+
 /** One sentence: `status changed from ACTIVE to CLEARED, text added`. */
-export function describeChanges(changes: AuditChanges): string {
-  return changes.map(describeChange).join(', ');
+export function describeChanges(changes: Changes): string {
+  return `${changes.listed.map(describeChange).join(', ')}${describeMore(changes)}`;
 }
 
 /** The same, and of lists of names which of them are new or gone: `roles: ROLE_ALARM_READ added`. */
-export function describeListChanges(changes: AuditChanges, before: Members, after: Members): string {
-  const described = changes.map((change) => {
+export function describeListChanges(changes: Changes, before: Members, after: Members): string {
+  const described = changes.listed.map((change) => {
     const { attribute } = change;
     return describeList(attribute, before.get(attribute), after.get(attribute)) ?? describeChange(change);
   });
-  return described.join(', ');
+  return `${described.join(', ')}${describeMore(changes)}`;
 }
 
 function describeChange({ attribute, changeType, previousValue, newValue }: AuditChanges[number]): string {

@@ -22,7 +22,7 @@ function changed(context: ActorContext, collection: 'managedObject' | 'event', i
   const changes = changesBetween(
     splitMembers(context.before(collection, id) ?? '{}'), splitMembers(context.get(collection, id) ?? '{}'), NOT_AUDITED,
   );
-  return { text: describeChanges(changes), changes };
+  return { text: describeChanges(changes), changes: changes.listed };
 }
 
 /** Of a hierarchy, from its root, or of children. */

@@ -121,7 +121,7 @@ export function updateOperation(context: ActorContext, body: OperationUpdate): {
     last = joinMembers(members);
     if (!mergeMembers(members, changes)) continue;
     const changed = changesBetween(before, members, NOT_AUDITED);
-    audit(context, id, body, 'Operation updated', { text: `Operation updated: ${describeChanges(changed)}`, changes: changed });
+    audit(context, id, body, 'Operation updated', { text: `Operation updated: ${describeChanges(changed)}`, changes: changed.listed });
     last = write(context, id, members, stringMember(before, 'status') ?? 'PENDING');
   }
   if (managedObjectDoc !== undefined) {

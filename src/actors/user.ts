@@ -3,7 +3,7 @@ import type { AuditEntry, ObjectPermissions, UserDelete, UserPut } from '../mode
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, parseMembers, splitMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { changesBetween, describeListChanges } from './audit.ts';
+import { changesBetween, describeListChanges, describeUnlisted } from './audit.ts';
 import type { ActorContext } from './context.ts';
 import { mayEndDeviceUser } from './device-user.ts';
 
@@ -166,8 +166,12 @@ function auditPut(context: ActorContext, old: StoredUser | undefined, user: Stor
   }
   const changes = changesBetween(before, after, new Set());
   const { text, ...entry } = auditOf(user.userName, old === undefined ? 'User created' : 'User updated', by);
-  if (changes.length === 0) context.audit({ ...entry, text });
-  else context.audit({ ...entry, changes, text: old === undefined ? text : `${text}: ${describeListChanges(changes, before, after)}` });
+  if (changes.listed.length === 0) {
+    context.audit({ ...entry, text });
+    return;
+  }
+  const said = old === undefined ? describeUnlisted(changes) : `: ${describeListChanges(changes, before, after)}`;
+  context.audit({ ...entry, changes: changes.listed, text: `${text}${said}` });
 }
 
 const auditOf = (userName: string, activity: string, by: string | undefined): AuditEntry =>

@@ -1,5 +1,5 @@
 /** What audit records say about changes of records: groups, applications, options and the like (document 1 Audit record, `changes`). */
-import { changesBetween, describeListChanges } from '../actors/audit.ts';
+import { changesBetween, describeListChanges, describeUnlisted } from '../actors/audit.ts';
 import type { AuditEntry } from '../model/command.ts';
 import { splitMembers } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -25,7 +25,8 @@ function membersOf(record: object | undefined): Members {
 export function withChanges(entry: AuditEntry, before: object | undefined, after: object | undefined, { isTold = true } = {}): AuditEntry {
   const [old, next] = [membersOf(before), membersOf(after)];
   const changes = changesBetween(old, next, new Set());
-  if (changes.length === 0) return entry;
+  if (changes.listed.length === 0) return entry;
   const isUpdate = isTold && before !== undefined && after !== undefined;
-  return { ...entry, changes, text: isUpdate ? `${entry.text}: ${describeListChanges(changes, old, next)}` : entry.text };
+  const said = isUpdate ? `: ${describeListChanges(changes, old, next)}` : describeUnlisted(changes);
+  return { ...entry, changes: changes.listed, text: `${entry.text}${said}` };
 }

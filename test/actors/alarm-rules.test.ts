@@ -1,6 +1,7 @@
 /** Rules about alarms beside their status: audit records, options, maintenance; binaries of events (document 4 sections 2.10, 5.4, 5.6, 5.7). */
 import t from 'tap';
-import { changesBetween, describeChanges } from '../../src/actors/audit.ts';
+import { changesBetween, describeChanges, describeListChanges } from '../../src/actors/audit.ts';
+import { withChanges } from '../../src/api/audit-changes.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { eventBinaryKeys, isLastChunk, parseChunkRange } from '../../src/model/event-binary.ts';
 import { splitMembers } from '../../src/model/json-document.ts';
@@ -45,11 +46,16 @@ t.test('changes of an audit record', async (t) => {
   for (const [before, after, want] of cases) {
     t.equal(describeChanges(changesBetween(splitMembers(before), splitMembers(after), new Set(['ignored']))), want, want);
   }
-  const types = changesBetween(new Map(), splitMembers('{"a":1,"b":"","c":{},"d":[],"e":true,"f":null}'), new Set()).map(({ type }) => type);
+  const types = changesBetween(new Map(), splitMembers('{"a":1,"b":"","c":{},"d":[],"e":true,"f":null}'), new Set()).listed.map(({ type }) => type);
   t.same(types, ['Number', 'String', 'Object', 'Array', 'Boolean', 'Number']);
   const long = changesBetween(new Map(), new Map([['a', JSON.stringify('x'.repeat(2_000))]]), new Set());
-  t.equal((long[0].newValue as string).length, 1_001, 'long values are cut');
-  t.equal(changesBetween(new Map(), new Map(Array.from({ length: 80 }, (_, index) => [`m${index}`, '1'])), new Set()).length, 50);
+  t.equal((long.listed[0].newValue as string).length, 1_001, 'long values are cut');
+  const many = new Map(Array.from({ length: 80 }, (_, index) => [`m${index}`, '1']));
+  const changes = changesBetween(new Map(), many, new Set());
+  t.equal(changes.listed.length, 50);
+  t.match(describeChanges(changes), /m49 added and 30 more$/, 'the text says how many are missing');
+  t.match(describeListChanges(changes, new Map(), many), /m49 added and 30 more$/);
+  t.match(withChanges({ type: 'x', activity: 'x', text: 'Made', user: 'x', severity: 'INFORMATION' }, undefined, Object.fromEntries(many)), { text: 'Made, and 30 more changes' });
 });
 
 t.test('options map the severity and the text of a type (document 4 section 5.4)', async (t) => {
