@@ -1,8 +1,10 @@
 /** Measurements as exports: a line for each value, or a JSON text for each measurement (document 4 section 1.3). */
-import { splitMembers, stringMember } from '../model/json-document.ts';
+import { compact, splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
+import { isSameJson } from '../model/json-equality.ts';
 import type { ApiRequest } from './api-request.ts';
 import { namedSources } from './entity-text.ts';
-import type { ExportShape } from './export.ts';
+import type { ExportFormat, ExportShape } from './export.ts';
 import { behind, piecesOf } from './export-source.ts';
 import type { ExportRow } from './export-source.ts';
 import type { HistoryFilter } from './history-filter.ts';
@@ -75,7 +77,31 @@ export async function* measurementBatches(request: ApiRequest, { filter, outer, 
   if (rows.length > 0) yield rows;
 }
 
-export function measurementShape(request: ApiRequest): ExportShape {
+/** Numbers as they were sent, where a double has other digits: of measurements that keep their documents. Rows of one measurement stand together. */
+class SentNumbers {
+  readonly #docs: ReadonlyMap<string, string>;
+  #of = '';
+  #members: Members = new Map();
+
+  constructor(rows: readonly MeasurementRow[]) {
+    this.#docs = new Map(rows.filter(({ doc }) => doc !== '').map(({ entityId, doc }) => [entityId, doc]));
+  }
+
+  /** The number, or its digits. */
+  of({ entityId, fragment, series, value }: MeasurementRow): number | string {
+    if (this.#of !== entityId) {
+      this.#of = entityId;
+      this.#members = splitMembers(compact(this.#docs.get(entityId) ?? '{}'));
+    }
+    const ofFragment = this.#members.get(fragment);
+    const ofSeries = ofFragment?.startsWith('{') === true ? splitMembers(ofFragment).get(series) : undefined;
+    const sent = ofSeries?.startsWith('{') === true ? splitMembers(ofSeries).get('value') : undefined;
+    return sent === undefined || isSameJson(sent, String(value)) ? value : sent;
+  }
+}
+
+/** Parquet has doubles; CSV has the numbers that were sent, unless their unit is converted. */
+export function measurementShape(request: ApiRequest, format: ExportFormat): ExportShape {
   const units = unitsOf(request);
   return {
     columns: COLUMNS,
@@ -84,9 +110,11 @@ export function measurementShape(request: ApiRequest): ExportShape {
       const rows = selected(all);
       const sources = await namedSources(request, rows.map((row) => row.sourceId));
       const names = new Map([...sources].map(([id, text]) => [id, stringMember(splitMembers(text), 'name') ?? '']));
+      const sent = format === 'csv' ? new SentNumbers(rows) : undefined;
       return rows.filter((row) => row.fragment !== '').map((row) => {
         const { value, unit } = convertUnit(row, units);
-        return [Number(row.timeMs), row.sourceId, names.get(row.sourceId) ?? '', `${row.fragment}.${row.series}`, value, unit];
+        const shown = unit === row.unit ? sent?.of(row) ?? value : value;
+        return [Number(row.timeMs), row.sourceId, names.get(row.sourceId) ?? '', `${row.fragment}.${row.series}`, shown, unit];
       });
     },
   };

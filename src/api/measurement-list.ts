@@ -136,11 +136,11 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const isPage = query.has('pageSize') || (format === 'csv' && !query.has('format'));
   if (format !== undefined && !isPage) {
     requireOwnOrder(request);
-    return exportRows(request, format, measurementShape(request), measurementBatches(request, selection));
+    return exportRows(request, format, measurementShape(request, format), measurementBatches(request, selection));
   }
   const total = await totalOf(request, selection, page);
   const rows = await refusalsCounted(request, pageRows(request, selection, page));
-  if (format !== undefined) return exportPage(request, format, measurementShape(request), [rows.map((row) => exportRowOf(row))]);
+  if (format !== undefined) return exportPage(request, format, measurementShape(request, format), [rows.map((row) => exportRowOf(row))]);
   if (request.kind === 'json-stream') return stream(request, STREAM_TYPE, jsonPieces(request, rows));
   const items = measurementTexts(request, rows, unitsOf(request));
   return found('measurementCollection', collectionText(request, page, { name: 'measurements', items, total }));

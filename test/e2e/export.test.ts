@@ -103,6 +103,22 @@ t.test('members that are called like a column which is made here', async (t) => 
   }
 });
 
+t.test('numbers that are no doubles: all digits in CSV and JSON lines, the nearest double in Parquet', async (t) => {
+  const source = await rest.createDevice('Counter');
+  const numbers = ['9007199254740993', '-9223372036854775807', '12345678901234567890', '0.1', '1e21', '0.12345678901234567891', '42'];
+  const series = numbers.map((number, index) => `"s${index}":{"value":${number},"unit":"m"}`).join(',');
+  await rest.post('/measurement/measurements', `{"source":{"id":"${source}"},"time":"${TIME}","type":"x","x_N":{${series}},"x_M":{"s0":{"value":1}}}`);
+  const path = `/measurement/measurements?source=${source}`;
+  const csv = (await bytesOf(`${path}&format=csv`)).bytes.toString().split('\r\n').slice(1, -1);
+  const valueOf = (name: string): string | undefined => csv.map((line) => line.split(',')).find((fields) => fields[3] === name)?.[4];
+  t.same(numbers.map((_, index) => valueOf(`x_N.s${index}`)), ['9007199254740993', '-9223372036854775807', '12345678901234567890', '0.1', '1e+21', '0.12345678901234567891', '42']);
+  t.equal(valueOf('x_M.s0'), '1');
+  t.match((await bytesOf(`${path}&format=ndjson`)).bytes.toString(), '9007199254740993');
+  t.equal(parquet((await bytesOf(`${path}&format=parquet`)).bytes).find((row) => row['fragment.series'] === 'x_N.s0').value, 9007199254740992);
+  const converted = await rest.request('GET', `${path}&format=csv`, { headers: { 'x-cumulocity-system-of-units': 'imperial' } });
+  t.match(converted.text, /x_N\.s6,137\.79\d*,ft/);
+});
+
 const HEADER = 'time,source,device_name,fragment.series,value,unit';
 
 t.test('measurements: a line for each value', async (t) => {
