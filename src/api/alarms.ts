@@ -20,12 +20,11 @@ import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText }
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from './export.ts';
 import { countText } from './history-filter.ts';
 import type { DocumentRow, HistoryFilter } from './history-filter.ts';
-import { JSON_TYPE } from './media-types.ts';
 import { accessOf, isOwner, ownsObjects, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { REVERT } from './query-parameters.ts';
 import { changeRecords } from './records.ts';
-import { created, found, notStored } from './reply.ts';
+import { COUNT_TYPES, counted, created, found, notStored } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import { Count } from './schema-parts.ts';
@@ -121,7 +120,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
-  return { status: 200, contentType: JSON_TYPE, text: await countText(request, 'alarms', await filterOf(request)) };
+  return counted(request, await countText(request, 'alarms', await filterOf(request)));
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
@@ -251,7 +250,7 @@ export function alarmRoutes(): Route[] {
       summary: 'Count alarms',
       query: ALARM_FILTERS,
       produces: ['vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], json: Count, example: 3 }],
+      answers: [{ status: 200, description: 'A number', contentTypes: COUNT_TYPES, json: Count, example: 3 }],
       handle: count,
     },
     {

@@ -173,7 +173,8 @@ async function chunkOf(request: ApiRequest, header: string): Promise<ChunkRange>
 /** Whether the chunk may have been taken already and its answer lost: the place of the last one of what is stored. */
 function mayBeRepeat(chunk: ChunkRange, binary: EventBinary): boolean {
   const last = binary.parts[binary.parts.length - 1];
-  return chunk.start > 0 && chunk.stop + 1 === binary.bytes && chunk.start === binary.bytes - last.bytes && isLastChunk(chunk) === binary.isComplete;
+  const isThere = chunk.start > 0 && chunk.stop + 1 === binary.bytes && chunk.start === binary.bytes - last.bytes;
+  return isThere && isLastChunk(chunk, binary.length) === binary.isComplete;
 }
 
 /** @throws PlatformError unless it has the bytes of the chunk that was taken: 409, or 422 while more are missing. */
@@ -210,6 +211,11 @@ async function postChunk(request: ApiRequest, target: Target, header: string): P
   // A first chunk begins anew.
   const before = chunk.start === 0 ? undefined : stored;
   if (chunk.start !== (before?.bytes ?? 0)) throw chunkError(chunk.text, `the next byte is ${stored?.bytes ?? 0}`);
+  const known = before?.length;
+  if (known !== undefined && (chunk.stop >= known || (chunk.length ?? known) !== known)) {
+    throw chunkError(chunk.text, `an earlier chunk has said ${known} bytes in all`);
+  }
+  const length = chunk.length ?? known;
   const parts = before?.parts ?? [];
   if (parts.length >= EVENT_CHUNKS_MAX) {
     request.platform.refusals.count(CHUNKS_LIMIT);
@@ -221,7 +227,10 @@ async function postChunk(request: ApiRequest, target: Target, header: string): P
     throw chunkError(chunk.text, `the body has ${bytes} bytes`);
   }
   const kept = before ?? { type, ...(name === undefined ? {} : { name }) };
-  const binary: EventBinary = { ...kept, bytes: (before?.bytes ?? 0) + bytes, parts: [...parts, { key, bytes }], isComplete: isLastChunk(chunk) };
+  const binary: EventBinary = {
+    ...kept, ...(length === undefined ? {} : { length }), bytes: (before?.bytes ?? 0) + bytes, parts: [...parts, { key, bytes }],
+    isComplete: isLastChunk(chunk, known),
+  };
   await change(request, target, binary, binary.isComplete ? undefined : chunk.text);
   return answer(binary);
 }

@@ -19,12 +19,11 @@ import type { DocumentRow } from './history-filter.ts';
 import { isOwner, requireOwner } from './owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from './query-parameters.ts';
-import { NO_CONTENT, created, found, notStored } from './reply.ts';
+import { COUNT_TYPES, NO_CONTENT, counted, created, found, notStored } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import { Count } from './schema-parts.ts';
 import * as schemas from './schemas.ts';
-import { JSON_TYPE } from './media-types.ts';
 
 const READ = ['ROLE_EVENT_READ'];
 const ADMIN = ['ROLE_EVENT_ADMIN'];
@@ -140,7 +139,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
-  return { status: 200, contentType: JSON_TYPE, text: await countText(request, 'events', await filterOf(request)) };
+  return counted(request, await countText(request, 'events', await filterOf(request)));
 }
 
 async function get(request: ApiRequest): Promise<Answer> {
@@ -226,7 +225,7 @@ export function eventRoutes(): Route[] {
       summary: 'Count events',
       query: FILTERS,
       produces: ['vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], json: Count, example: 3 }],
+      answers: [{ status: 200, description: 'A number', contentTypes: COUNT_TYPES, json: Count, example: 3 }],
       handle: count,
     },
     { method: 'GET', path: '/event/events/{id}', area, access: 'owner', roles: READ, summary: 'Read an event', answers: one, handle: get },

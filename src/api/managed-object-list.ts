@@ -9,11 +9,10 @@ import type { DocumentRow } from './history-filter.ts';
 import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from './inventory-query.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
 import { INVENTORY_READ } from './managed-objects.ts';
-import { JSON_TYPE } from './media-types.ts';
 import { PageBudget } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { flag, text } from './query-parameters.ts';
-import { found } from './reply.ts';
+import { COUNT_TYPES, counted, found } from './reply.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import { Count } from './schema-parts.ts';
@@ -99,7 +98,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
 }
 
 async function count(request: ApiRequest): Promise<Answer> {
-  return { status: 200, contentType: JSON_TYPE, text: String(await countDocuments(request, 'managed_objects', (await filterOf(request)).filter)) };
+  return counted(request, String(await countDocuments(request, 'managed_objects', (await filterOf(request)).filter)));
 }
 
 export function managedObjectListRoutes(): Route[] {
@@ -126,7 +125,7 @@ export function managedObjectListRoutes(): Route[] {
       summary: 'Count managed objects',
       query: FILTERS,
       produces: ['vendor', 'json', 'text'],
-      answers: [{ status: 200, description: 'A number', contentTypes: ['application/json'], json: Count, example: 3 }],
+      answers: [{ status: 200, description: 'A number', contentTypes: COUNT_TYPES, json: Count, example: 3 }],
       handle: count,
     },
   ];

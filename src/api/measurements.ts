@@ -130,7 +130,10 @@ export function measurementRoutes(): Route[] {
         example: { source: { id: '251' }, time: '2024-05-02T10:00:00.000Z', type: 'c8y_Env', c8y_Env: { T: { value: 21.5, unit: 'C' } } },
       },
       answers: [
-        { status: 201, description: `Created: the measurement; ${UNSTORED}`, mediaType: 'measurement', schema: 'writtenMeasurement', plain: 'writtenMeasurements' },
+        {
+          status: 201, description: `Created: the measurement; ${UNSTORED}`, mediaType: 'measurement', schema: 'writtenMeasurement',
+          plain: 'writtenMeasurements',
+        },
         { status: 201, description: 'for a collection {measurements: [...]}', mediaType: 'measurementCollection', schema: 'writtenMeasurementCollection' },
       ],
       handle: post,

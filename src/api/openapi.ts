@@ -175,7 +175,8 @@ const REFUSALS: readonly (readonly [status: number, description: string, isFor: 
   [413, 'The body is too long', ({ body }) => body !== undefined],
   [415, 'The content type is not taken', ({ body }) => body !== undefined],
   [422, 'A member of the body or a parameter is missing or wrong', ({ body, query }) => body !== undefined || query !== undefined],
-  [429, 'More requests than the tenant or the user may send; Retry-After tells when', ({ access, path }) => access !== 'public' || path.startsWith('/tenant/oauth')],
+  [429, 'More requests than the tenant or the user may send; Retry-After tells when',
+    ({ access, path }) => access !== 'public' || path.startsWith('/tenant/oauth')],
 ];
 
 function responses(route: Route): object {

@@ -8,6 +8,8 @@ export interface EventBinary {
   readonly bytes: number;
   /** Contents in order: one, or one for each chunk. */
   readonly parts: readonly { readonly key: string; readonly bytes: number }[];
+  /** Of the whole, once a chunk has said it. */
+  readonly length?: number;
   /** False while chunks are missing. */
   readonly isComplete: boolean;
 }
@@ -43,4 +45,5 @@ export function parseChunkRange(header: string): ChunkRange | undefined {
   return { start, stop, length, text: `${start}-${stop}/${match[3]}` };
 }
 
-export const isLastChunk = ({ stop, length }: ChunkRange): boolean => length !== undefined && stop + 1 === length;
+/** @param known the length that an earlier chunk has said. */
+export const isLastChunk = ({ stop, length }: ChunkRange, known?: number): boolean => stop + 1 === (length ?? known);

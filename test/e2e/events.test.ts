@@ -279,6 +279,13 @@ t.test('a binary in chunks (document 1, rule 3)', async (t) => {
   await chunk('0-99/*', 0, 99);
   t.equal((await send('DELETE', path, undefined)).status, 204, 'a broken off upload can be given up');
   t.equal((await chunk('0-99/100', 0, 99)).status, 201, 'one chunk that is the last');
+  await send('DELETE', path, undefined);
+  t.equal((await chunk('0-4/10', 0, 4)).status, 200, 'the length is said once');
+  for (const [range, from, through] of [['5-9/11', 5, 9], ['5-10/*', 5, 10], ['5-8/9', 5, 8]] as const) {
+    t.match(await chunk(range, from, through), { status: 422, json: { message: /an earlier chunk has said 10 bytes/ } }, range);
+  }
+  t.match(await chunk('5-9/*', 5, 9), { status: 201, json: { length: 10 } }, 'and ends it');
+  t.equal((await chunk('5-9/*', 5, 9)).status, 201, 'repeated');
 });
 
 t.test('limits: 50 MiB, 5 MiB a chunk (document 1, Limits)', async (t) => {

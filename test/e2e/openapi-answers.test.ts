@@ -60,6 +60,15 @@ function check(t: Test, path: string, method: string, status: number, value: unk
   }
 }
 
+t.test('a count as plain text', async (t) => {
+  for (const path of ['/event/events/count', '/alarm/alarms/count', '/inventory/managedObjects/count']) {
+    const { status, headers, text } = await rest.request('GET', path, { headers: { accept: 'text/plain' } });
+    t.match({ status, type: headers.get('content-type'), text }, { status: 200, type: /^text\/plain/, text: /^\d+$/ }, path);
+    t.match((await rest.get(path)).headers.get('content-type'), /^application\/json/);
+    t.ok(document.paths[path].get.responses['200'].content['text/plain']);
+  }
+});
+
 t.test('what a POST answers', async (t) => {
   const app = await server.management.create('/application/applications', { name: 'described', key: 'described-key', type: 'MICROSERVICE' });
   const group = await rest.create('/user/t1/groups', { name: 'described', devicePermissions: null, customProperties: null, applications: null });
