@@ -1,12 +1,13 @@
 /** Records of a tenant: options, applications, groups and the like. Compare and set, so that a caller may read, decide and write. */
 import type { DocumentsRemove, RecordsChange, RecordsSum, RecordsTotal } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { isAsExpected } from '../model/record-change.ts';
 import type { ActorContext } from './context.ts';
 
 export function changeRecords(context: ActorContext, body: RecordsChange): undefined {
-  for (const { collection, id, expected } of body.changes) {
-    // `undefined` is left out of JSON: an absent member expects that there is no such record.
-    if (context.get(collection, id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection, id });
+  for (const change of body.changes) {
+    const { collection, id } = change;
+    if (!isAsExpected(change, context.get(collection, id))) throw new PlatformError('general/changed-meanwhile', { collection, id });
   }
   for (const total of body.totals ?? []) addUp(context, total);
   for (const { collection, id, value } of body.changes) {

@@ -5,6 +5,7 @@ import type { AuditEntry, RecordChange, RecordCollection, RecordsChange, Records
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { withDigest } from '../model/record-change.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import type { Platform } from './platform.ts';
 
@@ -58,12 +59,14 @@ export async function retried<Result>({ platform }: Acting, change: () => Promis
 }
 
 /**
+ * The command has all new texts: together with its other members they may have 4 MiB, in a cluster 900 KiB.
  * @param totals sums that the change adds to, with their bounds.
- * @throws PlatformError `general/changed-meanwhile` when one of the records is not as expected, or that of a bound; then nothing is changed.
+ * @throws PlatformError `general/changed-meanwhile` when one of the records is not as expected, or that of a bound, or 413 for more than a
+ * command takes; then nothing is changed.
  */
 export async function changeRecords({ platform }: Acting, tenant: number, changes: readonly RecordChange[], audits: readonly AuditEntry[] = [],
   totals: readonly RecordsTotal[] = []): Promise<void> {
-  const body: RecordsChange = { changes, ...(audits.length > 0 ? { audits } : {}), ...(totals.length > 0 ? { totals } : {}) };
+  const body: RecordsChange = { changes: changes.map(withDigest), ...(audits.length > 0 ? { audits } : {}), ...(totals.length > 0 ? { totals } : {}) };
   try {
     await platform.commands.request({
       kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: platform.now(), body,

@@ -170,10 +170,11 @@ export type RecordCollection = 'option' | 'application' | 'subscription' | 'grou
   | 'notificationSubscription';
 /**
  * One record. `expected`: the text that the caller has read (undefined: none was there); another one refuses the whole change with
- * `general/changed-meanwhile`, and the caller reads and tries again. `value` undefined deletes.
+ * `general/changed-meanwhile`, and the caller reads and tries again. `value` undefined deletes. `expectedDigest`: in the place of a long text
+ * (model/record-change.ts).
  */
 export interface RecordChange { readonly collection: RecordCollection; readonly id: string; readonly expected: string | undefined;
-  readonly value: string | undefined }
+  readonly expectedDigest?: string; readonly value: string | undefined }
 /** How many records there are, and the UTF-8 bytes of their texts. */
 export interface RecordsSum { readonly count: number; readonly bytes: number }
 /** A bound on a sum: `error` has the places `limit` and `maximum`. */

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { COMMAND } from '../../src/model/command.ts';
 import type { RecordsChange } from '../../src/model/command.ts';
+import { withDigest } from '../../src/model/record-change.ts';
 import { TENANT, openPlatform } from './platform.ts';
 import type { Platform } from './platform.ts';
 
@@ -49,4 +50,21 @@ t.test('a sum is kept with the records, and bounded', async (t) => {
   await add(-1, 7, 'e', { count: 9, bytes: 500 }).then(() => t.fail('more bytes, above the bound'), () => undefined);
   await add(-1, -7, 'e', { count: 9, bytes: 500 });
   t.same(kept(), { count: 8, bytes: 493 }, 'what is above the bound already may become less');
+});
+
+t.test('a digest in the place of a long text', async (t) => {
+  const platform = openPlatform(t);
+  const text = JSON.stringify({ manifest: 'é"'.repeat(1_000) });
+  const put = (expected: string | undefined, value: string | undefined): Promise<unknown> =>
+    change(platform, { changes: [withDigest({ collection: 'application', id: '1', expected, value })] });
+  await t.rejects(put(text, '{}'), { code: 'general/changed-meanwhile' }, 'there is none');
+  await put(undefined, text);
+  t.notOk(JSON.stringify(withDigest({ collection: 'application', id: '1', expected: text, value: undefined })).length > 200);
+  await t.rejects(put(`${text} `, '{}'), { code: 'general/changed-meanwhile' });
+  await t.rejects(put(undefined, '{}'), { code: 'general/changed-meanwhile' });
+  t.equal(platform.stored.get('application', 0, '1'), text);
+  await put(text, undefined);
+  t.equal(platform.stored.get('application', 0, '1'), undefined);
+  const group = { collection: 'group', id: '1', expected: text, value: undefined } as const;
+  t.same(withDigest(group), group, 'whoever watches rights is told the former text');
 });

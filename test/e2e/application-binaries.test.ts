@@ -254,6 +254,25 @@ t.test('manifests', async (t) => {
   t.equal((await rest.get(`${APPS}/nothing/manifest`)).status, 404);
 });
 
+t.test('with large manifests: deleted whole, one by one, and with its tenant', async (t) => {
+  await management.create('/tenant/tenants', { id: 'large', company: 'l', domain: 'large-d', adminName: 'ada', adminEmail: 'a@b', adminPass: 'Analytical-1' });
+  const admin = new Rest(server.url, 'large/ada', 'Analytical-1');
+  const zip = await zipOf({ 'index.html': 'x', 'cumulocity.json': JSON.stringify({ name: 'n'.repeat(900_000) }) });
+  const filled = async (name: string): Promise<string> => {
+    const { id } = await admin.create(APPS, { key: name, name, type: 'HOSTED', contextPath: name });
+    for (let index = 0; index < 5; index += 1) {
+      const authorization = `Basic ${btoa('large/ada:Analytical-1')}`;
+      t.equal((await send(`${APPS}/${id}/binaries`, archiveForm(zip), { authorization })).status, 201);
+    }
+    return id;
+  };
+  const id = await filled('whole');
+  t.equal((await admin.delete(`${APPS}/${id}`)).status, 204);
+  t.equal((await admin.get(`${APPS}/${id}`)).status, 404);
+  await filled('with-its-tenant');
+  t.equal((await management.delete('/tenant/tenants/large')).status, 204);
+});
+
 t.test('nothing was wrong meanwhile', async (t) => {
   t.same(server.complaints.filter((line) => !line.includes('refused by the limit')), []);
 });
