@@ -13,6 +13,7 @@ import { actorOfDocument } from '../model/document-routing.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { withDigest } from '../model/record-change.ts';
 
 /** Records of the whole server in the collection `job`. */
 const SERVER_WIDE = 0;
@@ -34,11 +35,17 @@ export interface TenantDeletionJob {
 const STEP_DOCUMENTS = 500;
 /** Requests of new devices that are removed in one step. */
 const STEP_REQUESTS = 100;
-const JOBS_MAX = 1_000;
+/** Bytes of the ids in the commands of one step: these take much more. */
+const STEP_ID_BYTES = 128 * 1024;
+/** Deletions that are read at once. */
+const JOBS_READ = 1_000;
 /** For so long nothing may have come back. */
 const QUIET_MS = 60_000;
 const STEP_PAUSE_MS = 10;
 const IDLE_PAUSE_MS = 5_000;
+/** Of one deletion that failed: it begins with the first, and doubles. The others go on meanwhile. */
+const FAILED_PAUSE_MS = 5_000;
+const FAILED_PAUSE_MAX_MS = 10 * 60_000;
 /** In audit records, when nobody deleted the tenant. */
 const NOBODY = 'system';
 
@@ -65,12 +72,24 @@ export interface TenantDeletionOptions {
   readonly quietMs?: number;
 }
 
+/** As many of them, one at least, as one step takes. */
+function firstOf<Named extends { readonly id: string }>(records: readonly Named[]): Named[] {
+  let bytes = 0;
+  const end = records.findIndex(({ id }, index) => {
+    bytes += Buffer.byteLength(id);
+    return index > 0 && bytes > STEP_ID_BYTES;
+  });
+  return end < 0 ? [...records] : records.slice(0, end);
+}
+
 export class TenantDeletion {
   removedDocumentsCount = 0;
   readonly #options: TenantDeletionOptions;
   readonly #loop = new BackgroundLoop();
   /** Tenants whose applications this process has seen to be gone: looked at again when all else is. */
   readonly #withoutApplications = new Set<number>();
+  /** Deletions that failed, by number of the tenant: no more than there are. */
+  readonly #failed = new Map<number, { readonly pauseMs: number; readonly retryAt: number }>();
 
   constructor(options: TenantDeletionOptions) {
     this.#options = options;
@@ -90,17 +109,38 @@ export class TenantDeletion {
     return this.#loop.stop();
   }
 
-  /** One bounded step of each deletion. @returns whether there is more to do at once. */
+  /** One bounded step of each deletion. One that fails is tried again later, and holds up no other. @returns whether there is more to do at once. */
   async step(): Promise<boolean> {
-    const { documents, isMine, now } = this.#options;
-    if (!isMine()) return false;
-    const jobs = await documents.list('job', SERVER_WIDE, DELETION_PREFIX, { limit: JOBS_MAX });
-    let isMore = false;
-    for (const { id, value } of jobs) {
-      const job = JSON.parse(value) as TenantDeletionJob;
-      if (job.notBefore <= now() && await this.#advance(id, value, job)) isMore = true;
+    const { documents, isMine } = this.#options;
+    if (!isMine()) {
+      this.#failed.clear();
+      return false;
     }
-    return isMore;
+    let isMore = false;
+    for (let after: string | undefined; ;) {
+      const jobs = await documents.list('job', SERVER_WIDE, DELETION_PREFIX, { limit: JOBS_READ, ...(after === undefined ? {} : { after }) });
+      for (const { id, value } of jobs) if (await this.#tryToAdvance(id, value)) isMore = true;
+      if (jobs.length < JOBS_READ) return isMore;
+      after = jobs[jobs.length - 1].id;
+    }
+  }
+
+  /** @returns whether there is more to do at once. */
+  async #tryToAdvance(id: string, text: string): Promise<boolean> {
+    const { now, log } = this.#options;
+    const job = JSON.parse(text) as TenantDeletionJob;
+    const failed = this.#failed.get(job.number);
+    if (job.notBefore > now() || (failed !== undefined && failed.retryAt > now())) return false;
+    try {
+      const isMore = await this.#advance(id, text, job);
+      this.#failed.delete(job.number);
+      return isMore;
+    } catch (error) {
+      const pauseMs = failed === undefined ? FAILED_PAUSE_MS : Math.min(FAILED_PAUSE_MAX_MS, 2 * failed.pauseMs);
+      this.#failed.set(job.number, { pauseMs, retryAt: now() + pauseMs });
+      log.warn({ tenantNumber: job.number, error: (error as Error).message, retryMs: pauseMs }, 'a tenant could not be deleted yet');
+      return false;
+    }
   }
 
   async #advance(id: string, text: string, job: TenantDeletionJob): Promise<boolean> {
@@ -142,7 +182,7 @@ export class TenantDeletion {
   async #removeDocuments(tenant: number): Promise<boolean> {
     const { documents, collections } = this.#options;
     for (const collection of collections) {
-      const page = await documents.list(collection, tenant, '', { limit: STEP_DOCUMENTS });
+      const page = firstOf(await documents.list(collection, tenant, '', { limit: STEP_DOCUMENTS }));
       if (page.length === 0) continue;
       const byActor = new Map<string | number, string[]>();
       for (const { id } of page) {
@@ -171,7 +211,7 @@ export class TenantDeletion {
     const page = (prefix: string): Promise<{ id: string; value: string }[]> | { id: string; value: string }[] =>
       documents.list(REQUESTS, REQUESTS_TENANT, prefix, { limit: STEP_REQUESTS });
     const prefix = tenantPrefix(tenant);
-    const own = [...await page(prefix), ...await page(joinPrefix(tenant))];
+    const own = firstOf([...await page(prefix), ...await page(joinPrefix(tenant))]);
     if (own.length === 0) return false;
     const changes: RecordChange[] = own.map(({ id, value }) => ({ collection: REQUESTS, id, expected: value, value: undefined }));
     for (const { id } of own) {
@@ -192,7 +232,7 @@ export class TenantDeletion {
 
   /** Records of the whole server. */
   async #changeRecords(changes: readonly RecordChange[]): Promise<void> {
-    const body: RecordsChange = { changes };
+    const body: RecordsChange = { changes: changes.map(withDigest) };
     try {
       await this.#request(COMMAND.RECORDS_CHANGE, SERVER_WIDE, 't', body);
     } catch (error) {
@@ -212,7 +252,7 @@ export class TenantDeletion {
       try {
         isMore = await this.step();
       } catch (error) {
-        this.#options.log.warn({ error: (error as Error).message, retryMs: IDLE_PAUSE_MS }, 'a tenant could not be deleted yet');
+        this.#options.log.warn({ error: (error as Error).message, retryMs: IDLE_PAUSE_MS }, 'the deletions of tenants could not be read');
       }
       await this.#loop.pause(isMore ? STEP_PAUSE_MS : IDLE_PAUSE_MS, { isIdle: !isMore });
     }

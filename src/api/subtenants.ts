@@ -307,7 +307,7 @@ async function changeAdministrator(request: ApiRequest, tenant: Tenant, { hashed
  */
 async function remove(request: ApiRequest): Promise<Answer> {
   if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');
-  const { id } = request.params;
+  const { params: { id }, platform } = request;
   const tenant = subtenantOf(request, id);
   requireDispensable(request, tenant);
   await retried(request, async () => {
@@ -319,7 +319,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
       if (child.parent === id) throw new PlatformError('tenants/has-subtenants', { id, child: child.id });
     }
     const { number } = JSON.parse(expected) as Tenant;
-    const job: TenantDeletionJob = { number, notBefore: request.platform.now(), by: request.principal.userName };
+    const job: TenantDeletionJob = { number, notBefore: platform.now(), by: request.principal.userName };
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     await changeRecords(request, SERVER_WIDE, [
       { collection: REGISTRY.collection, id: REGISTRY.id, expected: registryText, value: JSON.stringify(next) },
@@ -327,7 +327,12 @@ async function remove(request: ApiRequest): Promise<Answer> {
       { collection: 'job', id: deletionKey(number), expected: undefined, value: JSON.stringify(job) },
     ], [audit(request, 'Tenant deleted', tenant)]);
   });
-  await removeApplicationsOf(request, tenant.number);
+  try {
+    await removeApplicationsOf(request, tenant.number);
+  } catch (error) {
+    // The tenant is gone, and with its number no user of its microservices is let in: what is left goes in the background.
+    platform.log.warn({ tenantNumber: tenant.number, error: (error as Error).message }, 'the applications of a deleted tenant are removed later');
+  }
   return NO_CONTENT;
 }
 

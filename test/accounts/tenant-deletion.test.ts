@@ -9,11 +9,14 @@ import { joinKey, requestKey, tenantKey } from '../../src/model/device-request.t
 import { COMMAND } from '../../src/model/command.ts';
 import type { Blobs } from '../../src/model/blobs.ts';
 import type { Collection, Command, DocumentReader, DocumentsRemove, RecordsChange, UserDelete } from '../../src/model/command.ts';
-
 import { PlatformError } from '../../src/model/errors.ts';
+import { isAsExpected } from '../../src/model/record-change.ts';
 
 const COLLECTIONS = ['managedObject', 'children', 'externalId', 'user', 'option', 'session', 'sessionMessage', 'application', 'subscription'] as const;
 const log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => log };
+
+/** Of a node of a cluster. */
+const COMMAND_BYTES_MAX = 900 * 1024;
 
 class Rig {
   readonly documents = new Map<string, string>();
@@ -24,6 +27,10 @@ class Rig {
   commandsCount = 0;
   /** Commands after which the process ends. */
   failsAfter = Infinity;
+  #hasEnded = false;
+  /** Number of a tenant whose documents are not removed. */
+  broken = -1;
+  readonly warnings: any[] = [];
   deletion = this.#create();
 
   put(collection: Collection, tenant: number, id: string, value = '{}'): void { this.documents.set(`${collection}|${tenant}|${id}`, value); }
@@ -45,7 +52,7 @@ class Rig {
   }
 
   begin(): void { this.put('job', 0, deletionKey(7), JSON.stringify({ number: 7, notBefore: this.nowMs })); }
-  crash(): void { this.failsAfter = Infinity; this.deletion = this.#create(); }
+  crash(): void { this.failsAfter = Infinity; this.#hasEnded = false; this.deletion = this.#create(); }
 
   #create(): TenantDeletion {
     const documents: DocumentReader = {
@@ -64,13 +71,18 @@ class Rig {
         removeApplicationsOf({ platform: { documents, commands, tenants, blobs, now: () => this.nowMs, refusals: { count: () => undefined } }, principal: { userName } }, tenant),
       collections: [...COLLECTIONS],
       rows: { has: async (tenant) => (this.rows.get(tenant) ?? 0) > 0, remove: async (tenant) => void this.rows.delete(tenant) },
-      isMine: () => this.isMine, log, now: () => this.nowMs, quietMs: 60_000,
+      isMine: () => this.isMine, log: { ...log, warn: (fields: any) => void this.warnings.push(fields) }, now: () => this.nowMs, quietMs: 60_000,
     });
   }
 
   #handle(command: Command): undefined {
     this.commandsCount += 1;
-    if (this.commandsCount > this.failsAfter) throw new Error('the process ended');
+    if (this.commandsCount > this.failsAfter) {
+      this.#hasEnded = true;
+      throw new Error('the process ended');
+    }
+    if (command.tenant === this.broken) throw new PlatformError('general/payload-too-large', { limit: COMMAND_BYTES_MAX });
+    if (JSON.stringify(command.body).length > COMMAND_BYTES_MAX) throw new PlatformError('general/payload-too-large', { limit: COMMAND_BYTES_MAX });
     if (command.kind === COMMAND.DOCUMENTS_REMOVE) {
       const { collection, ids } = command.body as DocumentsRemove;
       for (const id of ids) {
@@ -83,9 +95,10 @@ class Rig {
       if (!this.documents.delete(`user|${command.tenant}|${(command.body as UserDelete).userName}`)) throw new PlatformError('users/not-found', { id: '' });
       return undefined;
     }
-    for (const { collection, id, expected, value } of (command.body as RecordsChange).changes) {
+    for (const change of (command.body as RecordsChange).changes) {
+      const { collection, id, value } = change;
       const key = `${collection}|${command.tenant}|${id}`;
-      if (this.documents.get(key) !== expected) throw new Error('changed');
+      if (!isAsExpected(change, this.documents.get(key))) throw new Error('changed');
       if (value === undefined) this.documents.delete(key);
       else this.documents.set(key, value);
     }
@@ -94,6 +107,7 @@ class Rig {
 
   async run(): Promise<void> {
     for (let steps = 0; steps < 100 && await this.deletion.step(); steps += 1);
+    if (this.#hasEnded) throw new Error('the process ended');
   }
 }
 
@@ -225,4 +239,50 @@ t.test('not before its time, and only by the owner', async (t) => {
   rig.isMine = true;
   await rig.run();
   t.same(rig.of(7), []);
+});
+
+t.test('a deletion that fails holds up no other, and is tried again later and later', async (t) => {
+  const rig = new Rig();
+  for (const number of [7, 8, 9]) {
+    rig.fill(number);
+    rig.put('job', 0, deletionKey(number), JSON.stringify({ number, notBefore: rig.nowMs }));
+  }
+  rig.broken = 8;
+  await rig.run();
+  t.same([rig.of(7), rig.of(9)], [[], []]);
+  t.not(rig.of(8).length, 0);
+  t.match(rig.warnings, [{ tenantNumber: 8, retryMs: 5_000, error: /921600/ }], 'once: not with each look at the others');
+  rig.nowMs += 5_000;
+  await rig.run();
+  t.match(rig.warnings.slice(1), [{ tenantNumber: 8, retryMs: 10_000 }]);
+  for (let count = 0; count < 10; count += 1) {
+    rig.nowMs += 10 * 60_000;
+    await rig.run();
+  }
+  t.match(rig.warnings.at(-1), { tenantNumber: 8, retryMs: 600_000 });
+  rig.broken = -1;
+  rig.nowMs += 10 * 60_000;
+  await rig.run();
+  t.same(rig.of(8), []);
+});
+
+t.test('what is removed may be large: no command is larger than one takes', async (t) => {
+  const rig = new Rig();
+  const quotes = '"'.repeat(8_100);
+  for (let index = 0; index < 110; index += 1) {
+    // As long as an id may be.
+    const id = `${index}-`.padEnd(700, 'é');
+    rig.put('deviceRequest', 0, requestKey(id), JSON.stringify({ id, tenant: 7, status: 'ACCEPTED', customProperties: JSON.stringify({ quotes }) }));
+    rig.put('deviceRequest', 0, tenantKey(7, id), '1');
+    for (let count = 0; count < 6; count += 1) rig.put('session', 7, `${count}${id}`);
+  }
+  rig.put('application', 0, '41', JSON.stringify({ id: '41', key: 'k', name: 'n', type: 'HOSTED', ownerNumber: 7 }));
+  for (const [field, value] of [['key', 'k'], ['name', 'n']]) rig.put('application', 0, `${field}\n7\n${value}`, '41');
+  const manifest = JSON.stringify({ name: 'n'.repeat(900_000) });
+  for (const id of ['1', '2', '3', '4', '5']) rig.put('application', 0, attachmentKey('41', id), JSON.stringify({ id, application: '41', blob: `blob${id}`, manifest }));
+  rig.begin();
+  await rig.run();
+  t.same(rig.warnings, []);
+  t.same(rig.of(7), []);
+  t.same(rig.of(0).filter((key) => !key.startsWith('job')), []);
 });
