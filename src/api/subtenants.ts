@@ -1,5 +1,6 @@
 /** Tenants below a tenant (document 1 Tenant, document 4 section 6.3): made, read, changed, suspended and deleted by those above them. */
 import Type from 'typebox';
+import type { StoredUser } from '../actors/user.ts';
 import { ADMINS_GROUP, predefinedRecords } from '../accounts/groups.ts';
 import { deletionKey } from '../accounts/tenant-deletion.ts';
 import type { TenantDeletionJob } from '../accounts/tenant-deletion.ts';
@@ -15,6 +16,7 @@ import type { ApiRequest } from './api-request.ts';
 import { withChanges } from './audit-changes.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { segment } from './entity-text.ts';
+import { requireRightsOf } from './inventory-rights.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from './paging.ts';
 import { text } from './query-parameters.ts';
 import { SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from './records.ts';
@@ -232,8 +234,11 @@ async function put(request: ApiRequest): Promise<Answer> {
   // One that an older server has taken may be sent back.
   if (current.domain !== undefined && members.get('domain') === JSON.stringify(current.domain)) members.delete('domain');
   const { adminName: _, ...fields } = sentFields(members);
-  const administrator = await sentAdministrator(request, current, members, fields);
   const wantsLink = members.get('sendPasswordResetEmail') === 'true';
+  if (current.id === request.principal.tenant && (wantsLink || ADMINISTRATOR_MEMBERS.some((name) => members.has(name)))) {
+    await requireRightsOfAdministrator(request, current);
+  }
+  const administrator = await sentAdministrator(request, current, members, fields);
   if (wantsLink && administrator.email === undefined) await requireAddress(request, current.number, adminNameOf(request, current));
   if (wantsLink && administrator.email === null) throw new PlatformError('users/email-missing');
   const tenant = await retried(request, () => storeFields(request, id, fields));
@@ -272,6 +277,18 @@ function activityOf(old: Tenant, tenant: Tenant): string {
 /** Of some tenants the configuration decides. */
 const adminNameOf = (request: ApiRequest, { id, adminName }: Tenant): string =>
   request.platform.tenants.byId(id)?.adminName ?? adminName ?? ADMIN_NAME_DEFAULT;
+
+/** With them, or a link, somebody could take over the administrator. */
+const ADMINISTRATOR_MEMBERS = ['adminPass', 'adminPassword', 'adminEmail'];
+
+/** Of the own tenant, which only the management tenant may change: its role for tenants below makes nobody its administrator. @throws PlatformError 403. */
+async function requireRightsOfAdministrator(request: ApiRequest, tenant: Tenant): Promise<void> {
+  const userName = adminNameOf(request, tenant);
+  const text = await readRecord(request, tenant.number, 'user', userName);
+  const user = text === undefined ? { userName, password: '', roles: [], enabled: true, doc: '{}' } : JSON.parse(text) as StoredUser;
+  // A new password puts him back there.
+  await requireRightsOf(request, { ...user, groups: [...user.groups ?? [], ADMINS_GROUP] });
+}
 
 /** What a body says about the administrator; an address that is null is taken away. */
 interface SentAdministrator { readonly hashed?: Pick<UserPut, 'password' | 'passwordStrength'>; readonly email?: string | null }

@@ -230,6 +230,23 @@ t.test('who may do what', async (t) => {
   }
 });
 
+t.test('a role for tenants makes nobody the administrator of the management tenant', async (t) => {
+  const path = '/tenant/tenants/management';
+  await management.create('/user/management/users', { userName: 'clerk', password: ADMIN_PASS, roles: ['ROLE_TENANT_MANAGEMENT_UPDATE'] });
+  const clerk = new Rest(server.url, 'management/clerk', ADMIN_PASS);
+  const role = { role: { self: `${server.url}/user/roles/ROLE_TENANT_MANAGEMENT_UPDATE` } };
+  t.ok((await management.post('/user/management/users/clerk/roles', role)).status < 300);
+  for (const body of [{ adminPass: 'Taken-over-1' }, { adminPassword: 'Taken-over-1' }, { adminEmail: 'clerk@example.com' }, { sendPasswordResetEmail: true }]) {
+    t.equal((await clerk.put(path, body)).status, 403, JSON.stringify(body));
+  }
+  t.notMatch((await management.read(path)).adminEmail, 'clerk@example.com');
+  t.equal((await clerk.put(path, { contactName: 'Ada' })).status, 200, 'what is not his stays open');
+  t.equal((await clerk.put('/tenant/tenants/acme', { adminEmail: 'ada@example.com' })).status, 200, 'and the administrators of tenants below');
+  t.equal((await management.put(path, { adminEmail: 'root@example.com' })).status, 200, 'who has all rights of the administrator');
+  t.equal((await management.put(path, { adminEmail: null })).status, 200);
+  t.equal((await management.get('/user/currentUser')).status, 200);
+});
+
 t.test('settings of two-factor authentication', async (t) => {
   t.match(await management.read('/tenant/tenants/acme/tfa'), { strategy: 'TOTP', enabledOnTenantLevel: false });
   const option = '/tenant/options/two-factor-authentication/strategy';
