@@ -12,6 +12,8 @@ export interface Tenant {
   readonly number: number;
   readonly domain?: string;
   readonly parent?: string;
+  /** Its number, as its id may be given again; absent in records of older servers. */
+  readonly parentNumber?: number;
   readonly allowCreateTenants?: boolean;
   /** ACTIVE when absent. */
   readonly status?: TenantStatus;
@@ -120,6 +122,10 @@ export class Tenants {
     if (tenant.domain !== undefined && this.#byDomain.get(tenant.domain)?.number === tenant.number) this.#byDomain.delete(tenant.domain);
   }
 }
+
+/** Whether it is the parent itself, not another tenant that got its id later. */
+export const isParentOf = (parent: Pick<Tenant, 'id' | 'number'>, tenant: Tenant): boolean =>
+  tenant.parent === parent.id && tenant.id !== parent.id && (tenant.parentNumber ?? parent.number) === parent.number;
 
 /** A suspended tenant's requests are all answered with 401 (document 4 section 6.3). */
 export const isActive = (tenant: Tenant | undefined): tenant is Tenant => tenant !== undefined && tenant.status !== 'SUSPENDED';

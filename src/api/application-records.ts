@@ -4,7 +4,7 @@ import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { ATTACHMENTS_PREFIX, NAMES_PREFIX, attachmentKey, attachmentsOf, uniqueKey, uniqueKeys } from '../model/application.ts';
 import type { StoredApplication, StoredAttachment } from '../model/application.ts';
 import { PlatformError } from '../model/errors.ts';
-import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
+import { MANAGEMENT_TENANT, isParentOf } from '../accounts/tenants.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { ApiRequest } from './api-request.ts';
 import { withChanges } from './audit-changes.ts';
@@ -147,9 +147,12 @@ export function isOffered(request: ApiRequest, { availability, ownerNumber }: St
   if (availability !== 'SHARED') return false;
   const { tenants } = request.platform;
   const seen = new Set<string>();
-  for (let tenant = tenants.byId(request.principal.tenant); tenant?.parent !== undefined && !seen.has(tenant.id); tenant = tenants.byId(tenant.parent)) {
+  for (let tenant = tenants.byId(request.principal.tenant); tenant?.parent !== undefined && !seen.has(tenant.id);) {
     seen.add(tenant.id);
-    if (tenants.byId(tenant.parent)?.number === ownerNumber) return true;
+    const parent = tenants.byId(tenant.parent);
+    if (parent === undefined || !isParentOf(parent, tenant)) return false;
+    if (parent.number === ownerNumber) return true;
+    tenant = parent;
   }
   return false;
 }

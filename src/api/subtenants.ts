@@ -4,7 +4,7 @@ import type { StoredUser } from '../actors/user.ts';
 import { ADMINS_GROUP, predefinedRecords } from '../accounts/groups.ts';
 import { deletionKey } from '../accounts/tenant-deletion.ts';
 import type { TenantDeletionJob } from '../accounts/tenant-deletion.ts';
-import { MANAGEMENT_TENANT, REGISTRY, TENANTS_MAX } from '../accounts/tenants.ts';
+import { MANAGEMENT_TENANT, REGISTRY, TENANTS_MAX, isActive, isParentOf } from '../accounts/tenants.ts';
 import type { Tenant, TenantRegistry } from '../accounts/tenants.ts';
 import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, RecordChange, UserPut } from '../model/command.ts';
@@ -40,8 +40,8 @@ const CREATION_MS = 10 * 60_000;
 const tenantUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/tenant/tenants/${segment(id)}`;
 
 /** Whether the tenant of the request administrates the other: as its parent, or as the management tenant. */
-export const isAbove = (request: ApiRequest, tenant: Tenant): boolean =>
-  request.principal.tenant === MANAGEMENT_TENANT || (tenant.parent === request.principal.tenant && tenant.id !== request.principal.tenant);
+export const isAbove = ({ principal }: ApiRequest, tenant: Tenant): boolean =>
+  principal.tenant === MANAGEMENT_TENANT || isParentOf({ id: principal.tenant, number: principal.tenantNumber }, tenant);
 
 /** @throws PlatformError 404 for a tenant that does not exist or is of somebody else. */
 export function tenantOf(request: ApiRequest, id: string): Tenant {
@@ -58,7 +58,7 @@ function subtenantOf(request: ApiRequest, id: string): Tenant {
 }
 
 async function tenantText(request: ApiRequest, tenant: Tenant, withApps = true): Promise<string> {
-  const { id, number, customProperties, status = 'ACTIVE', allowCreateTenants = false, ...others } = tenant;
+  const { id, number, parentNumber, customProperties, status = 'ACTIVE', allowCreateTenants = false, ...others } = tenant;
   const document = JSON.stringify({ self: tenantUrl(request, id), id, status, allowCreateTenants, ...others }).slice(0, -1);
   const applications = withApps
     ? `,"applications":${await subscribedApplicationsText(request, tenant)},"ownedApplications":${await ownedApplicationsText(request, tenant)}` : '';
@@ -133,10 +133,22 @@ function reserveNumber(request: ApiRequest): Promise<{ readonly number: number; 
   });
 }
 
+/**
+ * The tenant of the request, of which the new one becomes a part. Its deletion changes the registry too: who has read that before stores nothing below a
+ * tenant that is gone. @throws PlatformError 403 for one that is gone, another one by now, suspended, or may not create tenants.
+ */
+async function requireParent(request: ApiRequest): Promise<void> {
+  const { tenant: id, tenantNumber } = request.principal;
+  const text = await readRecord(request, SERVER_WIDE, 'tenant', id);
+  const parent = text === undefined ? undefined : JSON.parse(text) as Tenant;
+  if (!isActive(parent) || parent.number !== tenantNumber || parent.allowCreateTenants !== true) throw new PlatformError('security/forbidden');
+}
+
 /** Visible from here on; then everything of it is there. */
 function register(request: ApiRequest, tenant: Tenant, job: string): Promise<void> {
   return retried(request, async () => {
     const { expected, registry } = await readRegistry(request);
+    await requireParent(request);
     await requireRoomFor(request, tenant);
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     await changeRecords(request, SERVER_WIDE, [
@@ -181,8 +193,7 @@ const audit = (request: ApiRequest, activity: string, { id }: Pick<Tenant, 'id'>
 /** @param reserved ids that a path of another meaning has at the place of the tenant. */
 async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise<Answer> {
   const { principal, platform } = request;
-  const own = platform.tenants.byId(principal.tenant);
-  if (own?.allowCreateTenants !== true) throw new PlatformError('security/forbidden');
+  await requireParent(request);
   const members = request.members();
   const fields = sentFields(members);
   delete fields.status;
@@ -198,7 +209,7 @@ async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise
   const { number, job } = await reserveNumber(request);
   const tenant: Tenant = {
     id: sentId ?? generatedId(request, number), number, ...defined({ ...fields, adminName: fields.adminName ?? ADMIN_NAME_DEFAULT }),
-    status: 'ACTIVE', parent: own.id, creationTime: formatTime(platform.now()),
+    status: 'ACTIVE', parent: principal.tenant, parentNumber: principal.tenantNumber, creationTime: formatTime(platform.now()),
   };
   await createAccounts(request, tenant, password);
   await register(request, tenant, job);
@@ -331,11 +342,10 @@ async function remove(request: ApiRequest): Promise<Answer> {
     const { expected: registryText, registry } = await readRegistry(request);
     const expected = await readRecord(request, SERVER_WIDE, 'tenant', id);
     if (expected === undefined) throw new PlatformError('tenants/not-found', { id });
-    for (const { value } of await listRecords(request, SERVER_WIDE, 'tenant')) {
-      const child = JSON.parse(value) as Tenant;
-      if (child.parent === id) throw new PlatformError('tenants/has-subtenants', { id, child: child.id });
-    }
-    const { number } = JSON.parse(expected) as Tenant;
+    const stored = JSON.parse(expected) as Tenant;
+    const child = (await storedTenants(request)).find((other) => isParentOf(stored, other));
+    if (child !== undefined) throw new PlatformError('tenants/has-subtenants', { id, child: child.id });
+    const { number } = stored;
     const job: TenantDeletionJob = { number, notBefore: platform.now(), by: request.principal.userName };
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     await changeRecords(request, SERVER_WIDE, [

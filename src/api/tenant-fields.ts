@@ -61,7 +61,7 @@ export const TenantPut = Type.Object({
 }, OPEN);
 
 /** Fields of a tenant's record that a body may have; null is undefined: the field is removed. */
-export type SentFields = { -readonly [Name in keyof Omit<Tenant, 'id' | 'number' | 'parent' | 'creationTime'>]?: Tenant[Name] | undefined };
+export type SentFields = { -readonly [Name in keyof Omit<Tenant, 'id' | 'number' | 'parent' | 'parentNumber' | 'creationTime'>]?: Tenant[Name] | undefined };
 
 /** @returns the value of a text. @throws PlatformError 422. */
 export function checkedText(members: Members, name: string): string | undefined {
