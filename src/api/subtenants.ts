@@ -4,7 +4,7 @@ import type { StoredUser } from '../actors/user.ts';
 import { ADMINS_GROUP, predefinedRecords } from '../accounts/groups.ts';
 import { deletionKey } from '../accounts/tenant-deletion.ts';
 import type { TenantDeletionJob } from '../accounts/tenant-deletion.ts';
-import { MANAGEMENT_TENANT, REGISTRY, TENANTS_MAX, isActive, isParentOf } from '../accounts/tenants.ts';
+import { MANAGEMENT_TENANT, REGISTRY, isActive, isParentOf } from '../accounts/tenants.ts';
 import type { Tenant, TenantRegistry } from '../accounts/tenants.ts';
 import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, RecordChange, UserPut } from '../model/command.ts';
@@ -24,6 +24,7 @@ import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import { removeApplicationsOf } from './service-users.ts';
 import { ownedApplicationsText, subscribedApplicationsText } from './subscriptions.ts';
+import { requireRoomBelow, requireRoomFor, requireStoredRoom, requireStoredUnique } from './tenant-bounds.ts';
 import { TenantPost, TenantPut, checkedText, requireAdminFields, sentFields, sentPassword } from './tenant-fields.ts';
 import type { SentFields } from './tenant-fields.ts';
 import { newPassword, requireAddress, sendPasswordLink } from './user-passwords.ts';
@@ -33,7 +34,6 @@ const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN'];
 const CREATE = [...ADMIN, 'ROLE_TENANT_MANAGEMENT_CREATE'];
 const UPDATE = [...ADMIN, 'ROLE_TENANT_MANAGEMENT_UPDATE'];
 const ADMIN_NAME_DEFAULT = 'admin';
-const TENANTS_LIMIT = 'tenants/of-server';
 /** What is not ready after this time was left by a crash. */
 const CREATION_MS = 10 * 60_000;
 
@@ -99,25 +99,6 @@ async function storedTenants(request: ApiRequest): Promise<Tenant[]> {
   return (await listRecords(request, SERVER_WIDE, 'tenant')).map(({ value }) => JSON.parse(value) as Tenant);
 }
 
-/** Of one id or domain there is one tenant. A domain that is the id of another would let its host name mean two. @throws PlatformError 409. */
-function requireUnique(others: readonly Tenant[], tenant: Tenant): void {
-  for (const other of others) {
-    if (other.number === tenant.number) continue;
-    if (other.id === tenant.id || other.domain === tenant.id) throw new PlatformError('tenants/duplicate', { name: 'id', value: tenant.id });
-    const isTaken = tenant.domain !== undefined && (other.domain === tenant.domain || other.id === tenant.domain);
-    if (isTaken) throw new PlatformError('tenants/duplicate', { name: 'domain', value: tenant.domain ?? '' });
-  }
-}
-
-/** Of one more tenant. @throws PlatformError 409, 422. */
-async function requireRoomFor(request: ApiRequest, tenant: Tenant): Promise<void> {
-  const others = await storedTenants(request);
-  requireUnique(others, tenant);
-  if (others.length < TENANTS_MAX) return;
-  request.platform.refusals.count(TENANTS_LIMIT);
-  throw new PlatformError('tenants/too-many', { limit: TENANTS_LIMIT, maximum: TENANTS_MAX });
-}
-
 /** A number that is never given again, and the record by which a crash is cleaned up. */
 function reserveNumber(request: ApiRequest): Promise<{ readonly number: number; readonly job: string }> {
   return retried(request, async () => {
@@ -149,7 +130,7 @@ function register(request: ApiRequest, tenant: Tenant, job: string): Promise<voi
   return retried(request, async () => {
     const { expected, registry } = await readRegistry(request);
     await requireParent(request);
-    await requireRoomFor(request, tenant);
+    await requireStoredRoom(request, tenant);
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     await changeRecords(request, SERVER_WIDE, [
       { collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) },
@@ -205,7 +186,7 @@ async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise
     throw new PlatformError('validation/invalid-field', { area: 'tenants', name: 'id', value: sentId, limit });
   }
   // Before anything is written; once more when it is.
-  await requireRoomFor(request, { id: sentId ?? '', number: 0, ...defined(fields) });
+  requireRoomFor(request, { id: sentId ?? '', number: 0, ...defined(fields), parent: principal.tenant, parentNumber: principal.tenantNumber });
   const { number, job } = await reserveNumber(request);
   const tenant: Tenant = {
     id: sentId ?? generatedId(request, number), number, ...defined({ ...fields, adminName: fields.adminName ?? ADMIN_NAME_DEFAULT }),
@@ -267,9 +248,10 @@ async function storeFields(request: ApiRequest, id: string, fields: SentFields):
   const after = { ...before, ...fields } as Tenant;
   const value = JSON.stringify(after);
   if (value === stored) return before;
+  requireRoomBelow(request, after, before);
   const changes: RecordChange[] = [{ collection: 'tenant', id, expected: stored, value }];
   if (after.domain !== before.domain) {
-    requireUnique(await storedTenants(request), after);
+    await requireStoredUnique(request, after);
     const next: TenantRegistry = { ...registry, version: registry.version + 1 };
     changes.push({ collection: REGISTRY.collection, id: REGISTRY.id, expected, value: JSON.stringify(next) });
   }

@@ -17,7 +17,7 @@ const ADMIN_NAME_LENGTH_MAX = 50;
 const ADMIN_EMAIL_LENGTH_MAX = 254;
 const CONTACT_NAME_LENGTH_MAX = 30;
 const CONTACT_PHONE_LENGTH_MAX = 20;
-const CUSTOM_PROPERTIES_LENGTH_MAX = 65_536;
+const CUSTOM_PROPERTIES_BYTES_MAX = 16_384;
 
 interface TextRule { readonly maximum: number; readonly pattern?: RegExp; readonly words: string; readonly minimum?: number }
 
@@ -85,8 +85,8 @@ export function sentFields(members: Members): SentFields {
   }
   const custom = members.get('customProperties');
   if (custom !== undefined) {
-    if (custom.length > CUSTOM_PROPERTIES_LENGTH_MAX) {
-      const limit = `an object of at most ${CUSTOM_PROPERTIES_LENGTH_MAX} characters`;
+    if (Buffer.byteLength(custom) > CUSTOM_PROPERTIES_BYTES_MAX) {
+      const limit = `an object of at most ${CUSTOM_PROPERTIES_BYTES_MAX} bytes`;
       throw new PlatformError('validation/invalid-field', { area: AREA, name: 'customProperties', value: '…', limit });
     }
     fields['customProperties'] = custom === 'null' ? undefined : custom;

@@ -68,3 +68,33 @@ t.test('who gets the id of a former parent has none of its tenants', async (t) =
   t.equal((await get('/tenant/tenants/child')).status, 404);
   t.same((await get('/tenant/tenants?withApps=false')).json.tenants.map(({ id }: any) => id), ['older', 'own']);
 });
+
+t.test('below one tenant there are so many, on all levels, whoever makes them', async (t) => {
+  const below: Tenant[] = Array.from({ length: 999 }, (_, index) => ({
+    id: `b${index}`, number: 100 + index, parent: index === 0 ? 'acme' : `b${index - 1}`, parentNumber: index === 0 ? 5 : 99 + index,
+  }));
+  const { post, call, stored, fake } = await start(t, [...below, { id: 'aside', number: 50, parent: 'management' }]);
+  t.equal((await post('last')).status, 201);
+  t.match(await post('one-more'), { status: 422, json: { message: 'There are at most 1000 tenants below acme (tenants/below-tenant)' } });
+  t.same(fake.counted.filter((limit) => limit.startsWith('tenants/')), ['tenants/below-tenant']);
+  t.equal(stored('one-more'), undefined);
+  t.equal(JSON.parse(fake.get('job', 'tenants', 0) ?? '').nextNumber, 100_001, 'nothing was written');
+  const body = { company: 'c', domain: 'of-management', id: 'of-management' };
+  t.equal((await call('POST', '/tenant/tenants', { body, headers: { authorization: basic('management/root') } })).status, 201, 'others are not concerned');
+});
+
+t.test('their properties have so many bytes together', async (t) => {
+  const customProperties = JSON.stringify({ a: 'x'.repeat(16_000) });
+  const below: Tenant[] = Array.from({ length: 261 }, (_, index) => ({ id: `b${index}`, number: 100 + index, parent: 'acme', parentNumber: 5, customProperties }));
+  const { post, call } = await start(t, below);
+  const properties = (length: number): object => ({ customProperties: { a: 'x'.repeat(length) } });
+  t.equal((await post('small', properties(10_000))).status, 201);
+  t.match(await post('large', properties(16_000)), { status: 422, json: { message: /^The customProperties of the tenants below acme .*4194304.*tenants.properties-bytes/ } });
+  t.equal((await post('none')).status, 201);
+  const put = async (id: string, body: object): Promise<number> =>
+    (await call('PUT', `/tenant/tenants/${id}`, { body, headers: { authorization: basic('acme/root') } })).status;
+  t.equal(await put('small', properties(16_300)), 422);
+  t.equal(await put('b0', properties(15_000)), 200, 'less is always taken');
+  t.equal(await put('small', { contactName: 'Ada' }), 200);
+  t.match(await post('too-large', properties(16_384)), { status: 422, json: { message: /customProperties .*16384 bytes/ } });
+});
