@@ -4,6 +4,7 @@ import { CONTEXT_PATH } from '../model/application.ts';
 import type { StoredApplication, StoredAttachment } from '../model/application.ts';
 import type { RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { ROLES } from '../model/roles.ts';
 import { formatTime } from '../model/iso-time.ts';
 import type { Members } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
@@ -17,6 +18,7 @@ import { flag, text } from './query-parameters.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import { bootstrapUser, endAllUses, refreshServiceUsers, removeUser, subscribers } from './service-users.ts';
+import { requireRoles } from './user-text.ts';
 
 /** `clone`, `clone2`, …: names that are tried for a copy. */
 const CLONES_MAX = 100;
@@ -130,7 +132,9 @@ async function remove(request: ApiRequest): Promise<Answer> {
 
 async function getBootstrapUser(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
-  const { id, type } = application;
+  const { id, type, requiredRoles = [] } = application;
+  // Who has its credentials gets those of its service users.
+  requireRoles(request, requiredRoles.filter((role) => ROLES.includes(role)));
   if (type !== 'MICROSERVICE') throw new PlatformError('applications/bad-request', { id, type, reason: 'only microservices have a bootstrap user' });
   return found('user', JSON.stringify(await bootstrapUser(request, application)));
 }
