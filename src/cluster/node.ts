@@ -77,6 +77,8 @@ export interface ClusterNodeOptions {
   readonly projectorIntervalMs: number;
   /** See ClusterProjectorOptions. */
   readonly isHistoryAway?: () => boolean;
+  /** A name of a limit while writes are refused, beside those of the journal. */
+  readonly refusal?: () => string | undefined;
   /** See HistoryInsertOptions. */
   readonly uncertainTries?: number;
   readonly usage?: UsageCount;
@@ -107,7 +109,7 @@ export class ClusterNode {
     const { messages, leases, journal, documents, blocks, history, caches, log, refusals } = options;
     this.intake = new GatewayJournal({
       journal, nodeId: messages.nodeId, journalBytesMax: options.journalBytesMax,
-      ...(options.onCommitted ? { onCommitted: options.onCommitted } : {}),
+      ...(options.refusal ? { refusal: options.refusal } : {}), ...(options.onCommitted ? { onCommitted: options.onCommitted } : {}),
       onError: (error) => {
         // Its message is the name of the limit.
         if (error instanceof JournalUnavailable) refusals.count(error.message);

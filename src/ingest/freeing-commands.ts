@@ -8,7 +8,7 @@ import type { Command, CommandPort } from '../model/command.ts';
 import type { RecordIntake } from './record-intake.ts';
 
 /** Limits that are passed: those that removal ends. */
-const PASSED: ReadonlySet<string | undefined> = new Set(['disk/free-bytes', 'journal/bytes']);
+const PASSED: ReadonlySet<string | undefined> = new Set(['disk/free-bytes', 'clickhouse/free-bytes', 'journal/bytes']);
 /** Commands of a tenant at once, and how often another one comes: none writes more than 1 MiB, most 2 KiB. */
 const BURST_MAX = 20;
 const EVERY_MS = 10_000;

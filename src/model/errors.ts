@@ -230,13 +230,17 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'cluster/no-shard-role': 'no node of the cluster has the role shard: start one with --roles gateway,shard',
   'exports/of-user': 'a user has at most 5 exports under way', 'exports/of-tenant': 'a tenant has at most 10 exports under way',
   'exports/of-server': 'at most 20 exports are under way',
+  'clickhouse/free-bytes': 'the disk of ClickHouse has less free space than --disk-free-min-bytes',
   'journal/storage': 'JetStream has no storage left for the journal, below --journal-max-bytes: its max_file_store, account or disk',
 };
 
 /** The limit with the setting that raises it. */
 export const limitText = (limit: string): string => (Object.hasOwn(REMEDIES, limit) ? `${limit} (${REMEDIES[limit]})` : limit);
 
+/** Limits that say that a disk is nearly full. */
+const DISK_LIMITS: ReadonlySet<string> = new Set(['disk/free-bytes', 'clickhouse/free-bytes']);
+
 /** The error of a limit that refuses writes for now: `disk/free-bytes`, `journal/bytes` or another name. */
 export function refusedBy(limit: string): PlatformError {
-  return new PlatformError(limit === 'disk/free-bytes' ? 'general/disk-full' : 'general/busy', { limit: limitText(limit) });
+  return new PlatformError(DISK_LIMITS.has(limit) ? 'general/disk-full' : 'general/busy', { limit: limitText(limit) });
 }

@@ -1,23 +1,37 @@
-/** Watches the free space of the data directory: writes are refused before anything breaks. */
+/** Watches the free space of a disk: writes are refused before anything breaks. */
 import { statfs } from 'node:fs/promises';
 import type { Log } from '../model/log.ts';
 
 /** Short: others may fill the disk as well. One look costs some 20 µs. */
 const CHECK_EVERY_MS = 250;
 
+export type DiskLimit = 'disk/free-bytes' | 'clickhouse/free-bytes';
+
 export class DiskGuard {
   /** Which limit refuses writes now. */
-  refusal: 'disk/free-bytes' | undefined;
+  refusal: DiskLimit | undefined;
   freeBytes = Number.POSITIVE_INFINITY;
   readonly #path: string;
+  readonly #limit: DiskLimit;
+  readonly #everyMs: number;
   readonly #freeBytesMin: number;
   readonly #log: Log;
   readonly #freeBytesOf: (path: string) => Promise<number>;
   #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
+  /** Told once, not at each look. */
+  #isUnread = false;
 
-  /** @param options.freeBytesOf as the file system says when absent. */
-  constructor(options: { path: string; freeBytesMin: number; log: Log; freeBytesOf?: (path: string) => Promise<number> }) {
+  /**
+   * @param options.path a directory on it, or the name of what `freeBytesOf` asks; the log has it.
+   * @param options.freeBytesOf as the file system says when absent. Asked again only when it has answered.
+   * @param options.everyMs between two looks; 250 when absent.
+   */
+  constructor(options: { path: string; freeBytesMin: number; log: Log; limit?: DiskLimit; everyMs?: number;
+    freeBytesOf?: (path: string) => Promise<number> }) {
     this.#path = options.path;
+    this.#limit = options.limit ?? 'disk/free-bytes';
+    this.#everyMs = options.everyMs ?? CHECK_EVERY_MS;
     this.#freeBytesMin = options.freeBytesMin;
     this.#log = options.log;
     this.#freeBytesOf = options.freeBytesOf ?? freeBytesOf;
@@ -25,7 +39,7 @@ export class DiskGuard {
 
   async start(): Promise<void> {
     await this.check();
-    this.#timer = setInterval(() => { void this.check(); }, CHECK_EVERY_MS);
+    this.#timer = setInterval(() => { void this.check(); }, this.#everyMs);
     this.#timer.unref();
   }
 
@@ -34,18 +48,24 @@ export class DiskGuard {
   }
 
   async check(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     try {
       this.freeBytes = await this.#freeBytesOf(this.#path);
+      this.#isUnread = false;
     } catch (error) {
-      this.#log.error({ path: this.#path, error: (error as Error).message }, 'the free space cannot be read');
+      if (!this.#isUnread) this.#log.error({ path: this.#path, error: (error as Error).message }, 'the free space cannot be read');
+      this.#isUnread = true;
       return;
+    } finally {
+      this.#isLooking = false;
     }
     const before = this.refusal;
-    this.refusal = this.freeBytes < this.#freeBytesMin ? 'disk/free-bytes' : undefined;
+    this.refusal = this.freeBytes < this.#freeBytesMin ? this.#limit : undefined;
     if (this.refusal && !before) {
-      this.#log.error({ freeBytes: this.freeBytes, limitBytes: this.#freeBytesMin }, 'the disk is nearly full: writes are refused');
+      this.#log.error({ path: this.#path, freeBytes: this.freeBytes, limitBytes: this.#freeBytesMin }, 'the disk is nearly full: writes are refused');
     } else if (before && !this.refusal) {
-      this.#log.info({ freeBytes: this.freeBytes }, 'the disk has room again: writes are taken');
+      this.#log.info({ path: this.#path, freeBytes: this.freeBytes }, 'the disk has room again: writes are taken');
     }
   }
 }

@@ -26,7 +26,6 @@ import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
-import { DiskGuard } from '../operate/disk-guard.ts';
 import { Metrics } from '../operate/metrics.ts';
 import { SecretsFile } from '../operate/secrets-file.ts';
 import { ClickHouse } from '../store/clickhouse.ts';
@@ -50,6 +49,7 @@ import { readRedisTarget } from '../store/redis-settings.ts';
 import { SCHEMA_VERSION } from '../store/schema.ts';
 import { tlsFilesOf } from '../store/tls-files.ts';
 import { ClusterCaches } from './cluster-caches.ts';
+import { ClusterDisks } from './cluster-disks.ts';
 import { CoreEvents, loginParts } from './core.ts';
 import type { ClusterSessions, ServerCore } from './core.ts';
 
@@ -90,7 +90,9 @@ interface Adapters {
   readonly clickHouse: ClickHouse;
   /** The same server, only to be asked whether it answers. */
   readonly clickHouseProbe: ClickHouse;
+  readonly writer: ClickHouseHistoryWriter;
   readonly ids: RedisIds;
+  readonly disks: ClusterDisks;
   readonly blobs: NatsBlobs;
   readonly quarantine: QuarantineFile;
   readonly opened: Opened;
@@ -125,7 +127,7 @@ export class ClusterCore implements ServerCore {
   readonly isGateway: boolean;
   readonly node: ClusterNode;
   readonly #adapters: Adapters;
-  readonly #disk: DiskGuard;
+  readonly #disks: ClusterDisks;
   readonly #writer: ClickHouseHistoryWriter;
   readonly #stored: RedisClusterDocuments;
   readonly #redisWatch: StoreWatch;
@@ -145,8 +147,8 @@ export class ClusterCore implements ServerCore {
     this.clickHouse = clickHouse;
     this.ids = adapters.ids;
     this.blobs = adapters.blobs;
-    this.#disk = new DiskGuard({ path: data, freeBytesMin: config.diskFreeMinBytes, log });
-    this.#writer = new ClickHouseHistoryWriter(clickHouse);
+    this.#disks = adapters.disks;
+    this.#writer = adapters.writer;
     const documents = new RedisClusterDocuments({ owners, gateways, prefix, owner: messages.nodeId, durability, log });
     this.#stored = documents;
     const awayMs = config.leaseTimeMs;
@@ -172,7 +174,7 @@ export class ClusterCore implements ServerCore {
         count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification),
       },
       onShardTaken: () => this.events.onShardTaken?.(),
-      isHistoryAway: () => this.#clickHouseWatch.isAway,
+      isHistoryAway: () => this.#clickHouseWatch.isAway, refusal: () => this.#disks.refusal,
       journalBytesMax: config.journalMaxBytes, answerTimeoutMs: config.answerTimeoutMs,
       projectorRowsMax: config.projectorBatchRows, projectorIntervalMs: config.projectorIntervalMs,
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
@@ -196,7 +198,8 @@ export class ClusterCore implements ServerCore {
   get deletion() { return this.node.deletion; }
   get cluster(): Pick<Adapters, 'messages' | 'leases'> { return this.#adapters; }
   get nodeId(): string { return this.#adapters.messages.nodeId; }
-  get freeBytes(): number { return this.#disk.freeBytes; }
+  get freeBytes(): number { return this.#disks.freeBytes; }
+  get historyFreeBytes(): number { return this.#disks.historyFreeBytes; }
 
   /** Connects to the three servers and joins. Rejects with what is wrong, and where, when one of them does not answer. */
   static async open(config: ClusterConfig, log: Log): Promise<ClusterCore> {
@@ -221,9 +224,9 @@ export class ClusterCore implements ServerCore {
     // Configured, as a cluster's has to be (config.ts).
     const secretKey = config.secretKey as string;
     const { gateways, messages, opened } = this.#adapters;
-    await this.#disk.start();
-    opened.add(this.#disk, (disk) => disk.stop());
     await this.#writer.createTables();
+    opened.add(this.#disks, (disks) => disks.stop());
+    await this.#disks.start();
     const admins = new Map([[config.tenant, config.adminUser], [MANAGEMENT_TENANT, config.managementUser]]);
     const toChange = await firstStart({
       connection: gateways, reader: this.documents, prefix: config.clusterPrefix, nodeId: messages.nodeId, timeoutMs: FIRST_START_TIMEOUT_MS,
@@ -306,13 +309,14 @@ export class ClusterCore implements ServerCore {
     return { ready: isReady, [isReady ? 'away' : 'problem']: `Redis: ${found}` };
   }
 
-  /** Where no node reaches ClickHouse writes are still taken: no node is out of service for it. */
+  /** Where no node reaches ClickHouse writes are still taken: no node is out of service for it. Where its disk is nearly full they are not. */
   #clickHouseState(members: readonly Member[]): { ready: boolean; [detail: string]: unknown } {
     const { projector } = this.node;
     const { problem } = this.#clickHouseWatch;
     const isWorse = problem !== undefined && this.#isBetterElsewhere(members, 'history');
+    const disk = this.#disks.history;
     return {
-      ready: !isWorse, ...(problem === undefined ? {} : { [isWorse ? 'problem' : 'away']: `ClickHouse: ${problem}` }),
+      ...disk, ready: !isWorse && disk.ready, ...(problem === undefined ? {} : { [isWorse ? 'problem' : 'away']: `ClickHouse: ${problem}` }),
       ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }), pendingRows: projector.pendingRows, lagGroups: projector.lagGroups,
     };
   }
@@ -329,6 +333,7 @@ export class ClusterCore implements ServerCore {
       // Behind, and not wrong: the journal has what is not there yet.
       clickhouse: this.#clickHouseState(members),
       quarantine: { ready: !this.#adapters.quarantine.isFull, count: this.#adapters.quarantine.count, sizeBytes: this.#adapters.quarantine.sizeBytes },
+      disk: this.#disks.local,
       cluster: part(nats.unavailable ?? problemOf(members), { node: this.nodeId, shards: leases.owned.size, nodes: members.map(({ nodeId }) => nodeId) }),
     };
     return { ready: Object.values(report).every(({ ready }) => ready), parts: report };
@@ -355,7 +360,8 @@ export class ClusterCore implements ServerCore {
       ['redis', this.#redisWatch.isAway ? 0 : 1], ['clickhouse', this.#clickHouseWatch.isAway ? 0 : 1], ['nats', this.#adapters.nats.isConnected ? 1 : 0]]);
     metrics.gauge('millrace_cluster_shards', 'Shards that this node owns', () => leases.owned.size);
     metrics.gauge('millrace_cluster_nodes', 'Nodes of the cluster as this one sees it', () => leases.members.length);
-    metrics.gauge('millrace_disk_free_bytes', 'Free space of the data directory', () => this.#disk.freeBytes);
+    metrics.gauge('millrace_disk_free_bytes', 'Free space of the data directory', () => this.#disks.localFreeBytes);
+    metrics.gauge('millrace_clickhouse_disk_free_bytes', 'Free space that ClickHouse has', () => this.#disks.historyFreeBytes);
   }
 
   async close(): Promise<void> {
@@ -396,9 +402,11 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
   const leases = await NatsLeases.open({ connection: nats, prefix, nodeId, roles, replicas, log, leaseMs: config.leaseTimeMs });
   const durability = opened.add(new RedisDurability(owners, log), (all) => all.stop());
   const ids = opened.add(await RedisIds.open({ connection: gateways, prefix, log }), (all) => all.stop());
-  const blobs = await NatsBlobs.open({ connection: nats, prefix, replicas });
+  const writer = new ClickHouseHistoryWriter(clickHouse);
+  const disks = new ClusterDisks({ data, freeBytesMin: config.diskFreeMinBytes, historyFreeBytes: () => writer.freeBytes(), log });
+  const blobs = await NatsBlobs.open({ connection: nats, prefix, replicas, refusal: () => disks.refusal });
   const quarantine = await QuarantineFile.open(join(data, QUARANTINE_FILE));
-  return { nats, owners, gateways, journal, leases, messages, durability, clickHouse, clickHouseProbe, ids, blobs, quarantine, opened };
+  return { nats, owners, gateways, journal, leases, messages, durability, clickHouse, clickHouseProbe, writer, ids, disks, blobs, quarantine, opened };
 }
 
 /** Makes the database when it is missing. */

@@ -99,8 +99,10 @@ export interface ServerCore {
   readonly cluster: { readonly messages: NodeMessages; readonly leases: ShardLeases } | undefined;
   /** What a running server can be asked for over its control socket; undefined on a node of a cluster. */
   readonly backups: Pick<RunningBackups, 'make' | 'stage'> | undefined;
-  /** On the data disk; Infinity while it is not known. */
+  /** On the disk that has least of those that refuse writes; Infinity while it is not known. */
   readonly freeBytes: number;
+  /** On the disk of the history, which retention frees. */
+  readonly historyFreeBytes: number;
   /** Whether the actor of `key` is of this process: schedules and sweeps for it run here. */
   isMine(tenant: number, key: ActorKey): boolean;
   insertUsage(table: string, texts: readonly string[]): Promise<void>;

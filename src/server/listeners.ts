@@ -205,7 +205,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const retention = new RetentionRunner({
     commands: removing, documents, ids, refusals: metrics, log, now: Date.now, isMine, hour: config.retentionHour,
     defaultDays: config.retentionDefaultDays, tenants: numbers,
-    disk: { freeBytes: () => core.freeBytes, warnBytes: config.diskFreeWarnBytes, isEarly: config.retentionEarly === 'yes' },
+    disk: { freeBytes: () => core.historyFreeBytes, warnBytes: config.diskFreeWarnBytes, isEarly: config.retentionEarly === 'yes' },
     store: new RetentionRemoval({
       history: new ClickHouseRetention(core.clickHouse), commands: removing, documents, now: Date.now,
       visible: () => core.visible(RETENTION_VISIBLE_MS),

@@ -253,6 +253,7 @@ export class SingleNode implements ServerCore {
 
   isMine(): boolean { return true; }
   get freeBytes(): number { return this.disk.freeBytes; }
+  get historyFreeBytes(): number { return this.disk.freeBytes; }
 
   visible(timeoutMs: number): Promise<void> {
     return this.projector.visible(this.handledSeq, timeoutMs);

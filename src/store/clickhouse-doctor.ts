@@ -98,13 +98,15 @@ async function checkDisk(client: ClickHouse): Promise<ClickHouseFinding> {
   const name = `${NAME} disk`;
   try {
     const disks = await client.query<{ name: string; free: number }>('SELECT name, toFloat64(free_space) AS free FROM system.disks ORDER BY free');
+    // Nodes add up the disks of the tables' policy.
+    await client.query('SELECT policy_name, disks FROM system.storage_policies LIMIT 1');
     const [least] = disks;
     if (least === undefined) throw new Error('no disk is listed');
     const state = least.free < DISK_FREE_MIN_BYTES ? 'fail' : least.free < DISK_FREE_COMFORTABLE_BYTES ? 'warn' : 'ok';
     return { state, name, fact: `${(least.free / 1024 ** 3).toFixed(1)} GiB free on ${least.name}`,
-      remedy: 'add storage or shorten the retention: when it is full, inserts fail and the journal fills until writes are refused' };
+      remedy: 'add storage or shorten the retention: below --disk-free-min-bytes writes are refused' };
   } catch (error) {
-    return { state: 'warn', name, fact: `free space is not known: ${textOf(error)}`, remedy: 'GRANT SELECT ON system.disks, or watch it otherwise' };
+    return { state: 'warn', name, fact: `free space is not known: ${textOf(error)}`, remedy: 'GRANT SELECT ON system.disks and system.storage_policies: nodes refuse writes in time only where they can read them' };
   }
 }
 

@@ -28,6 +28,12 @@ export const TENANT_TABLES: readonly string[] = Object.entries({ ...TABLES, ...U
 const CHANGING = ['status', 'severity', 'resolved', 'fragmentType', 'fragmentValue', 'lastUpdatedFrom', 'lastUpdatedTo'];
 /** Filters of measurements that ask for what differs between the values of one: all of it goes when one of them matches. */
 const OF_VALUES = ['fragmentType', 'valueFragmentType', 'valueFragmentSeries'];
+/** Disks that are not of this machine say 2^64 - 1. */
+const FREE_BYTES = `SELECT minOrNull(free) AS freeBytes FROM (
+  SELECT policy_name, sum(toFloat64(unreserved_space)) AS free
+  FROM (SELECT policy_name, arrayJoin(disks) AS disk FROM system.storage_policies) AS policies INNER JOIN system.disks AS disks ON disks.name = policies.disk
+  WHERE policy_name IN (SELECT storage_policy FROM system.tables WHERE database = currentDatabase() AND storage_policy != '')
+  GROUP BY policy_name)`;
 /** ClickHouse's UNKNOWN_SETTING. */
 const UNKNOWN_SETTING = 115;
 
@@ -46,6 +52,15 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
     for (const statement of TUNING) await this.#clickHouse.command(statement).catch(passUnknownSetting);
     await addProjections(this.#clickHouse);
     this.#tablesReady = true;
+  }
+
+  /**
+   * Free bytes for the tables: of the disks of their storage policy together; of the one with least where there are several. Infinity when
+   * no table is there.
+   */
+  async freeBytes(): Promise<number> {
+    const [{ freeBytes }] = await this.#clickHouse.query<{ freeBytes: number | null }>(FREE_BYTES);
+    return freeBytes ?? Number.POSITIVE_INFINITY;
   }
 
   async insertMeasurements(columns: MeasurementColumns, token: string): Promise<void> {

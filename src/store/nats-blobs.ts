@@ -41,15 +41,22 @@ export class NatsBlobs implements Blobs {
   readonly #connection: NatsConnection;
   readonly #bucket: string;
   readonly #stream: string;
+  readonly #refusal: () => string | undefined;
 
-  private constructor(connection: NatsConnection, bucket: string) {
+  private constructor(connection: NatsConnection, bucket: string, refusal: () => string | undefined) {
     this.#connection = connection;
     this.#bucket = bucket;
     this.#stream = `OBJ_${bucket}`;
+    this.#refusal = refusal;
   }
 
-  /** Makes the bucket when there is none. @param options.maxBytes of all content; without it as much as JetStream has. */
-  static async open(options: { connection: NatsConnection; prefix: string; replicas: number; maxBytes?: number }): Promise<NatsBlobs> {
+  /**
+   * Makes the bucket when there is none.
+   * @param options.maxBytes of all content; without it as much as JetStream has.
+   * @param options.refusal name of the limit while nothing may be written (disk full), undefined otherwise.
+   */
+  static async open(options: { connection: NatsConnection; prefix: string; replicas: number; maxBytes?: number;
+    refusal?: () => string | undefined }): Promise<NatsBlobs> {
     const bucket = `${options.prefix}_blobs`;
     await options.connection.ensureStream({
       name: `OBJ_${bucket}`,
@@ -62,7 +69,7 @@ export class NatsBlobs implements Blobs {
       allow_rollup_hdrs: true,
       allow_direct: true,
     });
-    return new NatsBlobs(options.connection, bucket);
+    return new NatsBlobs(options.connection, bucket, options.refusal ?? (() => undefined));
   }
 
   async put(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number): Promise<{ readonly key: string; readonly bytes: number }> {
@@ -73,6 +80,8 @@ export class NatsBlobs implements Blobs {
     let chunks = 0;
     try {
       for await (const chunk of chunksOf(content)) {
+        const refusal = this.#refusal();
+        if (refusal !== undefined) throw refusedBy(refusal);
         bytes += chunk.length;
         if (bytes > limitBytes) throw new BlobTooLarge(`more than ${limitBytes} bytes`);
         hash.update(chunk);

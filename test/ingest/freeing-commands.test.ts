@@ -22,6 +22,8 @@ t.test('a share of each tenant, which comes back with time', async (t) => {
   state.refusal = 'disk/free-bytes';
   t.equal(await passed(1), 20);
   t.equal(await passed(2), 20, 'another tenant has its own');
+  state.refusal = 'clickhouse/free-bytes';
+  t.equal(await passed(3), 20, 'the disk of ClickHouse');
   state.refusal = 'journal/bytes';
   state.now = 35_000;
   t.equal(await passed(1), 3);

@@ -1,9 +1,10 @@
-/** The history store on ClickHouse: the contract. */
+/** The history store on ClickHouse: the contract, and its free space. */
+import { statfsSync } from 'node:fs';
 import t from 'tap';
 import { columnsOf, deleted, historyWriterContract } from '../ingest/history-writer-contract.ts';
 import { openClickHouse } from '../helpers/clickhouse.ts';
 
-const { client, writer } = await openClickHouse(t);
+const { client, writer, data } = await openClickHouse(t);
 
 historyWriterContract(t, 'ClickHouse', async () => {
   for (const table of ['measurements', 'events']) await client.command(`TRUNCATE TABLE ${table}`);
@@ -23,4 +24,10 @@ t.test('all of a measurement goes when one of its values matches', async (t) => 
   const time = new Date(at).toISOString();
   await deleted(writer, { tenant: 1, filter: { type: 'T', dateFrom: time, dateTo: time }, seq: 100, receivedAt: at + 1 });
   t.same(await values(), [3, 4]);
+});
+
+t.test('free bytes of the disk that has the tables', async (t) => {
+  const { bsize, blocks } = statfsSync(data);
+  const freeBytes = await writer.freeBytes();
+  t.ok(freeBytes > 0 && freeBytes <= blocks * bsize, `${freeBytes} bytes`);
 });

@@ -52,6 +52,18 @@ t.test('large content, ranges far inside, others at the same time, and NATS\' ow
   await close();
 });
 
+t.test('nothing is written while writes are refused', { skip }, async (t) => {
+  const server = await startNats(t);
+  const connection = await NatsConnection.open({ servers: server.url, name: 'blobs' }, { log: silentLog });
+  let refusal: string | undefined = 'disk/free-bytes';
+  const blobs = await NatsBlobs.open({ connection, prefix: 'full', replicas: 1, refusal: () => refusal });
+  await t.rejects(blobs.put([Buffer.from('x')], 1), { code: 'general/disk-full' });
+  t.equal((await connection.manager.streams.info('OBJ_full_blobs')).state.messages, 0);
+  refusal = undefined;
+  t.equal((await blobs.put([Buffer.from('x')], 1)).bytes, 1);
+  await connection.close();
+});
+
 t.test('no space: it is named, nothing stays behind; a removed one ends its reader', { skip }, async (t) => {
   const server = await startNats(t);
   const { blobs, connection, close } = await open(server.url, 'test', 3 * MIB);

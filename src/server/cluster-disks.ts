@@ -1,0 +1,54 @@
+/** The two disks whose free space a node of a cluster watches: that of its data directory, and that of ClickHouse, which is what fills up. */
+import type { Log } from '../model/log.ts';
+import { DiskGuard } from '../operate/disk-guard.ts';
+import type { DiskLimit } from '../operate/disk-guard.ts';
+
+/** All nodes ask, over the network. */
+const HISTORY_EVERY_MS = 2_000;
+
+export interface ClusterDisksOptions {
+  /** Data directory of the node. */
+  readonly data: string;
+  readonly freeBytesMin: number;
+  /** What ClickHouse says of its own. */
+  readonly historyFreeBytes: () => Promise<number>;
+  readonly log: Log;
+}
+
+type DiskPart = { readonly ready: boolean; readonly freeBytes: number; readonly refusal?: DiskLimit };
+
+export class ClusterDisks {
+  readonly #local: DiskGuard;
+  readonly #history: DiskGuard;
+
+  constructor({ data, freeBytesMin, historyFreeBytes, log }: ClusterDisksOptions) {
+    this.#local = new DiskGuard({ path: data, freeBytesMin, log });
+    this.#history = new DiskGuard({
+      path: 'ClickHouse', limit: 'clickhouse/free-bytes', everyMs: HISTORY_EVERY_MS, freeBytesMin, freeBytesOf: historyFreeBytes, log,
+    });
+  }
+
+  /** Which limit refuses writes now. */
+  get refusal(): DiskLimit | undefined { return this.#local.refusal ?? this.#history.refusal; }
+  /** Where there is least. */
+  get freeBytes(): number { return Math.min(this.#local.freeBytes, this.#history.freeBytes); }
+  get localFreeBytes(): number { return this.#local.freeBytes; }
+  get historyFreeBytes(): number { return this.#history.freeBytes; }
+
+  /** For /health/ready. */
+  get local(): DiskPart { return partOf(this.#local); }
+  get history(): DiskPart { return partOf(this.#history); }
+
+  /** Looks at both. The tables have to be there. */
+  async start(): Promise<void> {
+    await Promise.all([this.#local.start(), this.#history.start()]);
+  }
+
+  stop(): void {
+    this.#local.stop();
+    this.#history.stop();
+  }
+}
+
+const partOf = ({ refusal, freeBytes }: DiskGuard): DiskPart => (
+  { ready: refusal === undefined, freeBytes, ...(refusal === undefined ? {} : { refusal }) });

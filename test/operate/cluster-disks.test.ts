@@ -1,0 +1,38 @@
+/** The disks of a cluster's node: either refuses under its own name, and retention looks at ClickHouse's. */
+import t from 'tap';
+import { refusedBy } from '../../src/model/errors.ts';
+import { ClusterDisks } from '../../src/server/cluster-disks.ts';
+import { silentLog, until } from '../actors/platform.ts';
+
+t.test('ClickHouse\'s disk is looked at again and again, under a name of its own', async (t) => {
+  const history = { freeBytes: 5_000 as number | Error, asked: 0 };
+  const logged: object[] = [];
+  const historyFreeBytes = async (): Promise<number> => {
+    history.asked += 1;
+    if (history.freeBytes instanceof Error) throw history.freeBytes;
+    return history.freeBytes;
+  };
+  const disks = new ClusterDisks({ data: t.testdir(), freeBytesMin: 1_000, historyFreeBytes, log: { ...silentLog, error: (details) => { logged.push(details); } } });
+  await disks.start();
+  t.teardown(() => disks.stop());
+  t.same([disks.refusal, disks.freeBytes, disks.historyFreeBytes], [undefined, 5_000, 5_000]);
+  t.same(disks.history, { ready: true, freeBytes: 5_000 });
+  t.ok(disks.localFreeBytes > 5_000);
+  history.freeBytes = 999;
+  await until(() => disks.refusal === 'clickhouse/free-bytes', 'the next look');
+  t.same([disks.history, disks.local.ready], [{ ready: false, freeBytes: 999, refusal: 'clickhouse/free-bytes' }, true]);
+  t.match(refusedBy('clickhouse/free-bytes'), { code: 'general/disk-full', message: /clickhouse\/free-bytes.*--disk-free-min-bytes/ });
+  history.freeBytes = new Error('away');
+  const { asked } = history;
+  await until(() => history.asked > asked + 1, 'two looks without an answer');
+  t.equal(disks.refusal, 'clickhouse/free-bytes', 'what cannot be read changes nothing');
+  t.equal(logged.filter((details) => (details as { error?: string }).error === 'away').length, 1, 'and is told once');
+});
+
+t.test('a full data disk comes first', async (t) => {
+  const disks = new ClusterDisks({ data: t.testdir(), freeBytesMin: 2 ** 60, historyFreeBytes: async () => 1, log: silentLog });
+  await disks.start();
+  t.teardown(() => disks.stop());
+  t.equal(disks.refusal, 'disk/free-bytes');
+  t.equal(disks.local.refusal, 'disk/free-bytes');
+});
