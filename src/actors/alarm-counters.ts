@@ -6,6 +6,7 @@ import type { Members } from '../model/json-document.ts';
 import { followAlarms } from './availability-state.ts';
 import type { ActorContext } from './context.ts';
 import { writeManagedObject } from './managed-object.ts';
+import { openIds } from './open-alarms.ts';
 
 const SEVERITIES = ['critical', 'major', 'minor', 'warning'] as const;
 type Counts = Record<(typeof SEVERITIES)[number], number>;
@@ -43,7 +44,7 @@ function countsOf(members: Members): Counts | undefined {
 function countOpen(context: ActorContext, source: string): Counts {
   const counts: Counts = { critical: 0, major: 0, minor: 0, warning: 0 };
   for (const { value } of context.list('openAlarm', `${source}\n`)) {
-    for (const id of value.split(',')) {
+    for (const id of openIds(context, value)) {
       const text = context.get('alarm', id);
       const severity = text === undefined ? '' : openSeverity(splitMembers(text));
       if (severity in counts) counts[severity as keyof Counts] += 1;

@@ -12,23 +12,11 @@ import { countAlarm } from './alarm-counters.ts';
 import { isInMaintenance, mappingOf } from './alarm-rules.ts';
 import { changesBetween, describeChanges } from './audit.ts';
 import { requireSource } from './managed-object.ts';
+import { firstOpen, openKey, setOpen } from './open-alarms.ts';
 import { deletedRow, entityRow } from './rows.ts';
-
-const openKey = (source: string, type: string): string => `${source}\n${type}`;
 
 /** Members that no client writes. */
 const SERVER_KEPT = ['id', 'self', 'source', 'creationTime', 'lastUpdated', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history'];
-
-/** Open alarms of a type, the longest open first: repeats count for that one. Several are possible when a cleared one is opened again. */
-const openIds = (context: ActorContext, key: string): string[] => context.get('openAlarm', key)?.split(',') ?? [];
-
-function setOpen(context: ActorContext, key: string, id: string, isOpen: boolean): void {
-  const before = openIds(context, key);
-  if (before.includes(id) === isOpen) return;
-  const ids = isOpen ? [...before, id] : before.filter((other) => other !== id);
-  if (ids.length > 0) context.put('openAlarm', key, ids.join(','));
-  else context.remove('openAlarm', key);
-}
 
 /** What changes with everything, or is kept by the server: no change of its own in the audit log. */
 const NOT_AUDITED: ReadonlySet<string> = new Set(['lastUpdated', 'count', 'time', 'firstOccurrenceTime', 'firstOccurenceTime']);
@@ -41,7 +29,7 @@ export function createAlarm(context: ActorContext, body: AlarmCreate): { doc: st
   if (mapping?.isSuppressed || isInMaintenance(context, source)) {
     return { doc: joinMembers(shapeTime(dropNulls(parseMembers(body.doc))).set('source', `{"id":"${source}"}`)), isSuppressed: true };
   }
-  const [openId] = openIds(context, openKey(source, body.type));
+  const openId = firstOpen(context, openKey(source, body.type));
   if (openId !== undefined && isAlarmStored(command.mode)) return repeat(context, openId, body);
   const time = JSON.stringify(formatTime(command.receivedAt));
   const sent = shapeTime(dropNulls(parseMembers(body.doc)));
@@ -91,9 +79,10 @@ function write(context: ActorContext, id: string, members: Members, action: 'CRE
   const source = String(command.key);
   const text = joinMembers(members);
   if (isAlarmStored(command.mode)) {
-    const key = openKey(source, stringMember(members, 'type') ?? '');
+    const keyOf = (alarm: Members): string => openKey(source, stringMember(alarm, 'type') ?? '');
     countAlarm(context, source, before, members);
-    setOpen(context, key, id, isOpenStatus(stringMember(members, 'status') ?? 'ACTIVE'));
+    if (before !== undefined && keyOf(before) !== keyOf(members)) setOpen(context, keyOf(before), id, false);
+    setOpen(context, keyOf(members), id, isOpenStatus(stringMember(members, 'status') ?? 'ACTIVE'));
     context.put('alarm', id, text);
     context.row(entityRow(command, 'alarms', { id, source: Number(source), members }));
   }
@@ -123,7 +112,7 @@ export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: st
 /** SmartREST 305 and 306. */
 export function updateAlarmOfType(context: ActorContext, body: AlarmOfTypeUpdate): { doc: string } {
   const source = requireSource(context, 'alarm');
-  const [id] = openIds(context, openKey(source, body.type));
+  const id = firstOpen(context, openKey(source, body.type));
   if (id === undefined) throw new PlatformError('alarm/not-found', { id: `of type ${body.type}` });
   return updateAlarm(context, { id, doc: body.doc, user: body.user });
 }

@@ -36,7 +36,7 @@ export interface PrefetchKey { readonly collection: Collection; readonly tenant:
 
 /** `pending` and `meta` are read once; what a tenant has is also written at the first start. */
 const KEPT: ReadonlySet<Collection> = new Set<Collection>(['managedObject', 'externalId', 'externalIdsOf', 'children', 'parents', 'alarm', 'event',
-  'operation', 'openAlarm', 'openOperation', 'session', 'sessionMessage']);
+  'operation', 'openAlarm', 'openAlarmLink', 'openOperation', 'session', 'sessionMessage']);
 
 const LIST_PAGE = 1_000;
 /** Documents kept behind an asynchronous store, and their characters: the oldest half leaves when a commit finds more. */

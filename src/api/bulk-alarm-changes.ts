@@ -5,6 +5,7 @@
 import { COMMAND } from '../model/command.ts';
 import type { Command, CommandPort, HistoryReader, RecordsChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import type { Refusals } from '../model/refusals.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { TenantJobs } from '../model/tenant-jobs.ts';
 import type { JobPage, TenantJobsOptions } from '../model/tenant-jobs.ts';
@@ -18,6 +19,8 @@ export const BULK_CHANGE_PREFIX = 'alarms/';
 export const BULK_CHANGES_MAX = 50;
 /** Alarms of a step. */
 const PAGE_SIZE = 1_000;
+/** Counted for each alarm that is left as it was. */
+const REFUSED_LIMIT = 'alarms/bulk-change-of-one';
 /** Commands under way at once. */
 const CONCURRENCY = 64;
 
@@ -35,6 +38,7 @@ export interface BulkAlarmChange {
 export interface BulkAlarmChangesOptions extends Pick<TenantJobsOptions, 'documents' | 'tenants' | 'isMine' | 'log'> {
   readonly history: HistoryReader;
   readonly commands: CommandPort;
+  readonly refusals: Refusals;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -78,8 +82,12 @@ export class BulkAlarmChanges {
     try {
       await this.#send(tenant, { kind: COMMAND.ALARM_UPDATE, key: Number(row.source), body });
     } catch (error) {
-      // An alarm that was deleted meanwhile needs no change.
-      if (!(error instanceof PlatformError) || error.code !== 'alarm/not-found') throw error;
+      // The store or the journal is away or busy: the page is repeated.
+      if (!(error instanceof PlatformError) || error.status === 503) throw error;
+      // An alarm that was deleted meanwhile needs no change. One that cannot be changed must not hold up the others for ever.
+      if (error.code === 'alarm/not-found') return;
+      this.#options.refusals.count(REFUSED_LIMIT);
+      this.#options.log.warn({ err: error, tenant, alarm: body.id, status }, 'an alarm of a bulk change could not be changed; the others are');
     }
   }
 

@@ -324,12 +324,12 @@ export interface DocumentReader {
  * parents: `<child>\n<kind>\n<parent>` -> '';
  * eventBinary: id of the event -> `EventBinary` (model/event-binary.ts);
  * binary: id of a managed object -> `BinaryRecord`; availability: the same -> `AvailabilityState`; alarm, event, operation: id -> text;
- * openAlarm: `<source>\n<type>` -> ids of alarms, comma separated; openOperation: `<device>\n<operation id>` -> see operation.ts;
+ * openAlarm: `<source>\n<type>` and openAlarmLink: id of an alarm -> see open-alarms.ts; openOperation: `<device>\n<operation id>` -> see operation.ts;
  * user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session: key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
  */
 export type Collection = 'managedObject' | 'binary' | 'availability'
   | 'externalId' | 'externalIdsOf' | 'children' | 'parents' | 'alarm' | 'event' | 'operation'
-  | 'eventBinary' | 'openAlarm' | 'openOperation' | 'session' | 'sessionMessage' | 'pending' | 'meta' | RecordCollection;
+  | 'eventBinary' | 'openAlarm' | 'openAlarmLink' | 'openOperation' | 'session' | 'sessionMessage' | 'pending' | 'meta' | RecordCollection;
 
 /** A row value of a history query. */
 export interface HistoryReader {

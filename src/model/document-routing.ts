@@ -5,7 +5,8 @@
 import type { ActorKey, Collection } from './command.ts';
 
 /** Collections whose ids are numbers given beside their owner, or are the owner itself. */
-const BY_NUMBER: ReadonlySet<Collection> = new Set<Collection>(['managedObject', 'binary', 'availability', 'alarm', 'event', 'operation', 'eventBinary']);
+const BY_NUMBER: ReadonlySet<Collection> = new Set<Collection>(['managedObject', 'binary', 'availability', 'alarm', 'event', 'operation', 'eventBinary',
+  'openAlarmLink']);
 /** Collections whose ids begin with the owner's number and a line feed. */
 const BY_NUMBER_PREFIX: ReadonlySet<Collection> = new Set<Collection>(['children', 'parents', 'externalIdsOf', 'openAlarm', 'openOperation']);
 

@@ -168,7 +168,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   core.blobReferences.push(documentReferences(documents, () => [0], 'application', applicationBlobs));
   core.blobReferences.push(documentReferences(documents, () => [0], STATISTICS_FILES, statisticsFileBlobs));
   const alarmChanges = new BulkAlarmChanges({
-    documents, history: core.historyReader, commands, log, now: Date.now, isMine,
+    documents, history: core.historyReader, commands, refusals: metrics, log, now: Date.now, isMine,
     tenants: numbers,
   });
   const jobs = [alarmChanges.jobs, new TenantJobs({

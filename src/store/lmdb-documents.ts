@@ -6,7 +6,7 @@ import { KEY_BYTES_MAX } from './lmdb-environment.ts';
 
 const CODES: Readonly<Record<Collection, string>> = {
   managedObject: 'M', binary: 'D', availability: 'V', externalId: 'X', externalIdsOf: 'Y', children: 'C', parents: 'P', alarm: 'A', event: 'E', operation: 'O',
-  openAlarm: 'a', openOperation: 'o', user: 'U', session: 'S', sessionMessage: 'Q', tenant: 'T', pending: 'F', meta: 'm',
+  openAlarm: 'a', openAlarmLink: 'h', openOperation: 'o', user: 'U', session: 'S', sessionMessage: 'Q', tenant: 'T', pending: 'F', meta: 'm',
   option: 'p', application: 'q', subscription: 's', group: 'g', inventoryRole: 'i', inventoryAssignment: 'j', retentionRule: 'r', certificate: 'c',
   deviceRequest: 'd', bulkRegistration: 'b', bulkOperation: 'B', passwordToken: 'w', loginOption: 'l', tokenRevocation: 'v', job: 'J',
   groupMember: 'G', userAlias: 'L', signingKey: 'k', eventBinary: 'e', totp: 't', revocation: 'R', statisticsFile: 'f', notificationSubscription: 'n',

@@ -38,7 +38,7 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
 
   test('collections and tenants are apart', async (t, documents) => {
     const collections: Collection[] = ['managedObject', 'externalId', 'externalIdsOf', 'children', 'parents', 'alarm', 'event',
-      'operation', 'openAlarm',
+      'operation', 'openAlarm', 'openAlarmLink',
       'openOperation', 'user', 'session', 'sessionMessage', 'tenant', 'pending', 'meta'];
     const places = collections.flatMap((collection) => [0, 1, 11, 2 ** 32 - 1].map((tenant) => ({ collection, tenant })));
     await documents.commit(places.flatMap(({ collection, tenant }) => ['1', '1/1'].map((id) => change(id, `${collection} ${tenant} ${id}`,

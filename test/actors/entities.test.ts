@@ -4,7 +4,7 @@ import { messageKey } from '../../src/actors/session.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
 import type { Platform, Sent } from './platform.ts';
-import { NOW, openPlatform } from './platform.ts';
+import { NOW, TENANT, openPlatform } from './platform.ts';
 
 const TIME = new Date(NOW).toISOString();
 const LATER = NOW + 60_000;
@@ -137,6 +137,39 @@ t.test('alarms: one open alarm of a type', async (t) => {
   const counts = (id: string): unknown => platform.get('managedObject', id)?.['c8y_ActiveAlarmsStatus'];
   t.same([counts('5'), counts('6')], [3, 1].map((major) => ({ critical: 0, major, minor: 0, warning: 0 })), 'the open ones');
   t.same(platform.notifications.filter(({ area }) => area === 'alarms').map(({ action }) => action[0]).join(''), 'CUUCCUUUCCC');
+});
+
+t.test('alarms: many of a type that are opened again', async (t) => {
+  const platform = await withDevice(openPlatform(t));
+  const ids = Array.from({ length: 40 }, (_, index) => String(1_000 + index));
+  for (const id of ids) await alarm(platform, id, { status: 'CLEARED' });
+  await Promise.all(ids.map((id) => alarmUpdate(platform, id, '{"status":"ACTIVE"}')));
+  t.match(platform.get('managedObject', '5'), { c8y_ActiveAlarmsStatus: { major: 40 } });
+  const stored = [...platform.stored.list('openAlarm', TENANT, '', { limit: 1_000 }), ...platform.stored.list('openAlarmLink', TENANT, '', { limit: 1_000 })];
+  t.ok(stored.every(({ value }) => value.length < 20), 'no document grows with their number');
+  const repeated = async (): Promise<string> => String(parsed(await alarm(platform, '9999')).id);
+  t.equal(await repeated(), '1000', 'a repeat counts for the one that is open for longest');
+  await alarmUpdate(platform, '1000', '{"status":"CLEARED"}');
+  await alarmUpdate(platform, '1002', '{"status":"CLEARED"}');
+  t.equal(await repeated(), '1001');
+  await alarmUpdate(platform, '1000', '{"status":"ACKNOWLEDGED"}');
+  await alarmUpdate(platform, '1039', '{"status":"CLEARED"}');
+  const seen: string[] = [];
+  for (let id = await repeated(); id !== '9999' && seen.length < 60; id = await repeated()) {
+    seen.push(id);
+    await platform.request({ kind: COMMAND.ALARM_DELETE, key: 5, body: { id } });
+  }
+  t.same(seen, ['1001', ...ids.slice(3, 39), '1000'], 'all of them, in the order in which they were opened');
+  t.same([platform.ids('openAlarm'), platform.ids('openAlarmLink')], [['5\nA'], []]);
+  t.match(platform.get('managedObject', '5'), { c8y_ActiveAlarmsStatus: { major: 1 } });
+});
+
+t.test('alarms: of another type', async (t) => {
+  const platform = await withDevice(openPlatform(t));
+  await alarm(platform, '700');
+  await alarmUpdate(platform, '700', '{"type":"B"}');
+  t.same(platform.ids('openAlarm'), ['5\nB']);
+  t.match([parsed(await alarm(platform, '701')), parsed(await alarm(platform, '702', { type: 'B' }))], [{ id: '701' }, { id: '700', count: 2 }]);
 });
 
 t.test('alarms: updates', async (t) => {

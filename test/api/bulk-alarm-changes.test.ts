@@ -14,6 +14,7 @@ class Fixture {
   readonly jobs = new Map<string, string>();
   readonly updated: number[] = [];
   readonly warned: object[] = [];
+  readonly counted: string[] = [];
   readonly asked: Readonly<Record<string, unknown>>[] = [];
   /** Ids that are there. */
   alarms: number[] = [];
@@ -28,7 +29,7 @@ class Fixture {
   constructor() {
     const log: Log = { debug() {}, info() {}, warn: (details) => void this.warned.push(details as object), error() {}, isLevelEnabled: () => true, child: () => log };
     this.worker = new BulkAlarmChanges({
-      log, now: () => 2_000, tenants: () => this.tenants, isMine: () => this.isMine,
+      log, refusals: { count: (limit) => { this.counted.push(limit); } }, now: () => 2_000, tenants: () => this.tenants, isMine: () => this.isMine,
       documents: { get: () => undefined, getMany: () => [],
         list: (_collection, tenant, prefix, { limit }) => this.#readable(tenant).filter(([id]) => id.startsWith(prefix)).sort().slice(0, limit).map(([id, value]) => ({ id, value })) },
       history: {
@@ -107,6 +108,18 @@ t.test('deleted alarms and another owner are no failures; others are tried again
   t.equal(await fixture.worker.jobs.step(), false);
   t.equal(fixture.jobs.size, 1, 'it is tried again');
   t.match(fixture.warned, [{ tenant: 2, err: { code: 'general/busy' } }]);
+});
+
+t.test('an alarm that can never be changed does not hold up the others', async (t) => {
+  const fixture = new Fixture();
+  fixture.alarms = [1, 2, 3];
+  fixture.jobs.set(`${BULK_CHANGE_PREFIX}1`, CHANGE);
+  fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/change-too-large', { size: 9, limit: 8 }) });
+  fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/internal', { reference: 'x' }) });
+  await fixture.worker.jobs.step();
+  t.same([fixture.jobs.size, fixture.updated], [0, [3]]);
+  t.match(fixture.warned, [{ alarm: '1', err: { code: 'general/change-too-large' } }, { alarm: '2', err: { code: 'general/internal' } }]);
+  t.same(fixture.counted, ['alarms/bulk-change-of-one', 'alarms/bulk-change-of-one']);
 });
 
 t.test('what fails for one tenant does not stop those behind it', async (t) => {

@@ -199,7 +199,7 @@ t.test('the same commands give the same state as one node, with nodes killed in 
   }
 });
 
-const isEntity = (key: string): boolean => /^(alarm|event|operation|openAlarm|openOperation)\//.test(key);
+const isEntity = (key: string): boolean => /^(alarm|event|operation|openAlarm|openAlarmLink|openOperation)\//.test(key);
 
 /** Whether the command has had its effect. */
 function isThere(cluster: TestCluster, { kind, key, body }: Sent): boolean {
@@ -217,7 +217,7 @@ function isThere(cluster: TestCluster, { kind, key, body }: Sent): boolean {
 
 function documents(platform: ReturnType<typeof openPlatform>): Record<string, string> {
   const found: [string, string][] = [];
-  for (const collection of ['managedObject', 'externalId', 'externalIdsOf', 'children', 'parents', 'alarm', 'event', 'operation', 'openAlarm', 'openOperation', 'user'] as const) {
+  for (const collection of ['managedObject', 'externalId', 'externalIdsOf', 'children', 'parents', 'alarm', 'event', 'operation', 'openAlarm', 'openAlarmLink', 'openOperation', 'user'] as const) {
     for (const { id, value } of platform.stored.list(collection, TENANT, '', { limit: 10_000 })) found.push([`${collection}/${TENANT}/${id}`, value]);
   }
   return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)));
