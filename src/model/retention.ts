@@ -135,8 +135,12 @@ export function describeRun({ items, status, failure }: RetentionRun): string {
   const parts = [...counts].map(([dataType, count]) => `${count} ${NOUNS[dataType]}`);
   const removed = parts.length === 0 ? 'nothing' : parts.join(', ');
   if (status === 'FAILED') return `the retention run failed after it had removed ${removed}: ${failure ?? ''}`;
+  if (status === 'CANCELED') return `the retention run was canceled after it had removed ${removed}`;
   return `the retention run has removed ${removed}`;
 }
+
+/** Whether a removal under way goes on. */
+export type IsWanted = () => boolean | Promise<boolean>;
 
 /** Port: how a run finds and removes data. What is gone already is passed over, so that everything may be repeated. */
 export interface RetentionStore {
@@ -145,14 +149,17 @@ export interface RetentionStore {
    * @returns undefined when nothing is left.
    */
   next(tenant: number, target: RetentionTarget, after: string, others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined>;
-  /** @param isWanted asked between bounded steps: false ends it early with false. */
-  remove(tenant: number, target: RetentionTarget, after: string, through: string, isWanted: () => boolean): Promise<boolean>;
+  /**
+   * Removes a part. @param isWanted asked before each bounded step: false ends it early; who always says so only wants to know what is left.
+   * @returns how much of the part is left: 0 when all of it is gone.
+   */
+  remove(tenant: number, target: RetentionTarget, after: string, through: string, isWanted: IsWanted): Promise<number>;
 }
 
 /** Port: what the resources need of the part that carries out runs. */
 export interface RetentionPort {
   /** Days of the default rule, 0 for none. */
   readonly defaultDays: number;
-  /** Plans a run. @throws PlatformError `retention/running` when there is one already, `general/changed-meanwhile`. @returns its id. */
+  /** Plans a run. @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`. @returns its id. */
   begin(tenant: number, trigger: RunTrigger, options: { readonly isDryRun: boolean; readonly user?: string }): Promise<string>;
 }

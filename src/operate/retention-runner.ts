@@ -5,14 +5,14 @@
 import { BackgroundLoop } from '../model/background-loop.ts';
 import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, CommandPort, DocumentReader, IdSource, RecordChange } from '../model/command.ts';
-import { PlatformError } from '../model/errors.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import {
   RETENTION_RULES, RULES_MAX, RULE_PREFIX, RUNS_KEPT, RUN_PREFIX, STATE_KEY, describeRun, lastNight, mayOverlap, plannedItems, rulesOf, runKey,
 } from '../model/retention.ts';
-import type { RetentionItem, RetentionRun, RetentionState, RetentionStore, RunTrigger } from '../model/retention.ts';
+import type { IsWanted, RetentionItem, RetentionRun, RetentionState, RetentionStore, RunTrigger } from '../model/retention.ts';
 
 const TENANT_KEY = 't';
 /** Between two steps while a run is under way. */
@@ -28,6 +28,10 @@ const EARLY_EVERY_MS = 3_600_000;
 const OTHERS_MAX = 20;
 /** Of the message of a failure that is kept. */
 const FAILURE_LENGTH_MAX = 500;
+/** A run is begun so often while others change the schedule at the same time; the pauses between grow. */
+const BEGIN_TRIES_MAX = 8;
+const BEGIN_PAUSE_MS = 20;
+const CHANGES_AT_ONCE_LIMIT = 'records/changes-at-once';
 export const LOW_DISK_LIMIT = 'retention/disk-free';
 
 export interface RetentionRunnerOptions {
@@ -97,18 +101,30 @@ export class RetentionRunner {
         this.#failures.delete(tenant);
       } catch (error) {
         // Somebody changed it meanwhile: the next step reads it again.
-        if (error instanceof PlatformError && error.code === 'general/changed-meanwhile') isMore = true;
+        if (isChangedMeanwhile(error)) isMore = true;
         else await this.#failed(tenant, error as Error);
       }
     }
     return isMore;
   }
 
-  /** Plans a run. @throws PlatformError `retention/running` when there is one already, `general/changed-meanwhile`. @returns its id. */
+  /** Plans a run. @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`. @returns its id. */
   async begin(tenant: number, trigger: RunTrigger, options: { isDryRun: boolean; user?: string }): Promise<string> {
-    const state = await this.#state(tenant);
-    const now = this.#options.now();
-    return this.#begin(tenant, state, { trigger, ...options }, state?.value.doneFor ?? lastNight(now, this.#options.hour));
+    for (let tries = 1; ; tries += 1) {
+      const state = await this.#state(tenant);
+      const now = this.#options.now();
+      try {
+        return await this.#begin(tenant, state, { trigger, ...options }, state?.value.doneFor ?? lastNight(now, this.#options.hour));
+      } catch (error) {
+        if (!isChangedMeanwhile(error)) throw error;
+      }
+      // Somebody else was faster: with a run, which the next look finds, or with something that is none.
+      if (tries >= BEGIN_TRIES_MAX) {
+        this.#options.refusals.count(CHANGES_AT_ONCE_LIMIT);
+        throw refusedBy(CHANGES_AT_ONCE_LIMIT);
+      }
+      await new Promise((resolve) => { setTimeout(resolve, Math.random() * BEGIN_PAUSE_MS * tries); });
+    }
   }
 
   async #run(): Promise<void> {
@@ -182,8 +198,7 @@ export class RetentionRunner {
     const text = await this.#options.documents.get(RETENTION_RULES, tenant, runKey(id));
     const run = text === undefined ? undefined : JSON.parse(text) as RetentionRun;
     if (text === undefined || run?.status !== 'RUNNING') {
-      const { active: _, ...others } = state.value;
-      await this.#change(tenant, [{ collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) }]);
+      await this.#canceled(tenant, state, { id, text, run });
       return false;
     }
     const index = run.items.findIndex(({ isDone }) => !isDone);
@@ -191,15 +206,38 @@ export class RetentionRunner {
       await this.#end(tenant, state, { id, text, run }, { status: 'COMPLETED' });
       return false;
     }
-    const item = await this.#part(tenant, run, index);
-    if (item === undefined) return false;
+    const isWanted = async (): Promise<boolean> =>
+      !this.#loop.isStopped && await this.#options.documents.get(RETENTION_RULES, tenant, runKey(id)) === text;
+    const item = await this.#part(tenant, run, index, isWanted);
+    // Canceled meanwhile, unless the process stops: the next step tells what was removed.
+    if (item === undefined) return !this.#loop.isStopped;
     await this.#change(tenant, [{ collection: RETENTION_RULES, id: runKey(id), expected: text,
       value: JSON.stringify({ ...run, items: run.items.with(index, item) }) }]);
+    if (!run.isDryRun) this.removedCount += item.count - run.items[index].count;
     return true;
   }
 
-  /** Plans a part, or removes the one that is planned. @returns the item as it is then; undefined when the process stops. */
-  async #part(tenant: number, run: RetentionRun, index: number): Promise<RetentionItem | undefined> {
+  /** The run is ended by somebody else: its record gets what was removed of the part that was under way. */
+  async #canceled(tenant: number, state: Stored<RetentionState>, { id, text, run }: { id: string; text: string | undefined; run: RetentionRun | undefined }):
+    Promise<void> {
+    const { active: _, ...others } = state.value;
+    const changes: RecordChange[] = [{ collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) }];
+    if (run === undefined) return this.#change(tenant, changes);
+    const index = run.items.findIndex(({ pending }) => pending !== undefined);
+    let ended = run;
+    if (index >= 0) {
+      const { pending = { through: '', count: 0 }, ...item } = run.items[index];
+      const left = await this.#options.store.remove(tenant, item, item.after, pending.through, () => false);
+      const removed = Math.max(0, pending.count - left);
+      ended = { ...run, items: run.items.with(index, { ...item, count: item.count + removed }) };
+      changes.push({ collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(ended) });
+    }
+    await this.#change(tenant, changes, run.isDryRun ? [] : [auditOf(id, ended)]);
+    this.removedCount += sumOf(ended) - sumOf(run);
+  }
+
+  /** Plans a part, or removes the one that is planned. @returns the item as it is then; undefined when it is not wanted any more. */
+  async #part(tenant: number, run: RetentionRun, index: number, isWanted: IsWanted): Promise<RetentionItem | undefined> {
     const { store } = this.#options;
     const { pending, ...item } = run.items[index];
     if (pending === undefined) {
@@ -208,9 +246,7 @@ export class RetentionRunner {
       if (chunk === undefined) return { ...item, isDone: true };
       return run.isDryRun ? { ...item, after: chunk.through, count: item.count + chunk.count } : { ...item, pending: chunk };
     }
-    const isRemoved = await store.remove(tenant, item, item.after, pending.through, () => !this.#loop.isStopped);
-    if (!isRemoved) return undefined;
-    this.removedCount += pending.count;
+    if (await store.remove(tenant, item, item.after, pending.through, isWanted) > 0) return undefined;
     return { ...item, after: pending.through, count: item.count + pending.count };
   }
 
@@ -218,14 +254,10 @@ export class RetentionRunner {
     result: Pick<RetentionRun, 'status' | 'failure'>): Promise<void> {
     const ended: RetentionRun = { ...run, ...result, endedAt: this.#options.now() };
     const { active: _, ...others } = state.value;
-    const audit: AuditEntry = {
-      type: 'SYSTEM', activity: 'Retention run', text: describeRun(ended), source: id, ...(run.user === undefined ? {} : { user: run.user }),
-      ...(result.status === 'FAILED' ? { severity: 'MAJOR' } : {}),
-    };
     await this.#change(tenant, [
       { collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) },
       { collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(ended) },
-    ], run.isDryRun ? [] : [audit]);
+    ], run.isDryRun ? [] : [auditOf(id, ended)]);
   }
 
   /** One tenant does not hold up the others, one part not all nights. */
@@ -255,3 +287,11 @@ export class RetentionRunner {
     });
   }
 }
+
+const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
+const sumOf = ({ items, isDryRun }: RetentionRun): number => (isDryRun ? 0 : items.reduce((sum, { count }) => sum + count, 0));
+
+const auditOf = (id: string, run: RetentionRun): AuditEntry => ({
+  type: 'SYSTEM', activity: 'Retention run', text: describeRun(run), source: id, ...(run.user === undefined ? {} : { user: run.user }),
+  ...(run.status === 'FAILED' ? { severity: 'MAJOR' } : {}),
+});

@@ -7,7 +7,7 @@ import { PlatformError } from '../model/errors.ts';
 import { splitMembers } from '../model/json-document.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { ANY } from '../model/retention.ts';
-import type { RetentionChunk, RetentionStore, RetentionTarget } from '../model/retention.ts';
+import type { IsWanted, RetentionChunk, RetentionStore, RetentionTarget } from '../model/retention.ts';
 import type { ClickHouseRetention, EntityKind } from '../store/clickhouse-retention.ts';
 
 /** Entities of one part: the history is asked once for as many. */
@@ -47,23 +47,30 @@ export class RetentionRemoval implements RetentionStore {
     return found.length === 0 ? undefined : { through: String(found[found.length - 1].id), count: found.length };
   }
 
-  async remove(tenant: number, target: RetentionTarget, after: string, through: string, isWanted: () => boolean): Promise<boolean> {
+  async remove(tenant: number, target: RetentionTarget, after: string, through: string, isWanted: IsWanted): Promise<number> {
     const { dataType } = target;
-    if (dataType === 'BULK_OPERATION') await this.#removeRecords(tenant, target, after, through);
-    else if (dataType === 'MEASUREMENT' || dataType === 'AUDIT') await this.#options.history.removeMonth(dataType, tenant, target, through);
-    else return this.#removeEntities(dataType, tenant, target, { after: after === '' ? '0' : after, through }, isWanted);
-    return true;
+    if (dataType === 'BULK_OPERATION') return this.#removeRecords(tenant, target, { after, through }, isWanted);
+    if (dataType !== 'MEASUREMENT' && dataType !== 'AUDIT') {
+      return this.#removeEntities(dataType, tenant, target, { after: after === '' ? '0' : after, through }, isWanted);
+    }
+    const { history } = this.#options;
+    if (await isWanted()) {
+      await history.removeMonth(dataType, tenant, target, through);
+      return 0;
+    }
+    const left = await history.nextMonth(dataType, tenant, target, after, []);
+    return left?.through === through ? left.count : 0;
   }
 
   async #removeEntities(kind: EntityKind, tenant: number, target: RetentionTarget, range: { after: string; through: string },
-    isWanted: () => boolean): Promise<boolean> {
+    isWanted: IsWanted): Promise<number> {
     await this.#options.visible();
     const found = await this.#options.history.entities(kind, tenant, target, { ...range, limit: PART_ENTITIES });
     for (let start = 0; start < found.length; start += LOT) {
-      if (!isWanted()) return false;
+      if (!await isWanted()) return found.length - start;
       await Promise.all(found.slice(start, start + LOT).map(({ id, source }) => this.#removeEntity(kind, tenant, id, source)));
     }
-    return true;
+    return 0;
   }
 
   async #removeEntity(kind: EntityKind, tenant: number, id: number, source: number): Promise<void> {
@@ -98,13 +105,15 @@ export class RetentionRemoval implements RetentionStore {
     return { through: page[page.length - 1].id, count };
   }
 
-  async #removeRecords(tenant: number, target: RetentionTarget, after: string, through: string): Promise<void> {
-    const found = await this.#records(tenant, target, { after, through });
-    if (found.length === 0) return;
+  async #removeRecords(tenant: number, target: RetentionTarget, range: { after: string; through: string }, isWanted: IsWanted): Promise<number> {
+    const found = await this.#records(tenant, target, range);
+    if (found.length === 0) return 0;
+    if (!await isWanted()) return found.length;
     const changes = found.map(({ id, value }) => ({ collection: BULK_OPERATIONS, id, expected: value, value: undefined } as const));
     await this.#options.commands.request({
       kind: COMMAND.RECORDS_CHANGE, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body: { changes },
     });
+    return 0;
   }
 }
 

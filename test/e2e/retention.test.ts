@@ -284,4 +284,23 @@ t.test('a run can be ended', async (t) => {
   t.match((await ended(id)).status, /CANCELED|COMPLETED/);
   await eventually('another one may begin', async () => (await rest.post(RUNS, { dryRun: true })).status === 201);
 });
+
+t.test('a run that is ended removes nothing further, and says what it has removed', async (t) => {
+  const COUNT = 1_000;
+  const device = await rest.createDevice('canceled');
+  for (let start = 0; start < COUNT; start += 100) {
+    await Promise.all(Array.from({ length: 100 }, () => rest.create('/event/events', { source: { id: device }, time: daysAgo(100), type: 'old', text: 'x' })));
+  }
+  const left = async (): Promise<number> => (await rest.read(`/event/events?source=${device}&pageSize=1&withTotalElements=true`)).statistics.totalElements;
+  await eventually('no run is under way', async () => (await rest.read(`${RUNS}?pageSize=1`)).retentionRuns[0].status !== 'RUNNING');
+  await onlyRules([{ dataType: 'EVENT', maximumAge: 30, source: device }]);
+  const { id } = await rest.create(RUNS, {});
+  await eventually('some are gone', async () => await left() < COUNT);
+  t.equal((await rest.delete(`${RUNS}/${id}`)).status, 204);
+  await eventually('another one may begin', async () => (await rest.post(RUNS, { dryRun: true })).status === 201);
+  const run = await rest.read(`${RUNS}/${id}`);
+  t.equal(run.total, COUNT - await left(), `${run.status}: the record says what is gone`);
+  const [record] = (await rest.read('/audit/auditRecords?type=SYSTEM&pageSize=20')).auditRecords.filter(({ activity }: any) => activity === 'Retention run');
+  t.match(record, { source: { id }, text: new RegExp(`removed ${run.total} events`) });
+});
 t.test('nothing was complained about', async (t) => t.same(server.complaints.filter((line) => !line.includes('http/403')), []));

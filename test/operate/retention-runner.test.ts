@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { Command, RecordsChange } from '../../src/model/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
-import { RULES_MAX, RUNS_KEPT, RUN_PREFIX, lastNight, mayOverlap, plannedItems, rulesOf, ruleKey } from '../../src/model/retention.ts';
+import { RULES_MAX, RUNS_KEPT, RUN_PREFIX, lastNight, mayOverlap, plannedItems, rulesOf, ruleKey, runKey } from '../../src/model/retention.ts';
 import type { RetentionRun, RetentionState, RetentionStore, RetentionTarget } from '../../src/model/retention.ts';
 import { LOW_DISK_LIMIT, RetentionRunner } from '../../src/operate/retention-runner.ts';
 
@@ -22,6 +22,10 @@ class World {
   readonly audits: string[] = [];
   readonly refused: string[] = [];
   events = Array.from({ length: 10 }, (_, index) => index + 1);
+  /** Called for each that is gone, with what is left. */
+  onRemoved: (left: number) => void | Promise<void> = () => undefined;
+  /** Told before each change of records; may throw. */
+  onRequest: () => void = () => undefined;
   /** Thrown by the next calls, in turn. */
   failures: (Error | undefined)[] = [];
   private id = 1_000;
@@ -31,11 +35,16 @@ class World {
       const found = target.dataType === 'EVENT' ? this.events.filter((id) => id > Number(after)).slice(0, 3) : [];
       return found.length === 0 ? undefined : { through: String(found[found.length - 1]), count: found.length };
     },
-    remove: async (_tenant, _target, after, through) => {
-      this.events = this.events.filter((id) => id <= Number(after) || id > Number(through));
+    remove: async (_tenant, _target, after, through, isWanted) => {
+      const isOfPart = (id: number): boolean => id > Number(after) && id <= Number(through);
+      for (let id = this.events.find(isOfPart); id !== undefined; id = this.events.find(isOfPart)) {
+        if (!await isWanted()) return this.events.filter(isOfPart).length;
+        this.events = this.events.filter((other) => other !== id);
+        await this.onRemoved(this.events.length);
+      }
       // After the removal: what a crash in between looks like.
       this.fail();
-      return true;
+      return 0;
     },
   };
 
@@ -45,6 +54,7 @@ class World {
   }
 
   request(command: Command): void {
+    this.onRequest();
     const { changes, audits = [] } = command.body as RecordsChange;
     const key = (id: string): string => `${command.tenant}/${id}`;
     for (const { id, expected } of changes) {
@@ -160,6 +170,50 @@ t.test('whatever step a process ends at, the next one goes on, and the count is 
       t.same(world.audits, ['the retention run has removed 10 events'], `counted once, ended after ${at} steps`);
     }
   }
+});
+
+t.test('a run that is canceled removes nothing further, and says what it has removed', async (t) => {
+  for (const leftAtCancel of [9, 8, 7, 6, 5]) {
+    const world = new World();
+    const runner = world.runner();
+    const id = await runner.begin(2, 'REQUEST', { isDryRun: false, user: 'ada' });
+    const key = `2/${runKey(id)}`;
+    world.onRemoved = (left) => {
+      if (left === leftAtCancel) world.records.set(key, JSON.stringify({ ...JSON.parse(world.records.get(key) as string), status: 'CANCELED', endedAt: NOON }));
+    };
+    await stepAll(runner);
+    t.equal(world.events.length, leftAtCancel);
+    t.match(world.runs(), [{ status: 'CANCELED' }]);
+    t.equal(world.runs()[0].items.find(({ dataType }) => dataType === 'EVENT')?.count, 10 - leftAtCancel);
+    t.same(world.audits, [`the retention run was canceled after it had removed ${10 - leftAtCancel} events`]);
+    t.equal(runner.removedCount, 10 - leftAtCancel);
+    t.equal(world.state().active, undefined, 'another one may begin');
+  }
+});
+
+t.test('a run that is canceled after a crash counts what was removed before it', async (t) => {
+  const world = new World();
+  const first = world.runner();
+  const id = await first.begin(2, 'REQUEST', { isDryRun: false });
+  world.onRemoved = (left) => { if (left === 8) throw new Error('killed'); };
+  for (let step = 0; step < 5; step += 1) await first.step();
+  const key = `2/${runKey(id)}`;
+  world.records.set(key, JSON.stringify({ ...JSON.parse(world.records.get(key) as string), status: 'CANCELED' }));
+  await stepAll(world.runner());
+  t.same(world.audits, ['the retention run was canceled after it had removed 2 events']);
+  t.equal(world.events.length, 8);
+});
+
+t.test('runs that are begun at once: one begins, the others are told of it', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  const ids = await Promise.allSettled(Array.from({ length: 4 }, () => runner.begin(2, 'REQUEST', { isDryRun: true })));
+  t.equal(ids.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const one of ids) if (one.status === 'rejected') t.match(one.reason, { code: 'retention/running' });
+  const other = new World();
+  other.onRequest = () => { throw new PlatformError('general/changed-meanwhile', { collection: 'retentionRule', id: 'state' }); };
+  await t.rejects(other.runner().begin(2, 'REQUEST', { isDryRun: true }), { code: 'general/busy', details: { limit: 'records/changes-at-once' } });
+  t.same(other.refused, ['records/changes-at-once']);
 });
 
 t.test('what fails is tried again, and at last the run fails with its reason', async (t) => {
