@@ -21,6 +21,8 @@ export type RowKind = 'MEASUREMENT' | 'AUDIT';
 /** What is still open is kept, however old. */
 const OVER: Readonly<Partial<Record<RetentionTableKind, string>>> = { ALARM: "status = 'CLEARED'", OPERATION: "status IN ('SUCCESSFUL', 'FAILED')" };
 
+const isByFragment = ({ fragmentType }: RetentionTarget): boolean => fragmentType !== ANY;
+
 /** A condition with bound values. */
 class Condition {
   readonly params: Record<string, unknown>;
@@ -75,16 +77,31 @@ export class ClickHouseRetention {
   /** Months of the table that have something of the target, and how much. The cursor is the name of the month. */
   async nextMonth(kind: RowKind, tenant: number, target: RetentionTarget, after: string,
     others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined> {
+    if (kind === 'MEASUREMENT' && others.some(isByFragment)) return this.#nextMonthOfRest(tenant, target, after, others);
     const condition = new Condition(tenant);
     const where = [`tenant = {tenant:UInt32} AND ${condition.of(kind, target)}`, ...others.map((other) => `NOT (${condition.of(kind, other)})`)].join(' AND ');
     const beyond = after === '' ? '' : `_partition_id > ${condition.bind('String', after)} AND `;
     // One row for each measurement where no condition looks at single values.
-    const isOnHeads = kind === 'MEASUREMENT' && [target, ...others].every(({ fragmentType }) => fragmentType === ANY);
+    const isOnHeads = kind === 'MEASUREMENT' && !isByFragment(target);
     const count = isOnHeads ? 'countIf(part = 0)' : 'uniqExact(id)';
     const [found] = await this.#clickHouse.query<{ through: string; rows: number }>(
       `SELECT _partition_id AS through, ${count} AS rows FROM ${TABLES[kind]} WHERE ${beyond}${where} GROUP BY through ORDER BY through LIMIT 1`,
       condition.params);
     return found === undefined ? undefined : { through: found.through, count: Number(found.rows) };
+  }
+
+  /** A measurement is others' when one of its rows has their fragment: whole measurements are removed. A month has all rows of each. */
+  async #nextMonthOfRest(tenant: number, target: RetentionTarget, after: string, others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined> {
+    const next = await this.nextMonth('MEASUREMENT', tenant, target, after, others.filter((other) => !isByFragment(other)));
+    if (next === undefined) return undefined;
+    const condition = new Condition(tenant);
+    const month = `_partition_id = ${condition.bind('String', next.through)} AND tenant = {tenant:UInt32}`;
+    const selects = (other: RetentionTarget): string => `(${condition.of('MEASUREMENT', other)})`;
+    const heads = others.filter((other) => !isByFragment(other)).map((other) => ` AND NOT ${selects(other)}`).join('');
+    const [found] = await this.#clickHouse.query<{ rows: number }>(
+      `SELECT uniqExact(id) AS rows FROM measurements WHERE ${month} AND ${selects(target)}${heads}
+       AND id NOT IN (SELECT id FROM measurements WHERE ${month} AND (${others.filter(isByFragment).map(selects).join(' OR ')}))`, condition.params);
+    return { through: next.through, count: Number(found.rows) };
   }
 
   /** Removes what the target selects in one month. */
@@ -94,16 +111,16 @@ export class ClickHouseRetention {
     await this.#dropParts(kind, tenant, target, month);
     const condition = new Condition(tenant);
     const where = `tenant = {tenant:UInt32} AND ${condition.of(kind, target)}`;
-    const isByFragment = kind === 'MEASUREMENT' && target.fragmentType !== ANY;
     // All values of a measurement go, also those of other fragments.
-    const selected = isByFragment ? `tenant = {tenant:UInt32} AND id IN (SELECT id FROM ${table} WHERE _partition_id = '${month}' AND ${where})` : where;
+    const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM ${table} WHERE _partition_id = '${month}' AND ${where})`;
+    const selected = kind === 'MEASUREMENT' && isByFragment(target) ? ofAll : where;
     await carryOut(this.#clickHouse, { table, head: `DELETE FROM ${table} IN PARTITION ID '${month}' WHERE`, condition: selected, params: condition.params });
   }
 
   /** Drops the parts of a month that hold nothing else: no row is read again or written. */
   async #dropParts(kind: RowKind, tenant: number, target: RetentionTarget, month: string): Promise<void> {
     // A measurement with the fragment may have values in rows without it.
-    if (target.fragmentType !== ANY) return;
+    if (isByFragment(target)) return;
     const table = TABLES[kind];
     const condition = new Condition(tenant);
     const parts = await this.#clickHouse.query<{ part: string }>(

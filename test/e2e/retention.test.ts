@@ -211,6 +211,18 @@ t.test('a dry run counts what two rules select once', async (t) => {
   t.equal(run.total, 2);
 });
 
+t.test('a dry run counts a measurement with fragments of several rules once', async (t) => {
+  const device = await rest.createDevice('fragments');
+  const measurement = { source: { id: device }, time: daysAgo(100), type: 'x_R', x_A: { a: { value: 1 } }, x_B: { b: { value: 2 } } };
+  await rest.create('/measurement/measurements', measurement);
+  await rest.create('/measurement/measurements', { ...measurement, x_A: undefined });
+  await onlyRules([{ dataType: 'MEASUREMENT', maximumAge: 30, fragmentType: 'x_A', source: device },
+    { dataType: 'MEASUREMENT', maximumAge: 30, type: 'x_R', source: device }, { dataType: 'MEASUREMENT', maximumAge: 30, fragmentType: 'x_B', source: device }]);
+  const counts = (run: any): unknown => run.results.map(({ count }: any) => count);
+  t.same(counts(await runNow({ dryRun: true })), [1, 1, 0]);
+  t.same(counts(await runNow()), [1, 1, 0], 'as many are removed');
+});
+
 t.test('operations that are not over stay, and bulk operations that have such', async (t) => {
   await onlyRules([{ dataType: 'EVENT', maximumAge: 30, source: '5' }]);
   const device = await rest.createDevice('operated');
