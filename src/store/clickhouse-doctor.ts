@@ -106,7 +106,8 @@ async function checkDisk(client: ClickHouse): Promise<ClickHouseFinding> {
     return { state, name, fact: `${(least.free / 1024 ** 3).toFixed(1)} GiB free on ${least.name}`,
       remedy: 'add storage or shorten the retention: below --disk-free-min-bytes writes are refused' };
   } catch (error) {
-    return { state: 'warn', name, fact: `free space is not known: ${textOf(error)}`, remedy: 'GRANT SELECT ON system.disks and system.storage_policies: nodes refuse writes in time only where they can read them' };
+    return { state: 'warn', name, fact: `free space is not known: ${textOf(error)}`,
+      remedy: 'GRANT SELECT ON system.disks and system.storage_policies: nodes refuse writes in time only where they can read them' };
   }
 }
 
