@@ -172,7 +172,7 @@ const REFUSALS: readonly (readonly [status: number, description: string, isFor: 
   [404, 'There is no such entity', ({ path }) => path.includes('{')],
   [406, 'Nothing that Accept names can be produced', () => true],
   [409, 'It is in conflict with what is there', ({ method }) => method !== 'GET'],
-  [413, 'The body is too long', ({ body }) => body !== undefined],
+  [413, 'The body is too long, or the query takes too much time or memory', ({ body, query }) => body !== undefined || query !== undefined],
   [415, 'The content type is not taken', ({ body }) => body !== undefined],
   [422, 'A member of the body or a parameter is missing or wrong', ({ body, query }) => body !== undefined || query !== undefined],
   [429, 'More requests than the tenant or the user may send; Retry-After tells when',

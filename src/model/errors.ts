@@ -35,6 +35,7 @@ export const ERRORS = {
   'general/busy': entry(503, 'general/Service Unavailable', 'The server is busy: {limit}', 0x97),
   'general/disk-full': entry(503, 'general/Service Unavailable', 'The disk is nearly full ({limit}): writes are refused', 0x97),
   'general/changed-meanwhile': entry(409, 'general/Conflict', 'The {collection} {id} was changed by somebody else meanwhile: try again', 0x80),
+  'general/query-too-large': entry(413, 'general/Payload Too Large', 'Query exceeded execution time: {reason}'),
   'general/history-unavailable': entry(503, 'general/Service Unavailable', 'The history store does not answer: {reason}', 0x88),
   'general/documents-unavailable': entry(503, 'general/Service Unavailable', 'The document store does not answer: {reason}', 0x88),
   'general/hierarchy-too-large': entry(422, 'general/Invalid Data',

@@ -249,10 +249,14 @@ function queryOf(sql: string, params: Readonly<Record<string, unknown>>): Histor
 type MakeVisible = (timeoutMs: number, query: HistoryQuery) => Promise<void>;
 
 /** ClickHouse's MEMORY_LIMIT_EXCEEDED, TIMEOUT_EXCEEDED and TOO_MANY_SIMULTANEOUS_QUERIES. */
-const REASONS: ReadonlyMap<number, string> = new Map([
-  [241, 'the query needs more memory than one may take: ask for less, with narrower filters'],
-  [159, 'the query took too long: ask for less, with narrower filters'], [202, 'too many queries are under way'],
+const REASONS: ReadonlyMap<number, string> = new Map([[202, 'too many queries are under way'], [241, 'the queries under way need all memory']]);
+/** What the engine refuses for the query itself, by its numbers: it would refuse it again. */
+const TOO_LARGE: ReadonlyMap<number, string> = new Map([
+  [241, 'it needs more memory than one may take; ask for less, with narrower filters'],
+  [159, 'it took too long; ask for less, with narrower filters'],
 ]);
+/** Of all queries together, not of this one. */
+const MEMORY_OF_ALL = /\(total\)/;
 
 function reasonOf(error: unknown, code: number | undefined): string {
   if (code !== undefined) return REASONS.get(code) ?? `it refused the query with its code ${code}`;
@@ -289,6 +293,8 @@ export class ClickHouseHistoryReader implements HistoryReader {
   #unavailable(error: unknown): PlatformError {
     const code = exceptionCodeOf(error);
     if (code !== undefined) this.#log.warn({ code, error: (error as Error).message }, 'the history store refused a query');
+    const tooLarge = code === undefined || MEMORY_OF_ALL.test((error as Error).message) ? undefined : TOO_LARGE.get(code);
+    if (tooLarge !== undefined) return new PlatformError('general/query-too-large', { reason: tooLarge });
     return new PlatformError('general/history-unavailable', { reason: reasonOf(error, code) });
   }
 

@@ -215,3 +215,11 @@ t.test('rows can still be deleted, and tables merged', async (t) => {
   t.ok(found.isFull);
   t.strictSame((await documentPage(request, 'events', new HistoryFilter(1).idIn('source', ['3']), { isDescending: true }, page(5))).rows, []);
 });
+
+t.test('a query that is too large is refused for what it is, not for the store', async (t) => {
+  const slow = 'SELECT count() AS n FROM system.numbers WHERE sipHash64(number) = 1 SETTINGS max_execution_time = 0.05';
+  await t.rejects(reader.query(slow, {}), { code: 'general/query-too-large', status: 413, message: /^Query exceeded execution time: .*narrower/ });
+  const large = 'SELECT length(groupArray(number)) AS n FROM numbers(50000000) SETTINGS max_memory_usage = 10000000';
+  await t.rejects(reader.query(large, {}), { code: 'general/query-too-large', status: 413, message: /memory.*narrower/ });
+  await t.rejects(reader.query('SELECT nothing', {}), { code: 'general/history-unavailable', status: 503 });
+});
