@@ -10,8 +10,9 @@ export function changeRecords(context: ActorContext, body: RecordsChange): undef
     if (!isAsExpected(change, context.get(collection, id))) throw new PlatformError('general/changed-meanwhile', { collection, id });
   }
   for (const total of body.totals ?? []) addUp(context, total);
-  for (const { collection, id, value } of body.changes) {
+  for (const { collection, id, value, isPositioned } of body.changes) {
     if (value === undefined) context.remove(collection, id);
+    else if (isPositioned === true) context.put(collection, id, `${value.slice(0, -1)},"seq":${context.command.seq}}`);
     else context.put(collection, id, value);
   }
   for (const audit of body.audits ?? []) context.audit(audit);

@@ -163,7 +163,7 @@ async function putAll(request: ApiRequest): Promise<Answer> {
     platform.refusals.count(BULK_LIMIT);
     throw refusedBy(BULK_LIMIT);
   }
-  const change: BulkAlarmChange = {
+  const change: Omit<BulkAlarmChange, 'seq'> = {
     status: stringMember(request.members(), 'status') ?? '',
     selection: await alarmSelection(request),
     user: request.principal.userName,
@@ -172,7 +172,7 @@ async function putAll(request: ApiRequest): Promise<Answer> {
     after: 0,
   };
   const id = `${BULK_CHANGE_PREFIX}${String(await platform.ids.nextInOrder()).padStart(16, '0')}`;
-  await changeRecords(request, tenant, [{ collection: 'job', id, expected: undefined, value: JSON.stringify(change) }]);
+  await changeRecords(request, tenant, [{ collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true }]);
   for (let waitedMs = 0; waitedMs < BULK_WAIT_MS; waitedMs += BULK_POLL_MS) {
     if ((await platform.documents.get('job', tenant, id)) === undefined) return { status: 200, text: '' };
     await new Promise((resolve) => {

@@ -29,8 +29,10 @@ export interface BulkAlarmChange {
   readonly selection: AlarmSelection;
   readonly user: string;
   readonly application?: string;
-  /** Alarms that were created later are left alone. */
+  /** By the clock of the gateway, ms since 1970. */
   readonly requestedAt: number;
+  /** Sequence of the command that stored it: what was acknowledged before has a smaller one, whatever the clocks of the nodes say. */
+  readonly seq: number;
   /** Id of the last alarm that is done; ids ascend. */
   readonly after: number;
 }
@@ -58,7 +60,10 @@ export class BulkAlarmChanges {
 
   async #page(tenant: number, { id, value: text }: { readonly id: string; readonly value: string }, isStopped: () => boolean): Promise<JobPage> {
     const change = JSON.parse(text) as BulkAlarmChange;
-    const filter = alarmFilter(tenant, change.selection).time('creation_time', undefined, change.requestedAt);
+    const filter = alarmFilter(tenant, change.selection);
+    // Alarms that were created later are left alone. Those that were changed since have a later version.
+    const isBefore = `version <= ${filter.bind('UInt64', change.seq)}`;
+    filter.add(`(${isBefore} OR creation_time <= fromUnixTimestamp64Milli(${filter.bind('Int64', change.requestedAt)}, 'UTC'))`);
     filter.add(`id > ${filter.bind('UInt64', change.after)}`);
     const rows = await this.#options.history.query<{ id: number; source: number }>(
       `SELECT id, source FROM alarms FINAL WHERE ${filter.where} ORDER BY id LIMIT ${PAGE_SIZE}`, filter.params);

@@ -174,7 +174,10 @@ export type RecordCollection = 'option' | 'application' | 'subscription' | 'grou
  * (model/record-change.ts).
  */
 export interface RecordChange { readonly collection: RecordCollection; readonly id: string; readonly expected: string | undefined;
-  readonly expectedDigest?: string; readonly value: string | undefined }
+  readonly expectedDigest?: string;
+  readonly value: string | undefined;
+  /** Only of the collection `job`: the value, the text of an object, gets the member `seq`, the sequence of the command that stores it. */
+  readonly isPositioned?: true }
 /** How many records there are, and the UTF-8 bytes of their texts. */
 export interface RecordsSum { readonly count: number; readonly bytes: number }
 /** A bound on a sum: `error` has the places `limit` and `maximum`. */

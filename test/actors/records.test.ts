@@ -68,3 +68,9 @@ t.test('a digest in the place of a long text', async (t) => {
   const group = { collection: 'group', id: '1', expected: text, value: undefined } as const;
   t.same(withDigest(group), group, 'whoever watches rights is told the former text');
 });
+
+t.test('a job knows the sequence of the command that stored it', async (t) => {
+  const platform = openPlatform(t);
+  await change(platform, { changes: [{ collection: 'job', id: 'a/1', expected: undefined, value: '{"after":0}', isPositioned: true }] });
+  t.same(JSON.parse(platform.stored.get('job', 0, 'a/1') ?? ''), { after: 0, seq: platform.journal.lastSeq });
+});
