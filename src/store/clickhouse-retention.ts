@@ -21,6 +21,10 @@ export type RowKind = 'MEASUREMENT' | 'AUDIT';
 /** What is still open is kept, however old. */
 const OVER: Readonly<Partial<Record<RetentionTableKind, string>>> = { ALARM: "status = 'CLEARED'", OPERATION: "status IN ('SUCCESSFUL', 'FAILED')" };
 
+/** Audit records are the history of their alarm (document 1, Alarms), which is kept while it is open: so are they. */
+const NO_OPEN_HISTORY =
+  "NOT (type = 'Alarm' AND source IN (SELECT toString(id) FROM alarms FINAL WHERE tenant = {tenant:UInt32} AND status != 'CLEARED'))";
+
 const isByFragment = ({ fragmentType }: RetentionTarget): boolean => fragmentType !== ANY;
 
 /** A condition with bound values. */
@@ -45,6 +49,7 @@ class Condition {
     const parts = [`${time} < fromUnixTimestamp64Milli(${this.bind('Int64', before)}, 'UTC')`];
     const over = OVER[kind];
     if (over !== undefined) parts.push(over);
+    if (kind === 'AUDIT') parts.push(NO_OPEN_HISTORY);
     // Operations have a type only as a fragment.
     if (type !== ANY) parts.push(`${kind === 'OPERATION' ? "JSONExtractString(doc, 'type')" : 'type'} = ${this.bind('String', type)}`);
     if (source !== ANY) parts.push(this.#source(kind, source));

@@ -223,6 +223,23 @@ t.test('a dry run counts a measurement with fragments of several rules once', as
   t.same(counts(await runNow()), [1, 1, 0], 'as many are removed');
 });
 
+t.test('the history of an alarm that is open stays, as the alarm does', async (t) => {
+  const device = await rest.createDevice('history');
+  const raise = async (type: string): Promise<string> =>
+    (await rest.create('/alarm/alarms', { source: { id: device }, type, time: daysAgo(100), text: 'x', severity: 'MAJOR', status: 'ACTIVE' })).id;
+  const [open, over] = [await raise('open'), await raise('over')];
+  for (const id of [open, over]) {
+    await rest.create('/audit/auditRecords', { type: 'Alarm', activity: 'Called', text: 'x', time: daysAgo(100), source: { id } });
+  }
+  await rest.put(`/alarm/alarms/${over}`, { status: 'CLEARED' });
+  const called = async (id: string): Promise<number> =>
+    (await rest.read(`/audit/auditRecords?source=${id}&pageSize=100`)).auditRecords.filter(({ activity }: any) => activity === 'Called').length;
+  t.same([await called(open), await called(over)], [1, 1]);
+  await onlyRules([{ dataType: 'AUDIT', maximumAge: 30, type: 'Alarm' }]);
+  t.equal((await runNow()).status, 'COMPLETED');
+  t.same([await called(open), await called(over)], [1, 0]);
+});
+
 t.test('operations that are not over stay, and bulk operations that have such', async (t) => {
   await onlyRules([{ dataType: 'EVENT', maximumAge: 30, source: '5' }]);
   const device = await rest.createDevice('operated');
