@@ -27,6 +27,8 @@ export interface DownlinkMessage {
   readonly qos: 0 | 1 | 2;
   /** What a session that is kept remembers when the client has acknowledged the message (PUBACK, PUBCOMP): see session-marks.ts. */
   readonly mark?: string | undefined;
+  /** Called when it is dropped from the session's queue, which is full. Not stored. */
+  readonly onDropped?: (() => void) | undefined;
 }
 
 /** A session, as long as it is in memory, over all its connections. */
@@ -45,6 +47,10 @@ export interface ClientSession {
   hasMark(mark: string): boolean;
   /** Nobody will ask for the mark any more. */
   forgetMark(mark: string): void;
+  /** The client keeps up, and half of the queue is free: what can wait elsewhere should go on only then. */
+  readonly hasRoom: boolean;
+  /** Calls `listener` once when there is room again, on this connection or a later one; it replaces the one before. */
+  whenRoom(listener: () => void): void;
 }
 
 /** What the application may do with a connection. All calls are cheap and may come at any time; after close they write nothing, but

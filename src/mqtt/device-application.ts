@@ -84,7 +84,8 @@ export class DeviceApplication implements MqttApplication {
     this.registration = options.registration;
     this.receipts = options.receipts;
     this.measurements = new MeasurementPublisher(options.group, options.ids);
-    this.operations = new OperationDelivery(options.documents, options.bus, options.log, options.receivers);
+    this.operations = new OperationDelivery({
+      documents: options.documents, bus: options.bus, log: options.log, refusals: options.refusals, elsewhere: options.receivers });
     this.#authenticator = options.authenticator;
     this.#certificateLogins = options.certificateLogins;
   }

@@ -9,7 +9,7 @@ import type { ProcessingMode } from '../model/processing-mode.ts';
 import { SmartRestError } from '../smartrest/error.ts';
 import { RECEIVES_OPERATIONS, receivedBy } from '../smartrest/topics.ts';
 import { PUBLISH_RESULT, isElsewhere } from './application.ts';
-import type { DeviceConnection, DeviceLink, PublishResult } from './application.ts';
+import type { DeviceConnection, DeviceLink, DownlinkMessage, PublishResult } from './application.ts';
 import type { DeviceApplication } from './device-application.ts';
 import { MessagePlan } from './message-plan.ts';
 import { OFFERED } from './measurement-publisher.ts';
@@ -134,10 +134,10 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   // --- to the device ---
 
-  /** @param qos the most; less when the device subscribed with less. @param mark as of DownlinkMessage. */
-  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2, mark?: string): void {
+  /** @param qos the most; less when the device subscribed with less. @param kept as of DownlinkMessage. */
+  sendRow(topic: string, row: string, qos: 0 | 1 | 2 = 2, kept?: Pick<DownlinkMessage, 'mark' | 'onDropped'>): void {
     if (this.#isClosed) return;
-    this.connection.deliver({ topic, payload: Buffer.from(row), qos, ...(mark === undefined ? {} : { mark }) });
+    this.connection.deliver({ topic, payload: Buffer.from(row), qos, ...kept });
   }
 
   sendError(error: Error, messageId: string): void {

@@ -2,21 +2,35 @@
  * Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications` (document 4 section 7.6). A device that is not
  * connected gets what is still PENDING when it comes back, but for what it has acknowledged in a session that is kept: a device that restarts
  * before it says EXECUTING must not get its restart again. Its messages have marks for that, which are stored with the session.
+ *
+ * The operations are stored, so none is pushed into a queue without room: each connection has a `ForwardingState`, of which one loop at a time takes
+ * what is next, and goes on when the session has room again.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DocumentReader, LiveBus, Notification } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
+import { PlatformError } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import type { Refusals } from '../model/refusals.ts';
 import { deliveredOperation, openOperationKey, openOperationStatus } from '../model/operation.ts';
 import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import { operationRows } from '../smartrest/operation-rows.ts';
 import { RECEIVE } from '../smartrest/topics.ts';
 import type { PlatformDeviceLink } from './device-link.ts';
+import { ForwardingState } from './forwarding-state.ts';
+import type { PendingOperation, PendingWalk } from './forwarding-state.ts';
 
-/** Objects looked at on the way up from a device, or down from a gateway. */
-const HIERARCHY_MAX = 1_000;
-/** Pending operations that are delivered at one subscription. */
-const PENDING_MAX = 2_000;
+/** Objects looked at on the way up from a device. */
+const ANCESTORS_MAX = 1_000;
+/** Parents of one kind that an object is looked for in. */
+const PARENTS_MAX = 2_000;
+/** Objects below a gateway whose operations it gets. */
+export const HIERARCHY_MAX = 100_000;
+/** Objects whose operations are looked for in one turn of the event loop. */
+const OBJECTS_A_TURN = 100;
+/** Links and open operations that are read at once. */
+const PAGE = 500;
 /** Operations of a service (a child addition) are its device's, as those of child devices without a connection. */
 const DEVICE_LINKS = ['childDevices', 'childAdditions'] as const;
 /** External IDs of an object by which it may be connected. */
@@ -35,18 +49,20 @@ export class OperationDelivery {
   readonly #documents: DocumentReader;
   readonly #bus: LiveBus;
   readonly #log: Log;
+  readonly #refusals: Refusals;
   readonly #elsewhere: ReceiversElsewhere | undefined;
   /** managed object -> the connected devices that it is: several when several serials are bound to it. The last one comes last. */
   readonly #links = new Map<number, readonly PlatformDeviceLink[]>();
   readonly #tenants = new Set<number>();
-  /** On which topics (bits of RECEIVE) a connection has been sent an operation that is PENDING: once on each, unless it asks again. */
-  readonly #forwarded = new WeakMap<PlatformDeviceLink, Map<string, number>>();
+  readonly #states = new WeakMap<PlatformDeviceLink, ForwardingState>();
 
-  constructor(documents: DocumentReader, bus: LiveBus, log: Log, elsewhere?: ReceiversElsewhere) {
-    this.#documents = documents;
-    this.#bus = bus;
-    this.#log = log;
-    this.#elsewhere = elsewhere;
+  /** @param options.elsewhere in a cluster. */
+  constructor(options: { documents: DocumentReader; bus: LiveBus; log: Log; refusals: Refusals; elsewhere?: ReceiversElsewhere | undefined }) {
+    this.#documents = options.documents;
+    this.#bus = options.bus;
+    this.#log = options.log;
+    this.#refusals = options.refusals;
+    this.#elsewhere = options.elsewhere;
   }
 
   register(link: PlatformDeviceLink): void {
@@ -68,49 +84,139 @@ export class OperationDelivery {
   /** The connected devices that a managed object is; later changes do not show in the list. */
   linksOf(source: number): readonly PlatformDeviceLink[] { return this.#links.get(source) ?? NO_LINKS; }
 
-  /** Sends what is still PENDING for the device and its children. @param options.again also what this connection got before (500). */
+  /**
+   * Sends what is still PENDING for the device and all below it. @param options.again also what this connection got before (500).
+   * @returns when all has been sent, or the session's queue has no room: the rest follows when it has.
+   */
   deliverPending(link: PlatformDeviceLink, options: { again?: boolean } = {}): Promise<void> {
-    return this.#deliverPending(link, options.again === true).catch((error: Error) => this.#failed(error, String(link.source)));
+    this.#stateOf(link).wantAll(options.again === true);
+    return this.#forward(link);
   }
 
-  async #deliverPending(link: PlatformDeviceLink, again: boolean): Promise<void> {
-    if (again) this.#forwarded.delete(link);
-    const tenant = link.tenantNumber;
-    const pending = new Set<string>();
-    for (const target of await this.#devicesBelow(link)) {
-      // Ids of operations are given in order: the oldest comes first.
-      for (const { id: entry, value } of await this.#documents.list('openOperation', tenant, `${target}\n`, { limit: PENDING_MAX })) {
-        if (openOperationStatus(value) !== 'PENDING') continue;
-        const id = String(Number(entry.slice(target.length + 1)));
-        pending.add(id);
-        const text = await this.#documents.get('operation', tenant, id);
-        if (text !== undefined) await this.#deliver(link, target, text, { entry: value, again });
-      }
+  #stateOf(link: PlatformDeviceLink): ForwardingState {
+    let state = this.#states.get(link);
+    if (state === undefined) this.#states.set(link, state = new ForwardingState());
+    return state;
+  }
+
+  /** @returns when what is being sent to the connection has been. */
+  deliveryOf(link: PlatformDeviceLink): Promise<void> { return this.#stateOf(link).running; }
+
+  /** One loop for each connection at a time. */
+  #forward(link: PlatformDeviceLink): Promise<void> {
+    const state = this.#stateOf(link);
+    if (!state.isRunning) {
+      state.isRunning = true;
+      state.running = this.#forwardDue(link, state).catch((error: Error) => this.#failed(error, String(link.source)));
     }
-    await this.#forgetOver(link, pending);
+    return state.running;
+  }
+
+  async #forwardDue(link: PlatformDeviceLink, state: ForwardingState): Promise<void> {
+    try {
+      while (state.isDue && this.linksOf(link.source).includes(link)) {
+        if (!this.#hasRoom(link, state)) return;
+        const live = state.nextLive();
+        if (live !== undefined) {
+          await this.#deliverOne(link, live, { again: false, isOld: live.isOld });
+          continue;
+        }
+        const walk = state.walk ??= this.#walkOf(link, state);
+        const next = await walk.operations.next();
+        // Begun anew meanwhile.
+        if (state.walk !== walk) continue;
+        if (next.done !== true) {
+          for (const mark of walk.unseen) if (operationOf(mark) === next.value.id) walk.unseen.delete(mark);
+          await this.#deliverOne(link, next.value, { again: state.isAgain, isOld: walk.hasWaited });
+          continue;
+        }
+        state.walked();
+        await this.#forgetOver(link, walk.unseen);
+      }
+    } catch (error) {
+      // From the beginning with the next operation or subscription.
+      state.wantAll(false);
+      throw error;
+    } finally {
+      state.isRunning = false;
+    }
+  }
+
+  #walkOf(link: PlatformDeviceLink, state: ForwardingState): PendingWalk {
+    return { operations: this.#pendingBelow(link, state), hasWaited: false, unseen: new Set(link.connection.session?.acknowledgedMarks) };
+  }
+
+  /** @returns false when the loop is to end: it is begun again when there is room. */
+  #hasRoom(link: PlatformDeviceLink, state: ForwardingState): boolean {
+    const { session } = link.connection;
+    const isFull = state.isFull;
+    if (!isFull && session?.hasRoom !== false) return true;
+    state.waits();
+    // Else an operation that ends makes room.
+    if (!isFull) session?.whenRoom(() => { void this.#forward(link); });
+    else if (state.tellFull()) {
+      this.#limitHit('operations/forwarded', link, `a device has ${ForwardingState.FORWARDED_MAX} operations that it has not begun, and gets no more`);
+    }
+    return false;
+  }
+
+  #limitHit(limit: string, link: PlatformDeviceLink, reason: string): void {
+    this.#refusals.count(limit);
+    this.#log.warn({ device: link.source, limit }, reason);
   }
 
   /** Marks of operations that have ended while the session was elsewhere. */
-  async #forgetOver(link: PlatformDeviceLink, pending: ReadonlySet<string>): Promise<void> {
-    const { session } = link.connection;
-    for (const mark of [...session?.acknowledgedMarks ?? []]) {
-      const id = operationOf(mark);
-      if (pending.has(id)) continue;
-      const text = await this.#documents.get('operation', link.tenantNumber, id);
-      if (text === undefined || stringMember(splitMembers(text), 'status') !== 'PENDING') session?.forgetMark(mark);
+  async #forgetOver(link: PlatformDeviceLink, unseen: ReadonlySet<string>): Promise<void> {
+    for (const mark of unseen) {
+      const text = await this.#documents.get('operation', link.tenantNumber, operationOf(mark));
+      if (text === undefined || stringMember(splitMembers(text), 'status') !== 'PENDING') link.connection.session?.forgetMark(mark);
     }
   }
 
-  /** The device of the connection and all below it, but for those that receive their operations themselves. */
-  async #devicesBelow(link: PlatformDeviceLink): Promise<Iterable<string>> {
+  /** What is PENDING for the device of the connection, the oldest first, then for each below it, but for those that receive their operations themselves. */
+  async *#pendingBelow(link: PlatformDeviceLink, state: ForwardingState): AsyncGenerator<PendingOperation, undefined> {
+    const tenant = link.tenantNumber;
     const devices = new Set([String(link.source)]);
+    let count = 0;
     for (const device of devices) {
-      const children = (await this.#linked('children', link.tenantNumber, device)).map(({ id }) => id.slice(id.lastIndexOf('\n') + 1))
-        .filter((child) => this.#receivingLink(Number(child), link.tenantNumber) === undefined).slice(0, HIERARCHY_MAX);
-      const elsewhere = await this.#receivedElsewhere(link.tenantNumber, children);
-      for (const child of children) if (devices.size < HIERARCHY_MAX && !elsewhere.has(Number(child))) devices.add(child);
+      if (++count % OBJECTS_A_TURN === 0) await nextTurn();
+      for await (const { id: entry, value } of this.#entries('openOperation', tenant, `${device}\n`)) {
+        const id = String(Number(entry.slice(device.length + 1)));
+        if (openOperationStatus(value) === 'PENDING' && (link.operationTopics & ~state.sentOn(id)) !== 0) yield { device, id, entry: value };
+      }
+      for (const kind of DEVICE_LINKS) {
+        for await (const children of this.#pages('children', tenant, `${device}\n${kind}\n`)) await this.#addBelow(link, devices, children);
+      }
     }
-    return devices;
+    return undefined;
+  }
+
+  async #addBelow(link: PlatformDeviceLink, devices: Set<string>, links: readonly { id: string }[]): Promise<void> {
+    const children = links.map(({ id }) => id.slice(id.lastIndexOf('\n') + 1))
+      .filter((child) => !devices.has(child) && this.#receivingLink(Number(child), link.tenantNumber) === undefined);
+    const elsewhere = await this.#receivedElsewhere(link.tenantNumber, children);
+    for (const child of children) {
+      if (elsewhere.has(Number(child))) continue;
+      if (devices.size >= HIERARCHY_MAX) {
+        this.#limitHit('operations/hierarchy', link, `a gateway has more than ${HIERARCHY_MAX} objects below it, and gets no operations of the others`);
+        return;
+      }
+      devices.add(child);
+    }
+  }
+
+  async *#pages(collection: 'children' | 'openOperation', tenant: number, prefix: string): AsyncGenerator<{ id: string; value: string }[]> {
+    let page = await this.#documents.list(collection, tenant, prefix, { limit: PAGE });
+    while (page.length > 0) {
+      yield page;
+      if (page.length < PAGE) return;
+      await nextTurn();
+      page = await this.#documents.list(collection, tenant, prefix, { limit: PAGE, after: page.at(-1)!.id });
+    }
+  }
+
+  async *#entries(collection: 'openOperation', tenant: number, prefix: string): AsyncGenerator<{ id: string; value: string }> {
+    for await (const page of this.#pages(collection, tenant, prefix)) yield* page;
   }
 
   /** Those of the objects that another node of the cluster brings their operations. */
@@ -127,9 +233,9 @@ export class OperationDelivery {
     return received;
   }
 
-  /** Devices and services below or above an object. */
-  async #linked(collection: 'children' | 'parents', tenant: number, id: string): Promise<{ id: string }[]> {
-    const lists = await Promise.all(DEVICE_LINKS.map((kind) => this.#documents.list(collection, tenant, `${id}\n${kind}\n`, { limit: PENDING_MAX })));
+  /** Devices above an object. */
+  async #parents(tenant: number, id: string): Promise<{ id: string }[]> {
+    const lists = await Promise.all(DEVICE_LINKS.map((kind) => this.#documents.list('parents', tenant, `${id}\n${kind}\n`, { limit: PARENTS_MAX })));
     return lists.flat();
   }
 
@@ -143,27 +249,29 @@ export class OperationDelivery {
     const text = notification.text();
     const members = notification.action === 'DELETE' ? new Map([['id', text]]) : splitMembers(text);
     const isPending = stringMember(members, 'status') === 'PENDING';
-    const operation = { id: stringMember(members, 'id') ?? '', text: isPending ? text : undefined };
+    const operation = { id: stringMember(members, 'id') ?? '', isPending, ...(notification.isUnstored === true ? { text } : {}) };
     this.#route(notification.tenant, notification.source, operation).catch((error: Error) => this.#failed(error, notification.source));
   }
 
   /** The operation stays PENDING: the device gets it when it subscribes again or asks for it (500). */
-  #failed(error: Error, device: string): void {
-    this.#log.warn({ err: error, device }, 'an operation could not be brought to its device');
+  #failed(error: Error, device: string, operation?: string): void {
+    this.#log.warn({ err: error, device, operation }, 'an operation could not be brought to its device');
   }
 
-  /** To the device itself when it receives operations, else to the nearest ancestor that does (its gateway). @param operation.text when it is PENDING. */
-  async #route(tenant: number, device: string, { id, text }: { id: string; text: string | undefined }): Promise<void> {
-    const link = await this.#receiverOf(tenant, device, text !== undefined);
+  /** To the device itself when it receives operations, else to the nearest ancestor that does (its gateway). */
+  async #route(tenant: number, device: string, { id, isPending, text }: { id: string; isPending: boolean; text?: string }): Promise<void> {
+    const link = await this.#receiverOf(tenant, device, isPending);
     if (link === undefined) return;
-    if (text !== undefined) {
-      await this.#deliver(link, device, text);
-      return;
+    const state = this.#stateOf(link);
+    if (isPending) {
+      if (!state.addLive({ device, id, text })) this.#refusals.count('operations/unstored');
+    } else {
+      // Delivered again when it is set to PENDING again.
+      state.forget(id);
+      const { session } = link.connection;
+      for (const mark of session?.acknowledgedMarks ?? []) if (operationOf(mark) === id) session?.forgetMark(mark);
     }
-    // Delivered again when it is set to PENDING again.
-    this.#forwarded.get(link)?.delete(id);
-    const { session } = link.connection;
-    for (const mark of session?.acknowledgedMarks ?? []) if (operationOf(mark) === id) session?.forgetMark(mark);
+    await this.#forward(link);
   }
 
   /** @param isAlone nobody who is nearer receives it through another node. */
@@ -171,11 +279,11 @@ export class OperationDelivery {
     const open = [device];
     const seen = new Set(open);
     const nearer: string[] = [];
-    for (let next = open.shift(); next !== undefined && seen.size < HIERARCHY_MAX; next = open.shift()) {
+    for (let next = open.shift(); next !== undefined && seen.size < ANCESTORS_MAX; next = open.shift()) {
       const link = this.#receivingLink(Number(next), tenant);
       if (link !== undefined) return isAlone && (await this.#receivedElsewhere(tenant, nearer)).size > 0 ? undefined : link;
       nearer.push(next);
-      for (const { id } of await this.#linked('parents', tenant, next)) {
+      for (const { id } of await this.#parents(tenant, next)) {
         const parent = id.slice(id.lastIndexOf('\n') + 1);
         if (!seen.has(parent)) { seen.add(parent); open.push(parent); }
       }
@@ -183,28 +291,42 @@ export class OperationDelivery {
     return undefined;
   }
 
-  /** @param about.entry its entry among the open ones, if it was read. @param about.again also what the session has or the device has acknowledged. */
-  async #deliver(link: PlatformDeviceLink, device: string, text: string, about: { entry?: string; again?: boolean } = {}): Promise<void> {
-    const members = splitMembers(text);
-    const id = stringMember(members, 'id') ?? '';
-    const forwarded = this.#forwarded.get(link) ?? new Map<string, number>();
-    const sent = forwarded.get(id) ?? 0;
+  /** One that cannot be made a message does not hold up the others. @throws PlatformError when the documents are away. */
+  async #deliverOne(link: PlatformDeviceLink, found: PendingOperation, about: { again: boolean; isOld: boolean }): Promise<void> {
+    try {
+      await this.#deliver(link, found, about);
+    } catch (error) {
+      if (error instanceof PlatformError) throw error;
+      this.#failed(error as Error, found.device, found.id);
+    }
+  }
+
+  /** @param about.again also what the session has or the device has acknowledged. @param about.isOld it may have changed since it was found. */
+  async #deliver(link: PlatformDeviceLink, found: PendingOperation, about: { again: boolean; isOld: boolean }): Promise<void> {
+    const { device, id } = found;
+    const state = this.#stateOf(link);
+    if ((link.operationTopics & ~state.sentOn(id)) === 0) return;
+    // What has come to receive its operations itself got this one when it did.
+    if (about.isOld && await this.#receiverOf(link.tenantNumber, device, true) !== link) return;
+    const text = found.text ?? await this.#documents.get('operation', link.tenantNumber, id);
+    const members = text === undefined ? undefined : splitMembers(text);
+    if (members === undefined || stringMember(members, 'status') !== 'PENDING') return;
+    const sent = state.sentOn(id);
     const due = link.operationTopics & ~sent;
     if (due === 0) return;
-    forwarded.set(id, sent | due);
-    this.#forwarded.set(link, forwarded);
+    state.setSent(id, sent | due);
     try {
-      await this.#send(link, device, members, due, about);
+      await this.#send(link, members, { device, id, due, again: about.again, entry: about.isOld ? undefined : found.entry });
     } catch (error) {
       // The next change of it, or subscription, sends it.
-      forwarded.set(id, (forwarded.get(id) ?? 0) & ~due);
+      state.takeBack(id, due);
       throw error;
     }
   }
 
-  /** @param due topics, bits of RECEIVE. */
-  async #send(link: PlatformDeviceLink, device: string, members: Members, due: number, about: { entry?: string; again?: boolean }): Promise<void> {
-    const id = stringMember(members, 'id') ?? '';
+  /** @param about.due topics, bits of RECEIVE. @param about.entry its entry among the open ones, if it was just read. */
+  async #send(link: PlatformDeviceLink, members: Members, about: PendingOperation & { due: number; again: boolean }): Promise<void> {
+    const { device, id, due, again } = about;
     const { session, isPersistent } = link.connection;
     const entry = !isPersistent ? undefined : about.entry ?? await this.#documents.get('openOperation', link.tenantNumber, openOperationKey(device, id));
     const prefix = `${device}\n${SERIAL_TYPE}\n`;
@@ -215,7 +337,9 @@ export class OperationDelivery {
     const rows = operationRows(members, { serial, hasSoftwareTypes });
     const send = (bit: number, topic: string, payload: string): void => {
       const mark = entry === undefined ? undefined : markOf(id, bit, entry);
-      if (mark === undefined || about.again === true || session?.hasMark(mark) !== true) link.sendRow(topic, payload, 2, mark);
+      if (mark !== undefined && !again && session?.hasMark(mark) === true) return;
+      // Not at once again: what the queue has no room for now would be dropped for ever.
+      link.sendRow(topic, payload, 2, { mark, onDropped: () => this.#stateOf(link).takeBack(id, bit) });
     };
     if ((due & RECEIVE.STATIC) !== 0 && rows.length > 0) send(RECEIVE.STATIC, 's/ds', rows.join('\n'));
     if ((due & RECEIVE.JSON_OPERATIONS) !== 0) {

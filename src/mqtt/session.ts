@@ -108,6 +108,7 @@ export class Session implements ClientSession, Timed {
   subscriptions: Map<string, 0 | 1 | 2> | undefined = undefined;
   #waiting: Outbound[] | undefined = undefined;
   #waitingBytes = 0;
+  #onRoom: (() => void) | undefined = undefined;
   #inFlight: Map<number, Outbound> | undefined = undefined;
   /** QoS 2 packet ids whose PUBREL is on its way to the store, and the connection that waits for PUBCOMP. */
   #releasing: Map<number, SessionOwner | undefined> | undefined = undefined;
@@ -230,6 +231,13 @@ export class Session implements ClientSession, Timed {
     (this.#forgottenMarks ??= new Set()).add(mark);
   }
 
+  get hasRoom(): boolean {
+    const { queueMessages, queueBytes } = this.#context.limits;
+    return this.owner?.canSend === true && this.queuedMessages * 2 <= queueMessages && this.#waitingBytes * 2 <= queueBytes;
+  }
+
+  whenRoom(listener: () => void): void { this.#onRoom = listener; }
+
   /** @returns the highest QoS granted for the topic [MQTT-3.3.5-1], or -1 without a subscription that matches. */
   grantedQos(topic: string): number {
     if (this.subscriptions === undefined) return -1;
@@ -275,6 +283,14 @@ export class Session implements ClientSession, Timed {
 
   /** Sends what waits, as far as the window and the connection allow. */
   pump(): void {
+    this.#sendWaiting();
+    const onRoom = this.#onRoom;
+    if (onRoom === undefined || !this.hasRoom) return;
+    this.#onRoom = undefined;
+    onRoom();
+  }
+
+  #sendWaiting(): void {
     const owner = this.owner;
     if (owner === undefined || this.#waiting === undefined) return;
     while (this.#waiting.length > 0 && owner.canSend && this.inFlightMessages < owner.inFlightMax) {
@@ -437,7 +453,9 @@ export class Session implements ClientSession, Timed {
     while (this.#waiting !== undefined && (this.#waiting.length > queueMessages || this.#waitingBytes > queueBytes)) {
       const limit = this.#waiting.length > queueMessages ? LIMIT.QUEUE_MESSAGES : LIMIT.QUEUE_BYTES;
       const maximum = limit === LIMIT.QUEUE_MESSAGES ? queueMessages : queueBytes;
-      this.#forget(this.#shift());
+      const dropped = this.#shift();
+      this.#forget(dropped);
+      dropped.onDropped?.();
       this.#context.limitHit(limit, `the oldest message to the device was dropped, more than ${maximum} waited`, this);
       if (this.#waiting.length === 0) return;
     }
@@ -462,7 +480,7 @@ export class Session implements ClientSession, Timed {
 function createOutbound(message: StoredMessage, state: { isReady: boolean; isDuplicate: boolean }): Outbound {
   return {
     id: message.id, topic: message.topic, payload: message.payload, qos: message.qos, packetId: message.id % PACKET_IDS + 1,
-    mark: message.mark,
+    mark: message.mark, onDropped: message.onDropped,
     isReady: state.isReady, isDuplicate: state.isDuplicate, isReceived: message.isReleased === true, isReleased: message.isReleased === true,
     isGone: false,
   };

@@ -8,7 +8,9 @@ import { silentLog } from '../actors/platform.ts';
 import { settle } from './helpers/harness.ts';
 
 const DEVICE = 5;
-const entryId = (id: string): string => `${DEVICE}\n${id.padStart(16, '0')}`;
+const entryId = (id: string, device = DEVICE): string => `${device}\n${id.padStart(16, '0')}`;
+const ids = (from: number, count: number): string[] => Array.from({ length: count }, (_, index) => String(from + index));
+const rows = (operations: readonly string[]): string[] => operations.map((id) => `511,,${id}`);
 
 class Fixture {
   readonly documents = new Map<string, string>();
@@ -16,36 +18,84 @@ class Fixture {
   readonly sent: (string | undefined)[] = [];
   readonly delivery: OperationDelivery;
   readonly link: PlatformDeviceLink;
+  /** Messages that the session takes before it has no room; Infinity = never full. */
+  room = Infinity;
+  onRoom: (() => void) | undefined;
+  readonly dropped: (() => void)[] = [];
   #listener: (notification: Notification) => void = () => undefined;
 
   constructor(isPersistent = true) {
     const reader = {
       get: (collection: Collection, _tenant: number, id: string) => this.documents.get(`${collection} ${id}`),
-      list: (collection: Collection, _tenant: number, prefix: string) => [...this.documents].filter(([key]) => key.startsWith(`${collection} ${prefix}`))
-        .map(([key, value]) => ({ id: key.slice(collection.length + 1), value })),
+      list: (collection: Collection, _tenant: number, prefix: string, { after, limit }: { after?: string; limit: number }) => this.#keys(`${collection} ${prefix}`)
+        .filter((key) => after === undefined || key > `${collection} ${after}`).slice(0, limit)
+        .map((key) => ({ id: key.slice(collection.length + 1), value: this.documents.get(key)! })),
     } as unknown as DocumentReader;
     const bus = { hasSubscribers: () => true, publish() { /* Not used. */ }, subscribe: (_tenant: number, _area: string, listener: (notification: Notification) => void) => {
       this.#listener = listener;
       return () => undefined;
     } };
-    this.delivery = new OperationDelivery(reader, bus, silentLog);
-    const session = { acknowledgedMarks: this.marks, hasMark: (mark: string) => this.marks.has(mark), forgetMark: (mark: string) => { this.marks.delete(mark); } };
+    this.delivery = new OperationDelivery({ documents: reader, bus, log: silentLog, refusals: { count() { /* Not looked at. */ } } });
+    const fixture = this;
+    const session = { acknowledgedMarks: this.marks, hasMark: (mark: string) => this.marks.has(mark), forgetMark: (mark: string) => { this.marks.delete(mark); },
+      get hasRoom() { return fixture.room > 0; }, whenRoom: (listener: () => void) => { this.onRoom = listener; } };
     this.link = { source: DEVICE, tenantNumber: 1, operationTopics: RECEIVE.STATIC, connection: { isPersistent, session },
-      sendRow: (_topic: string, _row: string, _qos: number, mark?: string) => { this.sent.push(mark); } } as unknown as PlatformDeviceLink;
+      sendRow: (_topic: string, row: string, _qos: number, { mark, onDropped }: { mark?: string; onDropped: () => void }) => {
+        this.sent.push(isPersistent ? mark : row);
+        this.dropped.push(onDropped);
+        this.room--;
+      } } as unknown as PlatformDeviceLink;
     this.delivery.register(this.link);
   }
 
-  /** @param entry among the open ones; undefined for an operation that has ended. */
-  set(id: string, status: string, entry: string | undefined = status): void {
-    this.documents.set(`operation ${id}`, `{"id":"${id}","deviceId":"${DEVICE}","status":"${status}","c8y_Restart":{}}`);
-    if (status === 'FAILED') this.documents.delete(`openOperation ${entryId(id)}`);
-    else this.documents.set(`openOperation ${entryId(id)}`, entry);
+  readonly #sorted = new Map<string, string[]>();
+  #sortedSize = 0;
+
+  /** Of the documents of one object, in their order. */
+  #keys(prefix: string): string[] {
+    const objectOf = (key: string): string => key.slice(0, key.indexOf('\n'));
+    if (this.#sortedSize !== this.documents.size) {
+      this.#sortedSize = this.documents.size;
+      this.#sorted.clear();
+      for (const key of [...this.documents.keys()].sort()) this.#sorted.set(objectOf(key), [...this.#sorted.get(objectOf(key)) ?? [], key]);
+    }
+    return (this.#sorted.get(objectOf(prefix)) ?? []).filter((key) => key.startsWith(prefix));
   }
 
-  async notify(id: string, action: Notification['action'] = 'UPDATE'): Promise<void> {
-    const text = action === 'DELETE' ? JSON.stringify(id) : this.documents.get(`operation ${id}`)!;
-    this.#listener({ tenant: 1, area: 'operations', source: String(DEVICE), action, text: () => text });
+  /** The session can take so many again. */
+  async makeRoom(count: number): Promise<void> {
+    this.room = count;
+    this.onRoom?.();
+    await this.delivery.deliveryOf(this.link);
+  }
+
+  /** @param entry among the open ones; undefined for an operation that has ended. */
+  set(id: string, status: string, entry: string | undefined = status, device = DEVICE): void {
+    this.documents.set(`operation ${id}`, `{"id":"${id}","deviceId":"${device}","status":"${status}","c8y_Command":{"text":"${id}"}}`);
+    if (status === 'FAILED') this.documents.delete(`openOperation ${entryId(id, device)}`);
+    else this.documents.set(`openOperation ${entryId(id, device)}`, entry);
+  }
+
+  addChild(parent: number, child: number): void {
+    this.documents.set(`children ${parent}\nchildDevices\n${child}`, '');
+    this.documents.set(`parents ${child}\nchildDevices\n${parent}`, '');
+  }
+
+  async notify(id: string, action: Notification['action'] = 'UPDATE', device = DEVICE): Promise<void> {
+    this.tell(id, action, device);
     await settle();
+  }
+
+  /** A TRANSIENT one. */
+  async tellUnstored(id: string): Promise<void> {
+    const text = `{"id":"${id}","deviceId":"${DEVICE}","status":"PENDING","c8y_Command":{"text":"${id}"}}`;
+    this.#listener({ tenant: 1, area: 'operations', source: String(DEVICE), action: 'CREATE', isUnstored: true, text: () => text });
+    await settle();
+  }
+
+  tell(id: string, action: Notification['action'], device = DEVICE): void {
+    const text = action === 'DELETE' ? JSON.stringify(id) : this.documents.get(`operation ${id}`)!;
+    this.#listener({ tenant: 1, area: 'operations', source: String(device), action, text: () => text });
   }
 }
 
@@ -62,7 +112,7 @@ t.test('a message names its operation, its topic, and since when it is PENDING',
   ends.set('7', 'PENDING');
   await ends.delivery.deliverPending(ends.link);
   await ends.notify('7', 'CREATE');
-  t.same(ends.sent, [undefined], 'none in a session that ends with its connection');
+  t.same(ends.sent, rows(['7']), 'none in a session that ends with its connection');
 });
 
 t.test('what was acknowledged is not sent, what has become PENDING since is', async (t) => {
@@ -92,4 +142,73 @@ t.test('marks of operations that are over are forgotten', async (t) => {
     await fixture.notify(id, action);
   }
   t.same([...fixture.marks], ['7 1', '73 1', '73 1 55'], 'at the change');
+});
+
+t.test('no more is sent than the session has room for, and nothing is lost', async (t) => {
+  const fixture = new Fixture(false);
+  const all = ids(1_001, 2_300);
+  for (const id of all) fixture.set(id, 'PENDING');
+  fixture.room = 600;
+  await fixture.delivery.deliverPending(fixture.link);
+  t.equal(fixture.sent.length, 600);
+  fixture.set('5000', 'PENDING');
+  await fixture.notify('5000', 'CREATE');
+  t.equal(fixture.sent.length, 600, 'a new one waits behind the others');
+  fixture.set('1700', 'EXECUTING');
+  await fixture.makeRoom(1_000);
+  t.equal(fixture.sent.length, 1_600);
+  await fixture.makeRoom(1_000);
+  t.same(fixture.sent, rows([...all.filter((id) => id !== '1700'), '5000']), 'in their order, once, and what has begun meanwhile is not');
+});
+
+t.test('operations that become PENDING without room are sent when there is some', async (t) => {
+  const fixture = new Fixture(false);
+  fixture.room = 10;
+  const all = ids(10_000, 1_300);
+  for (const id of all) {
+    const child = Number(id);
+    fixture.addChild(DEVICE, child);
+    fixture.set(id, 'PENDING', 'PENDING', child);
+  }
+  for (const id of all) fixture.tell(id, 'CREATE', Number(id));
+  await settle();
+  await fixture.delivery.deliveryOf(fixture.link);
+  t.equal(fixture.sent.length, 10);
+  while (fixture.sent.length < all.length) {
+    const before = fixture.sent.length;
+    await fixture.makeRoom(400);
+    if (fixture.sent.length === before) break;
+  }
+  t.same([...fixture.sent].sort(), rows(all));
+});
+
+t.test('operations that are not stored wait for room too', async (t) => {
+  const fixture = new Fixture(false);
+  fixture.room = 1;
+  for (const id of ['1', '2', '3']) await fixture.tellUnstored(id);
+  t.same(fixture.sent, rows(['1']));
+  await fixture.makeRoom(5);
+  t.same(fixture.sent, rows(['1', '2', '3']));
+});
+
+t.test('a gateway gets what is pending for each of thousands of children', async (t) => {
+  const fixture = new Fixture(false);
+  const children = ids(10_000, 1_500);
+  for (const child of children) fixture.addChild(DEVICE, Number(child));
+  fixture.addChild(11_499, 20_000);
+  fixture.set('1', 'PENDING', 'PENDING', 11_499);
+  fixture.set('2', 'PENDING', 'PENDING', 20_000);
+  await fixture.delivery.deliverPending(fixture.link);
+  t.same(fixture.sent, rows(['1', '2']));
+});
+
+t.test('an operation whose message was dropped is sent again', async (t) => {
+  const fixture = new Fixture(false);
+  fixture.set('7', 'PENDING');
+  await fixture.delivery.deliverPending(fixture.link);
+  await fixture.delivery.deliverPending(fixture.link);
+  t.same(fixture.sent, rows(['7']));
+  fixture.dropped[0]();
+  await fixture.delivery.deliverPending(fixture.link);
+  t.same(fixture.sent, rows(['7', '7']));
 });

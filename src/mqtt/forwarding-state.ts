@@ -1,0 +1,120 @@
+/** How far the operations of one connection are: what it has been sent, and what is still to be looked at (operation-delivery.ts). */
+
+/** An operation that was PENDING when it was found. */
+export interface PendingOperation {
+  /** The managed object that is to carry it out. */
+  readonly device: string;
+  readonly id: string;
+  /** Its entry among the open ones, if it was read. */
+  readonly entry?: string | undefined;
+  /** Of one that is not stored (TRANSIENT). */
+  readonly text?: string | undefined;
+}
+
+/** The way through all that is PENDING for a device and what is below it. */
+export interface PendingWalk {
+  readonly operations: AsyncGenerator<PendingOperation, undefined>;
+  /** What it has read may be old. */
+  hasWaited: boolean;
+  /** Marks of the session whose operations have not come by. */
+  readonly unseen: Set<string>;
+}
+
+/** Operations that became PENDING and wait behind a walk; with more all are looked for. */
+const LIVE_MAX = 1_000;
+
+export class ForwardingState {
+  /** Operations that a connection is sent before it begins some of them. */
+  static readonly FORWARDED_MAX = 100_000;
+
+  /** The loop that sends, or was the last to. */
+  running: Promise<void> = Promise.resolve();
+  isRunning = false;
+  walk: PendingWalk | undefined;
+  /** On which topics (bits of RECEIVE) the connection has been sent an operation that is PENDING: once on each, unless it asks again. */
+  readonly #sent = new Map<string, number>();
+  /** Operations that became PENDING, in their order. */
+  #live: PendingOperation[] = [];
+  /** How many of them have waited. */
+  #oldLive = 0;
+  #isAllDue = false;
+  #isAgain = false;
+  #isFullTold = false;
+
+  get isDue(): boolean { return this.#isAllDue || this.#live.length > 0; }
+
+  /** Of the walk: also what the session has, or the device has acknowledged. */
+  get isAgain(): boolean { return this.#isAgain; }
+
+  get isFull(): boolean { return this.#sent.size >= ForwardingState.FORWARDED_MAX; }
+
+  /** @returns true once for each time that it is full. */
+  tellFull(): boolean {
+    const isTold = this.#isFullTold;
+    this.#isFullTold = true;
+    return !isTold;
+  }
+
+  /** All that is PENDING is looked for, from the beginning. @param again whatever was sent. */
+  wantAll(again: boolean): void {
+    this.walk = undefined;
+    this.#isAllDue = true;
+    if (!again) return;
+    this.#isAgain = true;
+    this.#sent.clear();
+  }
+
+  /** There is no room: what is known now may be old when there is. */
+  waits(): void {
+    if (this.walk !== undefined) this.walk.hasWaited = true;
+    this.#oldLive = this.#live.length;
+  }
+
+  /** The walk is at its end. */
+  walked(): void {
+    this.#oldLive = this.#live.length;
+    this.walk = undefined;
+    this.#isAllDue = false;
+    this.#isAgain = false;
+  }
+
+  /** @returns false for one that is not stored and lost: too many wait. */
+  addLive(operation: PendingOperation): boolean {
+    if (this.#live.length < LIVE_MAX) {
+      this.#live.push(operation);
+      return true;
+    }
+    if (operation.text !== undefined) return false;
+    this.wantAll(false);
+    // Nobody would find them again.
+    this.#live = this.#live.filter(({ text }) => text !== undefined);
+    this.#oldLive = this.#live.length;
+    return true;
+  }
+
+  /** @returns undefined when all is due: the older ones come first. `isOld`: it has waited. */
+  nextLive(): (PendingOperation & { isOld: boolean }) | undefined {
+    const next = this.#isAllDue ? undefined : this.#live.shift();
+    if (next === undefined) return undefined;
+    const isOld = this.#oldLive > 0;
+    if (isOld) this.#oldLive--;
+    return { ...next, isOld };
+  }
+
+  /** @returns bits of RECEIVE. */
+  sentOn(id: string): number { return this.#sent.get(id) ?? 0; }
+
+  setSent(id: string, topics: number): void { this.#sent.set(id, topics); }
+
+  /** It was not sent after all. */
+  takeBack(id: string, topics: number): void {
+    const left = this.sentOn(id) & ~topics;
+    if (left === 0) this.#sent.delete(id);
+    else this.#sent.set(id, left);
+  }
+
+  /** The operation is not PENDING any more. */
+  forget(id: string): void {
+    if (this.#sent.delete(id)) this.#isFullTold = false;
+  }
+}
