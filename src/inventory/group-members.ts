@@ -1,4 +1,5 @@
 /** The devices of a group: of a static one everything below it, of a dynamic one what its query finds now (document 4 section 2.7). */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BULK_DEVICES_MAX } from '../model/bulk-operation.ts';
 import type { StoredBulkOperation } from '../model/bulk-operation.ts';
 import type { DocumentReader, HistoryReader } from '../model/command.ts';
@@ -14,8 +15,10 @@ const DYNAMIC_TYPE = 'c8y_DynamicGroup';
 const MEMBER_LINKS = ['childAssets', 'childDevices'] as const;
 /** Groups and assets below one group. */
 const NODES_MAX = 100_000;
-/** Objects that are read at once. */
+/** Objects that are read at once; after as many the event loop has a turn, since a store may answer at once. */
 const PAGE = 1_000;
+/** Lists of links after which the event loop has a turn. */
+const LISTS_A_TURN = 100;
 
 export interface GroupReaders {
   readonly tenant: number;
@@ -59,10 +62,12 @@ async function devicesBelow({ tenant, documents }: GroupReaders, groupId: string
   const devices: string[] = [];
   const reached = new Set([groupId]);
   let open = [groupId];
+  let lists = 0;
   while (open.length > 0) {
     const found: string[] = [];
     for (const node of open) {
       for (const kind of MEMBER_LINKS) {
+        if (++lists % LISTS_A_TURN === 0) await nextTurn();
         for await (const child of childrenOf(documents, tenant, `${node}\n${kind}\n`)) {
           if (reached.has(child)) continue;
           if (reached.size > devicesMax + NODES_MAX) throw tooLarge(devicesMax);
@@ -81,6 +86,7 @@ async function devicesBelow({ tenant, documents }: GroupReaders, groupId: string
         else open.push(ids[index]);
       });
       if (devices.length > devicesMax) throw tooLarge(devicesMax);
+      await nextTurn();
     }
   }
   return devices;
@@ -91,6 +97,7 @@ async function* childrenOf(documents: DocumentReader, tenant: number, prefix: st
     const page = await documents.list('children', tenant, prefix, after === undefined ? { limit: PAGE } : { after, limit: PAGE });
     for (const { id } of page) yield id.slice(prefix.length);
     if (page.length < PAGE) return;
+    await nextTurn();
     after = page[page.length - 1].id;
   }
 }
