@@ -312,6 +312,30 @@ export async function keepCounts(request: ApiRequest, id: string | undefined): P
   }
 }
 
+/** Bulk operations of a deleted device whose counts are kept: the newest. */
+const OF_DEVICE_MAX = 100;
+
+/**
+ * The same before a managed object is deleted, whose operations go with it.
+ * @param withOthers whether objects below it go too.
+ */
+export async function keepCountsOfObject(request: ApiRequest, id: string, withOthers: boolean): Promise<void> {
+  const { documents } = request.platform;
+  const first = (prefix: string) => documents.list(BULK_OPERATIONS, request.tenant, prefix, { limit: 1 });
+  if ((await Promise.all([first(BULK_ACTIVE_PREFIX), first(BULK_WATCHED_PREFIX)])).flat().length === 0) return;
+  try {
+    if (withOthers) return await keepCounts(request, undefined);
+    const sql = 'SELECT toString(bulk) AS bulkId FROM operations FINAL WHERE tenant = {tenant:UInt32} AND source = {id:UInt64} AND bulk > 0 '
+      + 'GROUP BY bulk ORDER BY bulk DESC LIMIT {limit:UInt32}';
+    const rows = await request.history.query<{ bulkId: string }>(sql, { tenant: request.tenant, id: Number(id), limit: OF_DEVICE_MAX });
+    for (const { bulkId } of rows) await keepCounts(request, bulkId);
+  } catch (error) {
+    // The deletion does not wait for the history: then what was counted last counts.
+    if (!(error instanceof PlatformError) || error.status !== 503) throw error;
+    request.platform.log.warn({ err: error, id }, 'the counts of bulk operations could not be kept before an object was deleted');
+  }
+}
+
 export function bulkOperationRoutes(): Route[] {
   const one = [{ status: 200, description: 'The bulk operation', mediaType: 'bulkOperation' }];
   return [

@@ -10,6 +10,7 @@ import { joinMembers, splitMembers, stringMember } from '../model/json-document.
 import type { Members } from '../model/json-document.ts';
 import { isStoredAs } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
+import { keepCountsOfObject } from './bulk-operations.ts';
 import { registrationOf } from './device-registration.ts';
 import { newDocument, requireNames } from './entity-changes.ts';
 import { isEntityId } from './entity-id.ts';
@@ -134,6 +135,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
     ...(withDeviceUser ? { by: request.principal.userName } : {}),
     ...await deletionRights(request, id),
   };
+  if (body.cascade === true || splitMembers(doc).has('c8y_IsDevice')) await keepCountsOfObject(request, id, body.cascade === true);
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
   return NO_CONTENT;
 }

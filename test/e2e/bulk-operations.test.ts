@@ -247,6 +247,22 @@ t.test('progress and verdict stay when operations are deleted', async (t) => {
   t.match(bulkOperations.find((entry: any) => entry.id === id), want);
 });
 
+t.test('progress stays when devices are deleted', async (t) => {
+  const { group } = await groupOf(4, 'Deleted devices');
+  const { id } = await bulk({ groupId: group, creationRamp: 0 });
+  await completed(id);
+  const operations = await operationsOf(id);
+  await setAll(operations.slice(0, 3), 'SUCCESSFUL');
+  const want = { progress: { pending: 1, executing: 0, successful: 3, failed: 0, all: 4 } };
+  t.match(await read(id), want);
+  t.equal((await rest.delete(`/inventory/managedObjects/${operations[0].deviceId}`)).status, 204);
+  await eventually('its operation is gone', async () => (await operationsOf(id)).length === 3);
+  t.match(await read(id), want);
+  t.equal((await rest.delete(`/inventory/managedObjects/${operations[1].deviceId}?cascade=true`)).status, 204);
+  await eventually('its operation is gone too', async () => (await operationsOf(id)).length === 2);
+  t.match(await read(id), want);
+});
+
 t.test('texts are bounded', async (t) => {
   const { group } = await groupOf(1, 'Large texts');
   const large = { c8y_Command: { text: 'x'.repeat(65_536) } };
