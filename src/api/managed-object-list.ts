@@ -51,8 +51,9 @@ async function filterOf(request: ApiRequest): Promise<ListFilter> {
   for (const name of ['query', 'q']) {
     const text = query.text(name);
     if (text !== undefined) order = await addInventoryQuery(request, filter, text);
-    if (text !== undefined && name === 'q') filter.fragment('c8y_IsDevice');
   }
+  // Also without a condition.
+  if (query.isGiven('q')) filter.fragment('c8y_IsDevice');
   if (!query.has('query') && !query.has('q')) filter.text('type', query.text('type'));
   addFragmentType(filter, query.text('fragmentType'));
   filter.text('owner', query.text('owner'));

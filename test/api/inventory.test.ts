@@ -294,6 +294,7 @@ t.test('lists and counts', async (t) => {
   t.match((await ask('text=a%22/b')).values, [2, 'a"/b', ['a"/b', 'a\\"/b', '\\u', '\\/']], 'as it is meant, and parts of its spellings');
   t.match(await ask('query=type%20eq%20a&type=b'), { values: [2, 'a', 5, 0] }, 'instead of the type');
   t.match((await ask('q=type%20eq%20a')).values, [2, 'a', 'c8y_IsDevice']);
+  t.match((await ask('q=')).values, [2, 'c8y_IsDevice'], 'of devices, also without a condition');
   t.match(await api.call('GET', `${PATH}?query=type%20eq`), { status: 422, json: { error: 'inventory/Invalid Data' } });
   api.fake.rows = [[{ total: '12' }]];
   t.equal((await api.call('GET', `${PATH}/count?type=a`)).text, '12');

@@ -83,7 +83,7 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
     { rule: 'the order of a query', file: 'src/api/inventory-query.ts', tests: ['e2e/inventory'],
       changes: [['return compiler.order(parsed.order);', "return 'id';"]] },
     { rule: 'q finds devices only', file: 'src/api/managed-object-list.ts', tests: ['api/inventory'],
-      changes: [["if (text !== undefined && name === 'q') filter.fragment('c8y_IsDevice');", '']] },
+      changes: [["if (query.isGiven('q')) filter.fragment('c8y_IsDevice');", '']] },
     { rule: 'the inventory by a child', file: 'src/api/managed-object-list.ts', tests: ['api/inventory'],
       changes: [["if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));", 'if (false) filter.none();']] },
     { rule: 'onlyRoots finds objects without parents', file: 'src/api/managed-object-list.ts', tests: ['api/inventory'],
