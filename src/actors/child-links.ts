@@ -1,6 +1,7 @@
 /**
  * Links between managed objects (document 4 section 2.5). The parent's actor decides, the child's notes its parent, and decides about cycles second: links that
- * are made at the same time do not see each other before. A link that it refuses is undone at the parent.
+ * are made at the same time do not see each other before. A link that it refuses is undone at the parent. Follow-ups may overtake each other (a journal that
+ * does not answer for a moment): the child goes by what its parent has now.
  */
 import { COMMAND } from '../model/command.ts';
 import type { ChildAdd, ChildLink, ChildLinks, ParentAdd } from '../model/command.ts';
@@ -118,13 +119,15 @@ function forgetChild(context: ActorContext, link: ChildLink): void {
  * other shards are seen once they are committed, so such a child looks again when its own note is: whoever looks last sees all of them.
  */
 export function addParent(context: ActorContext, link: ParentAdd): undefined {
+  // Its removal may have overtaken it.
+  if (!isLinked(context, link)) return dropParent(context, link);
   const isNoted = context.get('parents', parentKey(link)) !== undefined;
   // Unlinked meanwhile.
   if (link.isWritten === true && !isNoted) return undefined;
   const text = context.get('managedObject', link.child);
   const hasChildren = context.list('children', `${link.child}\n`, 1).length > 0;
   if (text === undefined || (hasChildren && makesCycle(context, link))) {
-    removeParent(context, link);
+    dropParent(context, link);
     context.send({ kind: COMMAND.CHILD_REMOVE, key: Number(link.parent), body: link });
     return undefined;
   }
@@ -137,7 +140,15 @@ export function addParent(context: ActorContext, link: ParentAdd): undefined {
 
 const makesCycle = (context: ActorContext, { child, parent }: ChildLink): boolean => ancestorsOf(context, parent)?.has(child) ?? true;
 
+/** Whether the parent has the link: it is stored before its follow-up is sent, so what is not there has gone since. */
+const isLinked = (context: ActorContext, link: ChildLink): boolean => context.get('children', childKey(link)) !== undefined;
+
 export function removeParent(context: ActorContext, link: ChildLink): undefined {
+  // Linked again meanwhile: that may have been noted before this.
+  return isLinked(context, link) ? undefined : dropParent(context, link);
+}
+
+function dropParent(context: ActorContext, link: ChildLink): undefined {
   const key = parentKey(link);
   if (context.get('parents', key) === undefined) return undefined;
   context.remove('parents', key);

@@ -50,11 +50,15 @@ export function noteExternalId(context: ActorContext, body: ExternalIdBind): und
     context.send({ kind: COMMAND.EXTERNAL_ID_UNBIND, key: `x:${externalIdKey(body.type, body.externalId)}`, body });
     return undefined;
   }
+  // It may have been unbound, and that have overtaken this.
+  if (boundTo(context, body.type, body.externalId) !== body.managedObject) return undefined;
   context.put('externalIdsOf', `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`, '1');
   return undefined;
 }
 
 export function forgetExternalId(context: ActorContext, body: ExternalIdBind): undefined {
+  // Bound again meanwhile: that may have been noted before this.
+  if (boundTo(context, body.type, body.externalId) === body.managedObject) return undefined;
   context.remove('externalIdsOf', `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`);
   return undefined;
 }

@@ -160,6 +160,24 @@ const hasCycle = (parents: readonly string[]): boolean => {
   return parents.some((entry) => above(entry.split('\n')[0], []));
 };
 
+t.test('follow-ups that overtake each other leave no one-sided link or external ID', async (t) => {
+  const platform = openPlatform(t);
+  for (const id of ['1', '2']) await platform.create(id);
+  const body = { kind: 'childDevices', child: '2', parent: '1' };
+  const late = (kind: CommandKind): Promise<unknown> => platform.request({ kind, key: 2, body });
+  await late(COMMAND.PARENT_ADD);
+  t.same(platform.ids('parents'), [], 'what the parent does not have');
+  await link(platform, '1', '2');
+  await late(COMMAND.PARENT_REMOVE);
+  t.same(platform.ids('parents'), ['2\nchildDevices\n1'], 'what the parent has again');
+  const note = (kind: CommandKind): Promise<unknown> => platform.request({ kind, key: 2, body: { type: 'a', externalId: 'x', managedObject: '2' } });
+  await note(COMMAND.EXTERNAL_ID_NOTE);
+  t.same(platform.ids('externalIdsOf'), [], 'what is not bound');
+  await bind(platform, '2', 'a', 'x');
+  await note(COMMAND.EXTERNAL_ID_FORGET);
+  t.same(platform.ids('externalIdsOf'), ['2\na\nx'], 'what is bound again');
+});
+
 t.test('links that are made at once make no cycle, and have two sides', async (t) => {
   for (const isAsync of [false, true]) {
     for (let count = 2; count <= 4; count += 1) {
