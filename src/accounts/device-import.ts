@@ -3,7 +3,7 @@
  * credentials come last: a line that fails leaves a device in the field as it is. A line may be repeated: it ends what an earlier try began.
  */
 import { COMMAND } from '../model/command.ts';
-import type { ActorKey, CommandKind, DeviceEnsure, ExternalIdBind, HistoryReader, IdSource, UserPut } from '../model/command.ts';
+import type { ActorKey, CommandKind, DeviceEnsure, ExternalIdBind, HistoryReader, IdSource, ManagedObjectUpdate, UserPut } from '../model/command.ts';
 import { DEVICE_ID_RULE, deviceUserOf, isDeviceId } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
@@ -29,6 +29,8 @@ export interface ImportOptions {
   readonly by: string;
   /** @throws PlatformError `security/forbidden` when who registers may not take over this user. */
   requireRightsOf(userName: string): Promise<void>;
+  /** Whether who registers may change the owner of any object: one that is another's becomes the device's. */
+  readonly mayTakeOver: boolean;
 }
 
 const TENANT_KEY = 't';
@@ -73,8 +75,12 @@ export class DeviceImport {
     requireForm(line);
     const userName = deviceUserOf(id);
     await requireRights(options, userName);
-    await this.#requireOwnIds(line, tenant, userName);
+    const taken = await this.#requireOwnIds(line, options, userName);
     const groupId = await this.#groups.last(line.path, tenant, by);
+    if (taken !== undefined) {
+      const update: ManagedObjectUpdate = { doc: JSON.stringify({ owner: userName }), mayChangeOwner: true };
+      await this.#command(COMMAND.MANAGED_OBJECT_UPDATE, tenant, Number(taken), update);
+    }
     const device: DeviceEnsure = {
       type: idType, externalId: id, id: String(this.#parts.ids.next()), owner: userName, mustOwn: true, doc: line.doc,
       ...(groupId === undefined ? {} : { parent: { id: groupId, kind: 'childAssets' as const } }),
@@ -97,8 +103,11 @@ export class DeviceImport {
     return user;
   }
 
-  /** @throws PlatformError, RegistrationFault when the device's own external ID or another one is somebody else's. */
-  async #requireOwnIds({ id, idType, externalIds }: RegistrationLine, tenant: number, userName: string): Promise<void> {
+  /**
+   * @returns the object of the device that has another owner, if it may be taken over.
+   * @throws PlatformError, RegistrationFault when the device's own external ID or another one is somebody else's.
+   */
+  async #requireOwnIds({ id, idType, externalIds }: RegistrationLine, { tenant, mayTakeOver }: ImportOptions, userName: string): Promise<string | undefined> {
     const { documents } = this.#parts;
     const ids = [{ type: idType, externalId: id }, ...externalIds];
     const texts = await documents.getMany('externalId', tenant, ids.map(({ type, externalId }) => `${type}\n${externalId}`));
@@ -110,7 +119,9 @@ export class DeviceImport {
     }
     const doc = own === undefined ? undefined : await documents.get('managedObject', tenant, own);
     const owner = doc === undefined ? userName : stringMember(splitMembers(doc), 'owner');
-    if (owner !== userName) throw new RegistrationFault(`the external ID ${idType} ${id} is bound to the managed object ${own} of ${owner ?? 'nobody'}`);
+    if (owner === userName) return undefined;
+    if (mayTakeOver) return own;
+    throw new RegistrationFault(`the external ID ${idType} ${id} is bound to the managed object ${own} of ${owner ?? 'nobody'}`);
   }
 
   async #bind(tenant: number, body: ExternalIdBind): Promise<void> {

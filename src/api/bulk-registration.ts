@@ -9,6 +9,7 @@ import { REGISTRATION_LINES_MAX, RegistrationColumns, RegistrationFault, separat
 import type { RegistrationLine } from '../model/registration-columns.ts';
 import type { ApiRequest } from './api-request.ts';
 import { requireRightsOfDevice } from './inventory-rights.ts';
+import { INVENTORY_ADMIN } from './managed-objects.ts';
 import { JSON_TYPE, vendorType } from './media-types.ts';
 import { readMultipart } from './multipart.ts';
 import { ANSWERED } from './route.ts';
@@ -156,7 +157,10 @@ class LineImport {
     if (this.#seen.has(line.id)) throw new RegistrationFault('the file has this ID before');
     this.#seen.add(line.id);
     const tenant = tenantOf(request, line);
-    const options = { tenant, by: request.principal.userName, requireRightsOf: (userName: string) => requireRightsOfDevice(request, userName, tenant) };
+    const options = {
+      tenant, by: request.principal.userName, requireRightsOf: (userName: string) => requireRightsOfDevice(request, userName, tenant),
+      mayTakeOver: tenant === request.tenant && request.hasRole(...INVENTORY_ADMIN),
+    };
     return this.#columns.isSimple ? this.#devices.announce(line, options) : this.#devices.register(line, options);
   }
 }

@@ -113,13 +113,22 @@ t.test('a line that fails has changed nothing', async (t) => {
     await rest.create(`/identity/globalIds/${foreign}/externalIds`, { type, externalId });
   }
   t.match((await upload(`ID,CREDENTIALS\nhalf-1,${SECRET}`)).json, { numberOfCreated: 1 });
-  const { json } = await upload(`ID,CREDENTIALS,TYPE,NAME,PATH,external-half_MAC\nhalf-1,Changed-pass-2,T,N,Half,m2\nhalf-2,${SECRET},T,N,Half,m2\nhalf-foreign,${SECRET},T,N,Half,m3`);
+  const { json } = await upload(`ID,CREDENTIALS,TYPE,NAME,PATH,external-half_MAC\nhalf-1,Changed-pass-2,T,N,Half,m2\nhalf-2,${SECRET},T,N,Half,m2\nhalf-foreign,${SECRET},T,N,Half,m3`,
+    await userWith('half-registrar', ['ROLE_DEVICE_CONTROL_ADMIN']));
   t.match(json, { numberOfFailed: 3, failedCreationList: [{ failureReason: /value=m2/ }, { failureReason: /value=m2/ },
     { failureReason: new RegExp(`c8y_Serial half-foreign is bound to the managed object ${foreign} of admin`) }] });
   t.equal(await loginOf('half-1', SECRET), 200, 'the device in the field goes on');
   for (const id of ['half-2', 'half-foreign']) t.equal((await rest.get(`/user/${TENANT}/users/device_${id}`)).status, 404, id);
   for (const path of ['c8y_Serial/half-2', 'half_MAC/m3']) t.equal((await rest.get(`/identity/externalIds/${path}`)).status, 404, path);
   t.equal((await rest.read('/inventory/managedObjects?query=name eq Half')).managedObjects.length, 0, 'nor is a group made');
+});
+
+t.test('who may change owners takes a device that is there over', async (t) => {
+  const id = await rest.createDevice('taken-over');
+  await rest.create(`/identity/globalIds/${id}/externalIds`, { type: 'c8y_Serial', externalId: 'taken-over' });
+  t.match((await upload(`ID,CREDENTIALS\ntaken-over,${SECRET}`)).json, { numberOfFailed: 0, numberOfSuccessful: 1 });
+  t.match(await objectOf('taken-over'), { id, owner: 'device_taken-over' });
+  t.equal(await loginOf('taken-over', SECRET), 200);
 });
 
 t.test('who registers takes over no user with rights that he lacks, and enables none', async (t) => {
