@@ -136,7 +136,7 @@ class LineImport {
   async handle({ record, raw }: Row, isFirst: boolean): Promise<Outcome> {
     const deviceId = this.#columns.idOf(record);
     const failed = (failureReason: string): Failure =>
-      ({ bulkNewDeviceStatus: 'FAILED', deviceId, failureReason, line: raw.replace(/[\r\n]+$/, '') });
+      ({ bulkNewDeviceStatus: 'FAILED', deviceId, failureReason, line: raw.replace(/^\s*[\r\n]/, '').replace(/[\r\n]+$/, '') });
     if (this.#broken !== undefined) return failed(`it was not tried after the fault of an earlier line: ${this.#broken.message}`);
     try {
       return { bulkNewDeviceStatus: await this.#import(record), deviceId };

@@ -131,6 +131,11 @@ t.test('who may change owners takes a device that is there over', async (t) => {
   t.equal(await loginOf('taken-over', SECRET), 200);
 });
 
+t.test('the line that failed is told without empty ones before it', async (t) => {
+  const { json } = await upload(`ID,CREDENTIALS\n\r\n  \n bad id,${SECRET}\n\n`);
+  t.match(json, { numberOfFailed: 1, failedCreationList: [{ line: ` bad id,${SECRET}` }] });
+});
+
 t.test('who registers takes over no user with rights that he lacks, and enables none', async (t) => {
   const registrar = await userWith('bulk-registrar', ['ROLE_DEVICE_CONTROL_ADMIN']);
   const taken = (id: string, who?: string) => upload(`ID;CREDENTIALS\n${id};Taken-pass-3`, who).then(({ json }) => json);
