@@ -74,8 +74,33 @@ export function lockHolder(data: string): number | undefined {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM' ? pid : undefined;
   }
+  // A zombie that has no other thread any more has let go of everything; who started it has not asked for its end yet.
+  const state = processState(pid);
+  if (state?.isZombie === true && state.threads <= 1) return undefined;
   try {
     // After a restart of the machine or container another program may have the number.
     return basename(readlinkSync(`/proc/${pid}/exe`)).startsWith('node') ? pid : undefined;
   } catch { return pid; /* no /proc or another user's process: a live process counts as the holder */ }
+}
+
+/** From /proc; undefined where there is none, or no such process. */
+function processState(pid: number): { isZombie: boolean; threads: number } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { isZombie: fields[0] === 'Z' || fields[0] === 'X', threads: Number(fields[17]) };
+  } catch { return undefined; /* not on this system, or gone */ }
+}
+
+/** Whether the process was killed and is being torn down: it has no program any more, or SIGKILL waits for it. */
+export function isEnding(pid: number): boolean {
+  const state = processState(pid);
+  if (state === undefined || state.isZombie) return state !== undefined;
+  try {
+    readlinkSync(`/proc/${pid}/exe`);
+    const pending = /^SigPnd:\s*[0-9a-f]*([0-9a-f])[0-9a-f]{2}$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return pending !== null && (parseInt(pending[1], 16) & 1) === 1;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
 }
