@@ -1,4 +1,5 @@
 /** Files in the inventory: managed objects with content (document 4 section 2.6). */
+import { createHash } from 'node:crypto';
 import type { ManagedObjectDelete } from '../actors/managed-object.ts';
 import { COMMAND } from '../model/command.ts';
 import type { BinaryRecord, ManagedObjectUpdate } from '../model/command.ts';
@@ -7,7 +8,7 @@ import { joinMembers, parseMembers, splitMembers, stringMember } from '../model/
 import type { Members } from '../model/json-document.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
-import { attachmentHeader, byteRangeOf, isMediaType } from './byte-range.ts';
+import { attachmentHeader, byteRangeOf, isKnownTag, isMediaType } from './byte-range.ts';
 import { entityText, quote, segment } from './entity-text.ts';
 import { fileBytesMax } from './file-limit.ts';
 import { documentPage } from './document-page.ts';
@@ -33,6 +34,7 @@ const READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ', 'ROLE_BINARY_RE
 const READ_CONTENT = [...READ, 'ROLE_DEVICE'];
 const ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN', 'ROLE_BINARY_ADMIN'];
 const CREATE = [...ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE', 'ROLE_BINARY_CREATE'];
+const TAG_LENGTH = 22;
 const OCTETS = 'application/octet-stream';
 /** Members that come from the content. */
 const OF_CONTENT = ['c8y_IsBinary', 'length', 'contentType'];
@@ -99,13 +101,21 @@ async function loadBinary(request: ApiRequest): Promise<{ id: string; doc: strin
   return { id, doc, binary: JSON.parse(binary) as BinaryRecord };
 }
 
+/** Each content has a key of its own, which is for the store alone. */
+const tagOf = ({ key }: BinaryRecord): string => `"${createHash('sha256').update(key).digest('base64url').slice(0, TAG_LENGTH)}"`;
+
 async function get(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const { id, doc, binary } = await loadBinary(request);
   await requireReadable(request, doc);
   const name = stringMember(splitMembers(doc), 'name') ?? id;
   const headers = ['Content-Type', binary.contentType, 'X-Content-Type-Options', 'nosniff', 'Content-Disposition', attachmentHeader(name),
     'Accept-Ranges', 'bytes'];
-  const range = byteRangeOf(request.headers['range'], binary.bytes);
+  const tag = tagOf(binary);
+  headers.push('ETag', tag);
+  if (isKnownTag(request.headers['if-none-match'], tag)) return { status: 304, text: '', headers: ['ETag', tag] };
+  // A range of a content that is another one now is no part of what the client has (RFC 9110 section 13.1.5).
+  const ifRange = request.headers['if-range'].trim();
+  const range = ifRange === '' || ifRange === tag ? byteRangeOf(request.headers['range'], binary.bytes) : undefined;
   if (range === 'unsatisfiable') {
     const { error, message } = new PlatformError('general/range-not-satisfiable', { length: binary.bytes, range: request.headers['range'] });
     const headersOfError = ['Content-Range', `bytes */${binary.bytes}`];
@@ -190,10 +200,11 @@ export function binaryRoutes(): Route[] {
       answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }], handle: post,
     },
     {
-      method: 'GET', path, area, access: 'owner', roles: READ_CONTENT, summary: 'Download a file, or a range of it', headers: ['range'],
-      produces: ANY_CONTENT, answers: [
+      method: 'GET', path, area, access: 'owner', roles: READ_CONTENT, summary: 'Download a file, or a range of it',
+      headers: ['range', 'if-range', 'if-none-match'], produces: ANY_CONTENT, answers: [
         { status: 200, description: 'The content', contentTypes: [OCTETS, '*/*'] },
         { status: 206, description: 'The range of the content', contentTypes: [OCTETS, '*/*'] },
+        { status: 304, description: 'The client has the content' },
       ], handle: get,
     },
     {

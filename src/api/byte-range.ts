@@ -17,6 +17,10 @@ export function byteRangeOf(header: string, length: number): ByteRange | 'unsati
   return { from: Number(first), through: last === '' ? length - 1 : Math.min(Number(last), length - 1) };
 }
 
+/** Whether one of the tags of If-None-Match is that of the content. */
+export const isKnownTag = (header: string, tag: string): boolean =>
+  header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag || one.trim() === '*');
+
 /** `attachment` with the name in both spellings: what is not ASCII is replaced in the plain one. */
 export function attachmentHeader(name: string): string {
   const plain = name.replace(/[^\x20-\x7e]/g, '_').replace(/["\\]/g, '_');

@@ -10,6 +10,7 @@ import { PlatformError } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { applicationsOfIds, findByUnique, loadAttachment, subscribedIds } from './application-records.ts';
+import { isKnownTag } from './byte-range.ts';
 import { ArchiveCache } from './archive-cache.ts';
 import { archiveLimit } from './archive-limits.ts';
 import { contentTypeOf } from './content-types.ts';
@@ -65,9 +66,6 @@ function securityHeaders(application: StoredApplication): string[] {
   ];
 }
 
-/** Whether one of the tags of If-None-Match is that of the content. */
-const isKnown = (header: string, tag: string): boolean => header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag || one.trim() === '*');
-
 async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answer | typeof ANSWERED> {
   const { contextPath: segment, file = '' } = request.params;
   const at = segment.indexOf('@');
@@ -88,7 +86,7 @@ async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answe
   if (entry === undefined) throw new PlatformError('applications/no-file', { file: name, contextPath });
   const tag = `"${attachment.id}-${entry.crc32.toString(16)}"`;
   const headers = ['ETag', tag, 'Cache-Control', 'no-cache', ...securityHeaders(application)];
-  if (isKnown(request.headers['if-none-match'], tag)) return { status: 304, text: '', headers };
+  if (isKnownTag(request.headers['if-none-match'], tag)) return { status: 304, text: '', headers };
   await request.sendContent(200, ['Content-Type', contentTypeOf(name), ...headers], entry.bytes, entryContent(source, entry));
   return ANSWERED;
 }

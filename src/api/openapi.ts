@@ -148,6 +148,7 @@ const HEADERS: Readonly<Record<string, readonly [name: string, description: stri
   'x-platform-system-of-units': ['X-Platform-System-Of-Units', 'Units that measurements are shown in', { enum: ['metric', 'imperial'] }],
   'x-platform-application-key': ['X-Platform-Application-Key', 'Key of the application that sends the request', {}],
   'range': ['Range', 'Part of the content: bytes=0-1023', {}],
+  'if-range': ['If-Range', 'ETag of the content that the range is of; of another one all is sent', {}],
   'content-range': ['Content-Range', 'Place of the chunk in the whole content', {}],
   'if-none-match': ['If-None-Match', 'ETag of what the client has', {}],
 };

@@ -195,6 +195,22 @@ t.test('ranges', async (t) => {
   t.match({ status: head.status, length: head.headers.get('content-length') }, { status: 200, length: '10' });
 });
 
+t.test('a download that is resumed is of one content', async (t) => {
+  const api = await startApi(t);
+  const { id } = (await upload(api, [{ name: 'file', fileName: 'f', content: '0123456789' }])).json;
+  const get = (headers: Record<string, string>) => send(api, 'GET', `${PATH}/${id}`, undefined, headers);
+  const tag = (await get({})).headers.get('etag') as string;
+  t.match(tag, /^"[\w-]{22}"$/);
+  t.match(await get({ range: 'bytes=2-4', 'if-range': tag }), { status: 206, text: '234' });
+  t.match(await get({ range: 'bytes=2-4', 'if-range': '"other"' }), { status: 200, text: '0123456789' });
+  t.match(await get({ range: 'bytes=20-', 'if-range': `W/${tag}` }), { status: 200, text: '0123456789' }, 'a weak tag is none');
+  const same = await get({ 'if-none-match': `"other", ${tag}` });
+  t.match({ status: same.status, text: same.text, tag: same.headers.get('etag') }, { status: 304, text: '', tag });
+  await send(api, 'PUT', `${PATH}/${id}`, 'abcdefghij', { 'content-type': 'text/plain' });
+  t.match(await get({ range: 'bytes=2-4', 'if-range': tag }), { status: 200, text: 'abcdefghij' }, 'replaced meanwhile');
+  t.match(await get({ 'if-none-match': tag }), { status: 200 });
+});
+
 t.test('headers', async (t) => {
   for (const [name, want] of [['a.log', 'attachment; filename="a.log"'], ['a"b\\c', 'attachment; filename="a_b_c"; filename*=UTF-8\'\'a%22b%5Cc'],
     ['ä\r\nX: y', "attachment; filename=\"___X: y\"; filename*=UTF-8''%C3%A4%0D%0AX%3A%20y"],
