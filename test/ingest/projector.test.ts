@@ -303,6 +303,26 @@ t.test('what objects leave that are gone is deleted together, behind the rows of
   await visible(running);
   t.strictSame(seen, ['measurements', 'events', 'alarms', 'operations'].map((table) => `${table} {"sources":"5,77,78"}`), 'each table once');
   t.same([history.ids('events'), numbers(history)], [[], []]);
+t.test('who asked behind a DELETE, while it runs, sees nothing of what it took; others do not wait for more', async (t) => {
+  const history = new FakeHistory();
+  let open: () => void = () => undefined;
+  let gate = Promise.resolve();
+  const running = await start(t, new Platform(openEnvironment(t)), history, { beforeDeletion: () => gate });
+  const { platform, projector } = running;
+  await platform.create('5');
+  for (let round = 0; round < 5; round += 1) {
+    const ids = [800, 801, 802].map((id) => id + 10 * round);
+    await Promise.all(ids.map((id) => platform.request(event(id))));
+    await visible(running);
+    gate = new Promise((resolve) => { open = resolve; });
+    await platform.request({ kind: COMMAND.DATA_DELETE, key: 't', body: { table: 'events', filter: { source: '5' } } });
+    const asked = platform.group.lastAppendedSeq;
+    const seen = Promise.all([undefined, { tables: ['events'], tenant: 1 }].map((query) => projector.visible(asked, 5_000, query).then(() => history.ids('events'))));
+    await t.resolves(projector.visible(asked, 5_000, { tables: ['events'], tenant: 2 }));
+    t.same(history.ids('events'), ids, 'another tenant does not wait for the DELETE');
+    open();
+    t.same(await seen, [[], []]);
+  }
   await projector.stop();
 });
 
