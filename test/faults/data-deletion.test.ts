@@ -1,4 +1,4 @@
-/** DELETE by filters of many events: other tenants' lists do not wait for it, and kill -9 in the middle leaves nothing half done. */
+/** DELETE by filters: other tenants' lists do not wait for that of many events, and kill -9 in the middle leaves nothing half done, or half kept. */
 import t from 'tap';
 import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
@@ -51,4 +51,28 @@ t.test('a DELETE of many events, and of the device that has them', async (t) => 
   await eventually('the rest is gone', async () => await eventsOf(reader, many) === 1 && await eventsOf(reader, whole) === 0, 60_000);
   t.equal((await reader.read(`/event/events?source=${many}`)).events[0].id, later, 'but for what came behind the DELETE');
   t.equal(await again.stop(), 0);
+});
+
+t.test('a DELETE of measurements, killed at any moment: what was before it goes, what came behind it stays', async (t) => {
+  const data = scratchDirectory(t);
+  let server = await startServer(t, { data });
+  const device = await server.rest.createDevice('Measured');
+  const valuesOf = async (rest: Rest): Promise<number[]> => (await rest.read(`/measurement/measurements?source=${device}&pageSize=2000&dateFrom=2024-01-01`)).measurements
+    .map(({ f }: { f: { s: { value: number } } }) => f.s.value).sort((a: number, b: number) => a - b);
+  for (let round = 1; round <= 5; round += 1) {
+    const { rest } = server;
+    const measurement = (value: number, time = TIME) => ({ source: { id: device }, type: 'T', time, f: { s: { value } } });
+    // In the block that the DELETE ends, or in one before it.
+    await rest.create('/measurement/measurements', { measurements: Array.from({ length: 1_000 }, (_, index) => measurement(index)) });
+    if (round % 2 === 0) await valuesOf(rest);
+    t.equal((await rest.delete(`/measurement/measurements?source=${device}&dateTo=2024-12-31T00:00:00.000Z`)).status, 204);
+    const value = 10_000 + round;
+    await rest.create('/measurement/measurements', measurement(value));
+    await new Promise((resolve) => { setTimeout(resolve, Math.random() * 150); });
+    await server.stop('SIGKILL');
+    server = await startServer(t, { data });
+    // What is kept goes with the next round's DELETE.
+    await eventually(`round ${round}`, async () => JSON.stringify(await valuesOf(server.rest)) === JSON.stringify([value]), 60_000);
+  }
+  t.equal(await server.stop(), 0);
 });
