@@ -89,7 +89,7 @@ export class TenantJobs {
     this.#loop.wake();
   }
 
-  /** One page of the first due job of each tenant. @returns false when there was none, or none went on. */
+  /** One page of the first due job of each tenant. @returns false when there was none: nothing is to be done before something is due or told. */
   async step(): Promise<boolean> {
     const startAt = this.#now();
     if (startAt >= this.#passAt) {

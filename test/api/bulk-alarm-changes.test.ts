@@ -105,7 +105,7 @@ t.test('deleted alarms and another owner are no failures; others are tried again
   await t.resolves(fixture.worker.jobs.step());
   t.same(fixture.updated, [2]);
   fixture.failures.push({ kind: COMMAND.ALARM_UPDATE, error: new PlatformError('general/busy', { limit: 'journal/bytes' }) });
-  t.equal(await fixture.worker.jobs.step(), false);
+  t.same([await fixture.worker.jobs.step(), await fixture.worker.jobs.step()], [true, false], 'those behind it are looked for, it is left alone');
   t.equal(fixture.jobs.size, 1, 'it is tried again');
   t.match(fixture.warned, [{ tenant: 2, err: { code: 'general/busy' } }]);
 });
