@@ -7,6 +7,7 @@ import { SignJWT, errors, jwtVerify } from 'jose';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, CommandPort, DocumentReader, RecordsChange } from '../model/command.ts';
+import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers } from '../model/json-document.ts';
 import type { Log } from '../model/log.ts';
@@ -33,8 +34,6 @@ const TOKEN_MINUTES = { otherwise: 20, maximum: 20_160 } as const;
 const TOKEN_LENGTH_MAX = 4_096;
 /** How often a change is tried when somebody else was faster each time. */
 const TRIES_MAX = 8;
-/** Devices and microservices have nobody to type a code. */
-const MACHINE_USER = /^(?:device_|service_|servicebootstrap_)/;
 const RECORDS = 'totp';
 
 /** In the collection `totp`, by user name. */
@@ -69,8 +68,12 @@ export interface SecondFactorOptions {
 
 const placeOf = (tenant: number, userName: string): string => `${tenant}\n${RECORDS}\n${userName}`;
 
-export const isPerson = (user: Pick<StoredUser, 'userName' | 'roles'>): boolean =>
-  !MACHINE_USER.test(user.userName) && !user.roles.includes(BOOTSTRAP_ROLE);
+/**
+ * Devices and microservices have nobody to type a code. A microservice's user is known by what the server wrote into its record, whatever its name;
+ * a device's by its name (document 4 section 3.1), which is a person's when its own field asks for a second factor.
+ */
+export const isPerson = (user: Pick<StoredUser, 'userName' | 'roles' | 'doc' | 'service'>): boolean =>
+  user.service === undefined && !user.roles.includes(BOOTSTRAP_ROLE) && (!user.userName.startsWith(DEVICE_USER_PREFIX) || isRequiredOf(user));
 
 export class SecondFactor {
   readonly #options: SecondFactorOptions;

@@ -90,7 +90,10 @@ async function put(request: ApiRequest): Promise<Answer> {
   const name = sentName(members, 'groups');
   await requireGrants(request, devicePermissionGrants(docOf(request)));
   const group = await GROUPS.update(request, request.params['id'], (old) => {
-    if (members.has('devicePermissions')) requireRoles(request, old.roles);
+    const isRenamed = name !== undefined && name !== old.name;
+    // By its name `two-factor-authentication/enforced.group` means it.
+    if (isRenamed || members.has('devicePermissions')) requireRoles(request, old.roles);
+    if (isRenamed && old.id === ADMINS_GROUP) throw new PlatformError('groups/name-kept', { name: old.name });
     const doc = splitMembers(old.doc);
     mergeMembers(doc, splitMembers(docOf(request)));
     const next = joinMembers(doc);

@@ -103,6 +103,7 @@ export const ERRORS = {
   'users/role-not-assigned': entry(404, 'users/Not Found', 'The user {id} does not have the role {role}'),
   'groups/not-found': entry(404, 'groups/Not Found', 'Error retrieving group with id {id}! : Cannot find document'),
   'groups/duplicate': entry(409, 'groups/Duplicate', 'The group {id} exists already'),
+  'groups/name-kept': entry(403, 'groups/Forbidden', 'Access is denied: the group {name} keeps its name'),
   'groups/role-duplicate': entry(409, 'groups/Duplicate', 'The group {id} has the role {role} already'),
   'groups/role-not-assigned': entry(404, 'groups/Not Found', 'The group {id} does not have the role {role}'),
   'groups/not-a-member': entry(404, 'groups/Not Found', 'The user {user} is not in the group {id}'),
