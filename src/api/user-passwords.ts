@@ -15,7 +15,7 @@ import { tenantCalled } from './login-host.ts';
 import type { TenantInfo } from './platform.ts';
 import { text } from './query-parameters.ts';
 import { peopleSteps } from './record-steps.ts';
-import { changeRecords } from './records.ts';
+import { changeRecords, retried } from './records.ts';
 import type { Answer, Route } from './route.ts';
 import { numberOption, wantsGreenPasswords } from './tenant-option.ts';
 import * as schemas from './user-schemas.ts';
@@ -31,6 +31,8 @@ const MAILS_MAX = 10;
 /** Requests without login that look through all users, at once. */
 const SEARCHES_MAX = 2;
 const SEARCHES = 'users/password-resets';
+/** Links that were asked for without login and not sent. */
+const UNSENT = 'users/password-links-unsent';
 let searchCount = 0;
 
 /** What a command says about a password. @throws PlatformError 422 when it breaks a rule, or the tenant wants green ones. */
@@ -82,19 +84,29 @@ export async function requireAddress(request: ApiRequest, tenant: number, userNa
   return email;
 }
 
+/** @returns undefined when a link was mailed just now, also by who asks at the same time. */
+function newToken(request: ApiRequest, tenant: number, userName: string): Promise<string | undefined> {
+  const { platform } = request;
+  return retried(request, async () => {
+    const expected = await platform.documents.get('passwordToken', tenant, tokenKey(userName));
+    const now = platform.now();
+    if (expected !== undefined && now - (JSON.parse(expected) as StoredToken).createdAt < MAIL_PAUSE_MS) return undefined;
+    const token = randomBytes(32).toString('base64url');
+    const record: StoredToken = { hash: hashOf(token), createdAt: now, expiresAt: now + LINK_MS };
+    await changeRecords(request, tenant, [{ collection: 'passwordToken', id: tokenKey(userName), expected, value: JSON.stringify(record) }]);
+    return token;
+  });
+}
+
 /** Mails a link to set a password; the newest link of a user counts. @throws PlatformError 422 for a user without an address. */
 export async function sendPasswordLink(request: ApiRequest, tenant: TenantInfo, userName: string): Promise<void> {
   const { platform } = request;
   const email = await requireAddress(request, tenant.number, userName);
-  const expected = await platform.documents.get('passwordToken', tenant.number, tokenKey(userName));
-  const now = platform.now();
-  if (expected !== undefined && now - (JSON.parse(expected) as StoredToken).createdAt < MAIL_PAUSE_MS) {
+  const token = await newToken(request, tenant.number, userName);
+  if (token === undefined) {
     platform.refusals.count('users/password-mails');
     return;
   }
-  const token = randomBytes(32).toString('base64url');
-  const record: StoredToken = { hash: hashOf(token), createdAt: now, expiresAt: now + LINK_MS };
-  await changeRecords(request, tenant.number, [{ collection: 'passwordToken', id: tokenKey(userName), expected, value: JSON.stringify(record) }]);
   // Never of what the request calls the server: whoever asks for the mail could lead its receiver to a server of his own.
   const link = `${platform.config.mailUrl}/?${new URLSearchParams({ token, email, tenantId: tenant.id })}`;
   await platform.accounts.mailer.send({
@@ -141,11 +153,20 @@ async function peopleOfEmail({ platform }: ApiRequest, tenant: number, wanted: s
   return users.slice(0, MAILS_MAX);
 }
 
-/** Answers the same whether there is such a user or not. */
+/** Answers the same whether there is such a user or not: what keeps a mail back is in the log and the counters only. */
 async function requestReset(request: ApiRequest): Promise<Answer> {
   const tenant = tenantAsked(request);
+  const { refusals, log } = request.platform;
   const { email } = JSON.parse(request.bodyText()) as { email: string };
-  for (const user of await usersOfEmail(request, tenant, email)) await sendPasswordLink(request, tenant, user.userName);
+  for (const { userName } of await usersOfEmail(request, tenant, email)) {
+    try {
+      await sendPasswordLink(request, tenant, userName);
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      refusals.count(UNSENT);
+      log.warn({ tenant: tenant.id, userName, code: error.code, reason: error.message, limit: UNSENT }, 'a link to set a password is not sent');
+    }
+  }
   return DONE;
 }
 
