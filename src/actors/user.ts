@@ -38,7 +38,10 @@ export const USER_DOC_BYTES_MAX = 100_000;
 export const GROUPS_OF_USER_MAX = 200;
 const ALIASES = 'userAlias';
 const MEMBERS = 'groupMember';
+const PASSWORD_TOKENS = 'passwordToken';
 
+/** Of the link to set a password. */
+export const passwordTokenKey = (userName: string): string => `${userName}\n`;
 export const memberKey = (group: number, userName: string): string => `${group}\n${userName}`;
 
 export function putUser(context: ActorContext, body: UserPut): { doc: string } {
@@ -48,6 +51,7 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
   if (!isNew && body.mustBeNew) throw new PlatformError('users/duplicate', { id: userName });
   if (isNew && body.mustExist) throw new PlatformError('users/not-found', { id: userName });
   if (text !== undefined) requireNoService(JSON.parse(text) as StoredUser, body);
+  if (body.usesToken !== undefined) useToken(context, userName, body.usesToken);
   // A name to log in with means one user.
   if (isNew && context.get(ALIASES, userName) !== undefined) throw new PlatformError('users/alias-duplicate', { id: userName });
   const old = text === undefined ? undefined : JSON.parse(text) as StoredUser;
@@ -68,6 +72,13 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
   context.changedUser = { userName, keepsConnections: old === undefined || connectionRights(old) === connectionRights(user) };
   if (body.by !== undefined) auditPut(context, old, user, body.by);
   return { doc: user.doc };
+}
+
+/** Once: who comes second with the same link finds it gone. @throws PlatformError 422. */
+function useToken(context: ActorContext, userName: string, expected: string): void {
+  const id = passwordTokenKey(userName);
+  if (context.get(PASSWORD_TOKENS, id) !== expected) throw new PlatformError('users/reset-token');
+  context.remove(PASSWORD_TOKENS, id);
 }
 
 /** With a password of his own an administrator would read, in the name of the microservice, what its owner keeps secret. @throws PlatformError 403. */

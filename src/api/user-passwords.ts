@@ -1,6 +1,7 @@
 /** Passwords of users: rules, changes with the old one, and links to set a new one (document 4 sections 3.1 to 3.3). */
 import { createHash, randomBytes } from 'node:crypto';
 import { isActive } from '../accounts/tenants.ts';
+import { passwordTokenKey as tokenKey } from '../actors/user.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserPut } from '../model/command.ts';
@@ -26,7 +27,7 @@ const DONE: Answer = { status: 200, text: '' };
 const LINK_MS = 24 * 3_600_000;
 /** Between two mails to one user. */
 const MAIL_PAUSE_MS = 60_000;
-/** Users with one address that get a mail. */
+/** Users with one address that get a mail, the first ones; links that administrators send work for all. */
 const MAILS_MAX = 10;
 /** Requests without login that look through all users, at once. */
 const SEARCHES_MAX = 2;
@@ -72,7 +73,6 @@ async function changeOther(request: ApiRequest): Promise<Answer> {
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url');
 const emailOf = (user: StoredUser): string | undefined => stringMember(splitMembers(user.doc), 'email');
-const tokenKey = (userName: string): string => `${userName}\n`;
 
 interface StoredToken { readonly hash: string; readonly createdAt: number; readonly expiresAt: number }
 
@@ -124,11 +124,15 @@ function tenantAsked(request: ApiRequest): TenantInfo {
   return tenant;
 }
 
-/** Enabled users with an address; a suspended tenant has none. @throws PlatformError 503 when too many look for theirs. */
-async function usersOfEmail(request: ApiRequest, tenant: TenantInfo, email: string): Promise<StoredUser[]> {
+/**
+ * Looks through the enabled users with an address, step by step, until `look` has found; a suspended tenant has none.
+ * @throws PlatformError 503 when too many look for theirs.
+ */
+async function searchPeople<Found>(request: ApiRequest, tenant: TenantInfo, email: string,
+  look: (users: readonly StoredUser[]) => Found | undefined | Promise<Found | undefined>): Promise<Found | undefined> {
   if (!isActive(tenant)) {
     request.platform.refusals.count('users/password-resets-suspended');
-    return [];
+    return undefined;
   }
   if (searchCount >= SEARCHES_MAX) {
     request.platform.refusals.count(SEARCHES);
@@ -136,21 +140,33 @@ async function usersOfEmail(request: ApiRequest, tenant: TenantInfo, email: stri
   }
   searchCount += 1;
   try {
-    return await peopleOfEmail(request, tenant.number, email.toLowerCase());
+    for await (const users of peopleOfEmail(request, tenant.number, email.toLowerCase())) {
+      const found = await look(users);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   } finally {
     searchCount -= 1;
   }
 }
 
 /** @param wanted lower case. */
-async function peopleOfEmail({ platform }: ApiRequest, tenant: number, wanted: string): Promise<StoredUser[]> {
-  const users: StoredUser[] = [];
+async function* peopleOfEmail({ platform }: ApiRequest, tenant: number, wanted: string): AsyncGenerator<StoredUser[]> {
   for await (const rows of peopleSteps({ documents: platform.documents, tenant })) {
     const candidates = rows.filter(({ value }) => value.toLowerCase().includes(wanted)).map(({ value }) => JSON.parse(value) as StoredUser);
-    users.push(...candidates.filter((user) => user.enabled && emailOf(user)?.toLowerCase() === wanted));
-    if (users.length >= MAILS_MAX) break;
+    const users = candidates.filter((user) => user.enabled && emailOf(user)?.toLowerCase() === wanted);
+    if (users.length > 0) yield users;
   }
-  return users.slice(0, MAILS_MAX);
+}
+
+/** Those who get a mail. */
+async function firstOfEmail(request: ApiRequest, tenant: TenantInfo, email: string): Promise<StoredUser[]> {
+  const first: StoredUser[] = [];
+  await searchPeople(request, tenant, email, (users) => {
+    first.push(...users.slice(0, MAILS_MAX - first.length));
+    return first.length >= MAILS_MAX ? first : undefined;
+  });
+  return first;
 }
 
 /** Answers the same whether there is such a user or not: what keeps a mail back is in the log and the counters only. */
@@ -158,7 +174,7 @@ async function requestReset(request: ApiRequest): Promise<Answer> {
   const tenant = tenantAsked(request);
   const { refusals, log } = request.platform;
   const { email } = JSON.parse(request.bodyText()) as { email: string };
-  for (const { userName } of await usersOfEmail(request, tenant, email)) {
+  for (const { userName } of await firstOfEmail(request, tenant, email)) {
     try {
       await sendPasswordLink(request, tenant, userName);
     } catch (error) {
@@ -171,27 +187,29 @@ async function requestReset(request: ApiRequest): Promise<Answer> {
 }
 
 /** @throws PlatformError 422 when no user of the address has the token. */
-async function userOfToken(request: ApiRequest, tenant: TenantInfo, email: string, token: string): Promise<{ user: StoredUser; record: string }> {
+async function userOfToken(request: ApiRequest, tenant: TenantInfo, email: string, token: string): Promise<{ userName: string; record: string }> {
+  const { documents, now } = request.platform;
   const hash = hashOf(token);
-  for (const user of await usersOfEmail(request, tenant, email)) {
-    const record = await request.platform.documents.get('passwordToken', tenant.number, tokenKey(user.userName));
-    const stored = record === undefined ? undefined : JSON.parse(record) as StoredToken;
-    if (record !== undefined && stored?.hash === hash && stored.expiresAt > request.platform.now()) return { user, record };
-  }
-  throw new PlatformError('users/reset-token');
+  const found = await searchPeople(request, tenant, email, async (users) => {
+    const records = await documents.getMany('passwordToken', tenant.number, users.map(({ userName }) => tokenKey(userName)));
+    for (const [index, record] of records.entries()) {
+      const stored = record === undefined ? undefined : JSON.parse(record) as StoredToken;
+      if (record !== undefined && stored?.hash === hash && stored.expiresAt > now()) return { userName: users[index].userName, record };
+    }
+    return undefined;
+  });
+  if (found === undefined) throw new PlatformError('users/reset-token');
+  return found;
 }
 
 async function reset(request: ApiRequest): Promise<Answer> {
   const tenant = tenantAsked(request);
+  const { commands, now } = request.platform;
   const body = JSON.parse(request.bodyText()) as { email: string; token: string; newPassword: string };
-  const { user, record } = await userOfToken(request, tenant, body.email, body.token);
+  const { userName, record } = await userOfToken(request, tenant, body.email, body.token);
   const password = await newPassword(request, tenant.number, body.newPassword);
-  // Once: who comes second with the same token finds it gone.
-  await changeRecords(request, tenant.number, [{ collection: 'passwordToken', id: tokenKey(user.userName), expected: record, value: undefined }]);
-  const put: UserPut = { userName: user.userName, ...password, mustExist: true, by: user.userName };
-  const { commands } = request.platform;
-  const receivedAt = request.platform.now();
-  await commands.request({ kind: COMMAND.USER_PUT, tenant: tenant.number, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt, body: put });
+  const put: UserPut = { userName, ...password, mustExist: true, usesToken: record, by: userName };
+  await commands.request({ kind: COMMAND.USER_PUT, tenant: tenant.number, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body: put });
   return DONE;
 }
 

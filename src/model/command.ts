@@ -270,7 +270,9 @@ export interface UserPut { readonly userName: string; readonly password?: string
   /** Of one object; those of other objects stay as they are. */
   readonly devicePermissions?: ObjectPermissions;
   /** Tokens that were issued before are refused from now on. A new password and `enabled: false` do so too. */
-  readonly endsTokens?: boolean; readonly mustBeNew?: boolean; readonly mustExist?: boolean; readonly by?: string }
+  readonly endsTokens?: boolean; readonly mustBeNew?: boolean; readonly mustExist?: boolean; readonly by?: string;
+  /** Text of the record of the user's link to set a password, which is used up by it. */
+  readonly usesToken?: string }
 /** `expected` as of RecordChange: the text of the accepted request. `tenant` is the number of the tenant that gets the user. */
 export interface DeviceCredentialsIssue { readonly id: string; readonly expected: string; readonly tenant: number; readonly user: UserPut;
   /** The user's first object joins it. */

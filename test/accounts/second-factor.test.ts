@@ -1,6 +1,7 @@
 /** Whom two-factor authentication asks for a code: people, whatever their names; not devices and microservices. */
 import t from 'tap';
 import { isPerson } from '../../src/accounts/second-factor.ts';
+import type { SecondFactor } from '../../src/accounts/second-factor.ts';
 import type { StoredUser } from '../../src/actors/user.ts';
 import { ROLES } from '../../src/model/roles.ts';
 import { startApi } from '../api/helpers/api.ts';
@@ -11,7 +12,7 @@ const user = (userName: string, more: Partial<StoredUser> = {}): StoredUser => (
 const service = { application: '7', owner: 2 };
 
 t.test('names of microservices do not make one', async (t) => {
-  const { secondFactor } = new FakePlatform().platform().accounts;
+  const secondFactor = new FakePlatform().platform().accounts.secondFactor as SecondFactor;
   for (const userName of ['ada', 'service_bob', 'servicebootstrap_bob']) {
     t.ok(isPerson(user(userName)), userName);
     t.equal(await secondFactor.need(2, user(userName, { doc: REQUIRED })), 'SETUP', userName);
@@ -22,7 +23,7 @@ t.test('names of microservices do not make one', async (t) => {
 
 t.test('a device is one by its name, until its own field asks for a second factor', async (t) => {
   const fake = new FakePlatform();
-  const { secondFactor } = fake.platform().accounts;
+  const secondFactor = fake.platform().accounts.secondFactor as SecondFactor;
   fake.put('option', 'two-factor-authentication\nenforced', JSON.stringify({ value: 'true' }));
   t.equal(await secondFactor.need(2, user('ada')), 'SETUP');
   t.equal(await secondFactor.need(2, user('device_1')), undefined);

@@ -1,6 +1,7 @@
 /** Links to set a password: they tell nobody which addresses exist, work for each of many users of an address, and once. */
 import t from 'tap';
 import type { Test } from 'tap';
+import { COMMAND } from '../../src/model/command.ts';
 import type { Command } from '../../src/model/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { startApi } from './helpers/api.ts';
@@ -60,4 +61,25 @@ t.test('what keeps a mail back is not in the answer', async (t) => {
   api.before = () => { throw new PlatformError('general/busy'); };
   t.equal((await api.anonymous('POST', RESET, { email: EMAIL })).status, 200);
   t.ok(api.fake.counted.includes('users/password-links-unsent'));
+});
+
+t.test('a link of the eleventh user of an address works, once', async (t) => {
+  const api = await start(t);
+  const names = Array.from({ length: 300 }, (_, index) => `user${100 + index}`);
+  for (const name of names) api.addUser(name);
+  t.equal((await api.anonymous('POST', RESET, { email: EMAIL })).status, 200);
+  t.equal(api.fake.mails.length, 10, 'who asks for mails himself');
+  const last = 'user399';
+  t.equal((await api.call('PUT', `/user/t1/users/${last}`, { body: { sendPasswordResetEmail: true } })).status, 200);
+  const token = /[?&]token=([\w-]+)/.exec(api.fake.mails[10].text)?.[1] ?? '';
+  const validate = async (): Promise<number> => (await api.anonymous('GET', `${RESET}/validate?${new URLSearchParams({ token, email: EMAIL })}`)).status;
+  t.equal(await validate(), 200);
+  const reset = async (): Promise<number> => (await api.anonymous('PUT', RESET, { token, email: EMAIL, newPassword: 'Analytical-1' })).status;
+  const before = JSON.parse(api.fake.get('user', last) ?? '{}').password;
+  const commands = api.fake.sent.length;
+  t.same((await Promise.all([reset(), reset()])).sort(), [200, 422]);
+  t.equal(api.fake.get('passwordToken', `${last}\n`), undefined);
+  t.not(JSON.parse(api.fake.get('user', last) ?? '{}').password, before);
+  t.same(new Set(api.fake.sent.slice(commands).map(({ kind }) => kind)), new Set([COMMAND.USER_PUT]), 'password and link in one command');
+  t.equal(await validate(), 422);
 });
