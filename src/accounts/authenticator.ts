@@ -40,7 +40,7 @@ interface Checked { readonly user: StoredUser | undefined; readonly isRight: boo
 interface UnderWay {
   answer: Promise<Principal | undefined>;
   /** Whose record it looks at for the last time, and since when. Absent while the password is being checked: what changes until then is seen. */
-  last: { readonly userName: string; readonly asOf: number } | undefined;
+  last: { readonly userName: string; readonly asOf: number; readonly owner?: number | undefined } | undefined;
 }
 
 export class CachingAuthenticator implements Authenticator {
@@ -129,7 +129,7 @@ export class CachingAuthenticator implements Authenticator {
 
   /** Whether a check that is under way sees, or has seen, everything that has changed until now. */
   #sees(tenant: number, { last }: UnderWay): boolean {
-    return last === undefined || !this.changed.hasChanged(tenant, last.userName, last.asOf);
+    return last === undefined || !this.changed.hasChanged(tenant, last.userName, last.asOf, last.owner);
   }
 
   #begin(tenant: Tenant, login: Login, key: string): Promise<Principal | undefined> {
@@ -141,10 +141,10 @@ export class CachingAuthenticator implements Authenticator {
   }
 
   current(principal: Principal): Principal | undefined {
-    const { tenantNumber, userName, asOf } = principal;
+    const { tenantNumber, userName, asOf, serviceOwner } = principal;
     const { generation } = this.changed;
     if (asOf === generation) return principal;
-    if (asOf === undefined || this.changed.hasChanged(tenantNumber, userName, asOf)) return undefined;
+    if (asOf === undefined || this.changed.hasChanged(tenantNumber, userName, asOf, serviceOwner)) return undefined;
     return { ...principal, asOf: generation };
   }
 
@@ -156,18 +156,30 @@ export class CachingAuthenticator implements Authenticator {
 
   /** Records of a tenant changed: whoever is concerned is looked at again. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
-    const isAnyOf = (test: (collection: string) => boolean): boolean => changes.some(({ collection }) => test(collection));
-    if (isAnyOf((collection) => collection === 'tenant')) {
-      this.forgetAll();
-    } else if (isAnyOf((collection) => SHARED_RIGHTS.has(collection)) || changes.some(isOfSecondFactors)) {
+    if (changes.some((change) => SHARED_RIGHTS.has(change.collection) || isOfSecondFactors(change))) {
       this.changed.tenantChanged(tenant);
       this.#cache.forgetTenant(tenant);
     }
     for (const { collection, id, expected, value } of changes) {
-      if (collection === 'user') this.forget(tenant, id);
+      if (collection === 'tenant') this.#tenantsChanged([this.#tenants.byId(id)?.number, numberOf(expected), numberOf(value)]);
+      else if (collection === 'user') this.forget(tenant, id);
       else if (collection === 'totp' && changesNeed(expected, value)) this.forget(tenant, id);
       else if (collection === 'inventoryAssignment') this.forget(tenant, id.slice(0, id.indexOf('\n')));
       else if (collection === 'tokenRevocation') this.#tokensEnded(tenant, id);
+    }
+  }
+
+  /** Tenants that exist no more or are suspended: those who were remembered meanwhile are forgotten too. */
+  tenantsEnded(tenants: readonly Tenant[]): void {
+    this.#tenantsChanged(tenants.map(({ number }) => number));
+  }
+
+  #tenantsChanged(numbers: readonly (number | undefined)[]): void {
+    for (const number of new Set(numbers)) {
+      if (number === undefined) continue;
+      this.changed.tenantRecordChanged(number);
+      this.#cache.forgetTenant(number);
+      this.#cache.forgetServicesOf(number);
     }
   }
 
@@ -221,7 +233,7 @@ export class CachingAuthenticator implements Authenticator {
       ...await principalOf(this.#documents, tenant, user, this.#refusals), asOf, ...(secondFactor === undefined ? {} : { secondFactor }),
     };
     // What was read before a change must not stay.
-    if (!this.changed.hasChanged(number, user.userName, asOf)) this.#cache.set(key, principal, this.#now() + this.#ageMaxMs);
+    if (!this.changed.hasChanged(number, user.userName, asOf, user.service?.owner)) this.#cache.set(key, principal, this.#now() + this.#ageMaxMs);
     return principal;
   }
 
@@ -247,6 +259,7 @@ export class CachingAuthenticator implements Authenticator {
       const asOf = this.changed.generation;
       underWay.last = { userName: user?.userName ?? login.name, asOf };
       const after = await this.#find(tenant, login.name, login.takesAlias);
+      underWay.last = { ...underWay.last, owner: after?.service?.owner };
       if (after?.userName === user?.userName && after?.password === user?.password) return { user: after, isRight, asOf };
       if (tries >= CHECKS_OF_LOGIN_MAX) return { user: after, isRight: false, asOf };
       user = after;
@@ -256,3 +269,7 @@ export class CachingAuthenticator implements Authenticator {
 
 /** An option that decides who needs a second factor. */
 const isOfSecondFactors = ({ collection, id }: RecordChange): boolean => collection === 'option' && id.startsWith(TFA_OPTIONS);
+
+/** Of the text of a tenant; what other nodes tell may leave it out. */
+const numberOf = (text: string | undefined): number | undefined =>
+  (text === undefined || text === '' ? undefined : (JSON.parse(text) as { readonly number?: number }).number);

@@ -3,6 +3,8 @@
 /** Changes of users and tenants that are known one by one; what is older counts as a change of everybody. */
 const CHANGES_MAX = 20_000;
 
+const ownerKey = (tenant: number): string => `owner/${tenant}`;
+
 export class ChangedUsers {
   #generation = 0;
   /** Everybody may have changed up to here. */
@@ -29,6 +31,12 @@ export class ChangedUsers {
     this.#note(String(tenant));
   }
 
+  /** The tenant itself: all of its users, and those whom its microservices have in other tenants. */
+  tenantRecordChanged(tenant: number): void {
+    this.tenantChanged(tenant);
+    this.#note(ownerKey(tenant));
+  }
+
   /** Changes may have been missed, or concern everybody. */
   allChanged(): void {
     this.#generation += 1;
@@ -36,8 +44,10 @@ export class ChangedUsers {
     this.#changes.clear();
   }
 
-  hasChanged(tenant: number, userName: string, since: number): boolean {
+  /** @param owner tenant of the microservice whose user it is. */
+  hasChanged(tenant: number, userName: string, since: number, owner?: number): boolean {
     if (since === this.#generation) return false;
+    if (owner !== undefined && this.#isLater(ownerKey(owner), since)) return true;
     return since < this.#floor || this.#isLater(String(tenant), since) || this.#isLater(`${tenant}/${userName}`, since);
   }
 

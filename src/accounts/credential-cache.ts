@@ -44,6 +44,11 @@ export class CredentialCache {
     this.#keys.delete(tenant);
   }
 
+  /** Users of microservices of a tenant, in all tenants. */
+  forgetServicesOf(owner: number): void {
+    for (const [key, { principal }] of this.#entries) if (principal.serviceOwner === owner) this.#remove(key);
+  }
+
   clear(): void {
     this.#entries.clear();
     this.#keys.clear();

@@ -143,7 +143,7 @@ export function loginParts(core: Pick<ServerCore, 'config' | 'log' | 'metrics' |
 export function recordsChanged(core: Pick<ServerCore, 'tenants' | 'authenticator' | 'events'>, tenant: number, changes: readonly RecordChange[]): void {
   const ended = core.tenants.recordsChanged(tenant, changes);
   if (ended.length > 0) {
-    core.authenticator.recordsChanged(tenant, changes);
+    core.authenticator.tenantsEnded(ended);
     core.events.onTenantsEnded?.(ended);
   }
   for (const listener of core.events.recordListeners) listener(tenant, changes);

@@ -160,6 +160,51 @@ t.test('a change of one user leaves the logins of others alone', async (t) => {
   t.equal(authenticator.current({ ...ada, asOf: undefined as never }), undefined, 'of unknown age');
 });
 
+t.test('a change of a tenant leaves the logins of others alone', async (t) => {
+  const { authenticator, tenants, put } = await newAuthenticator(t);
+  const owner = tenants.byId('management')?.number as number;
+  await put('ada', 'right');
+  await put('ada', 'other', {}, 'management');
+  await put('service_x', 'secret', { service: { application: '7', owner } });
+  const known = async (): Promise<string[]> => {
+    const names: string[] = [];
+    for (const [name, password] of [['ada', 'right'], ['management/ada', 'other'], ['service_x', 'secret']] as const) {
+      const login = authenticator.authenticate(name, password);
+      if (!(login instanceof Promise)) names.push(name);
+      await login;
+    }
+    return names;
+  };
+  await known();
+  t.same(await known(), ['ada', 'management/ada', 'service_x']);
+  const change = (id: string, number: number, more: object = {}): Parameters<typeof authenticator.recordsChanged> =>
+    [0, [{ collection: 'tenant', id, expected: JSON.stringify({ id, number }), value: JSON.stringify({ id, number, ...more }) }]];
+  authenticator.recordsChanged(...change('other', 9, { company: 'x' }));
+  t.same(await known(), ['ada', 'management/ada', 'service_x'], 'one of which nobody is');
+  const [user, service] = await Promise.all([authenticator.authenticate('ada', 'right'), authenticator.authenticate('service_x', 'secret')]) as Principal[];
+  authenticator.recordsChanged(...change('management', owner));
+  t.equal(authenticator.current(service), undefined, 'whose microservice belongs to it');
+  t.ok(authenticator.current(user));
+  t.same(await known(), ['ada']);
+  authenticator.recordsChanged(0, [{ collection: 'tenant', id: 't1', expected: undefined, value: undefined }]);
+  t.equal(authenticator.current(user), undefined);
+  t.same(await known(), ['management/ada'], 'as another node tells it: the microservice is its user');
+  tenants.recordsChanged(0, change('management', owner, { status: 'SUSPENDED' })[1]);
+  authenticator.tenantsEnded([{ id: 'management', number: owner }]);
+  t.same([await authenticator.authenticate('management/ada', 'other'), await authenticator.authenticate('service_x', 'secret')], [undefined, undefined]);
+});
+
+t.test('an owner who changes during the login of his microservice is seen', async (t) => {
+  const { authenticator, tenants, put } = await newAuthenticator(t);
+  const { number } = tenants.byId('management') as { number: number };
+  await put('service_x', 'secret', { service: { application: '7', owner: number } });
+  const login = authenticator.authenticate('service_x', 'secret');
+  const change = { collection: 'tenant', id: 'management', expected: undefined, value: JSON.stringify({ id: 'management', number, status: 'SUSPENDED' }) } as const;
+  tenants.recordsChanged(0, [change]);
+  authenticator.recordsChanged(0, [change]);
+  t.equal(await login, undefined);
+});
+
 t.test('changes are known one by one up to a bound: what is older counts as changed', async (t) => {
   const changed = new ChangedUsers(3);
   const start = changed.generation;
