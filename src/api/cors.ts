@@ -78,22 +78,31 @@ function patternOf(entry: string): RegExp {
   return new RegExp(`^[a-z][a-z0-9+.-]*://${text}${/:\d+$/.test(entry) ? '' : '(:\\d+)?'}$`, 'i');
 }
 
-/** Decides by the option `access.control/allow.origin`: domains or origins, comma separated (document 1 Option); `*` stands for any text. */
+/** An entry with any host, as `*` and `https://*:8443`: it names nobody who could be trusted with cookies. */
+const isAnyHost = (entry: string): boolean => /^(?:[^/]*:\/\/)?\*+(?::[\d*]+)?$/.test(entry);
+
+/**
+ * Decides by the option `access.control/allow.origin`: domains or origins, comma separated (document 1 Option); `*` stands for any text. Origins that
+ * are allowed by name are answered with credentials; what only an entry for any host allows is answered with `*` and without them (document 4
+ * section 0.7): pages there send an Authorization header, but the browser adds no cookie and no remembered password.
+ */
 export class Cors {
-  private readonly patterns: readonly RegExp[];
+  private readonly named: readonly RegExp[];
+  private readonly open: readonly RegExp[];
 
   constructor(allowOrigin: string) {
-    this.patterns = allowOrigin.split(',').map((text) => text.trim()).filter((text) => text !== '').map(patternOf);
+    const entries = allowOrigin.split(',').map((text) => text.trim()).filter((text) => text !== '');
+    this.named = entries.filter((entry) => !isAnyHost(entry)).map(patternOf);
+    this.open = entries.filter(isAnyHost).map(patternOf);
   }
 
   /** @returns names and values in turn for an answer to this origin; empty when it is not allowed. */
   headers(origin: string): readonly string[] {
     if (!this.isAllowed(origin)) return ['Vary', 'Origin'];
+    const isNamed = this.named.some((pattern) => pattern.test(origin));
     return [
       'Access-Control-Allow-Origin',
-      origin,
-      'Access-Control-Allow-Credentials',
-      'true',
+      ...(isNamed ? [origin, 'Access-Control-Allow-Credentials', 'true'] : ['*']),
       'Access-Control-Expose-Headers',
       EXPOSED_HEADERS,
       'Vary',
@@ -115,6 +124,6 @@ export class Cors {
   }
 
   private isAllowed(origin: string): boolean {
-    return origin.length <= ORIGIN_LENGTH_MAX && /^[\x21-\x7e]+$/.test(origin) && this.patterns.some((pattern) => pattern.test(origin));
+    return origin.length <= ORIGIN_LENGTH_MAX && /^[\x21-\x7e]+$/.test(origin) && [...this.named, ...this.open].some((pattern) => pattern.test(origin));
   }
 }

@@ -152,7 +152,7 @@ t.test('origins', async (t) => {
   t.notOk(allowed('https://axexample'));
   t.notOk(allowed('https://a.example.evil'));
   t.notOk(allowed('https://x.b.example\r\nx: y'));
-  t.ok(new Cors('*').headers('null').includes('null'));
+  t.ok(new Cors('*').headers('null').includes('*'));
   const exposed = new Set(cors.headers('https://a.example')[5].split(', '));
   for (const name of ['Location', 'Content-Disposition', 'Content-Range', 'Accept-Ranges', 'ETag', 'Retry-After', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']) {
     t.ok(exposed.has(name), name);
@@ -163,4 +163,16 @@ t.test('origins', async (t) => {
     ['http://localhost:4200', true], ['http://localhost', false], ['http://localhost:42001', false], ['https://acme.org', false], ['https://evilexample.com', false],
     ['https://example.com.evil', false], ['null', false],
   ] as const) t.equal(domains.headers(origin).includes('Access-Control-Allow-Origin'), isAllowed, origin);
+  const credentials = (option: string, origin: string): unknown[] => {
+    const headers = new Cors(option).preflightHeaders(origin);
+    const of = (name: string): string | undefined => (headers.includes(name) ? headers[headers.indexOf(name) + 1] : undefined);
+    return [of('Access-Control-Allow-Origin'), of('Access-Control-Allow-Credentials')];
+  };
+  for (const option of ['*', '**', '*://*', 'https://*', '*:*', 'https://*:*']) {
+    t.same(credentials(option, 'https://evil.example:8443'), ['*', undefined], `${option} names nobody`);
+  }
+  t.same(credentials('https://*', 'http://evil.example'), [undefined, undefined]);
+  for (const option of ['a.example', '*.a.example,*,a.example', 'https://a.example']) {
+    t.same(credentials(option, 'https://a.example'), ['https://a.example', 'true'], option);
+  }
 });
