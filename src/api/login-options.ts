@@ -99,10 +99,10 @@ async function get(request: ApiRequest): Promise<Answer> {
 }
 
 interface Sent {
-  readonly type?: string; readonly userManagementSource?: string; readonly visibleOnLoginPage?: boolean;
+  readonly type?: string; readonly userManagementSource?: string | null; readonly visibleOnLoginPage?: boolean | null;
   readonly providerName?: string | null; readonly buttonName?: string | null;
   readonly authenticationRestrictions?: Partial<AuthenticationRestrictions> | null;
-  readonly sessionConfiguration?: { readonly absoluteTimeoutMillis?: number; readonly userAgentValidationRequired?: boolean;
+  readonly sessionConfiguration?: { readonly absoluteTimeoutMillis?: number | null; readonly userAgentValidationRequired?: boolean | null;
     readonly maximumNumberOfParallelSessions?: unknown; readonly renewalTimeoutMillis?: unknown } | null;
 }
 
@@ -117,15 +117,23 @@ function checked(type: LoginType, sent: Sent): StoredLoginOption {
   const { absoluteTimeoutMillis: absolute } = session;
   const isOffered = session.userAgentValidationRequired !== true && (session.maximumNumberOfParallelSessions ?? null) === null
     && (session.renewalTimeoutMillis ?? null) === null
-    && (absolute === undefined || absolute >= TOKEN_SECONDS_MIN * 1_000 && absolute <= TOKEN_SECONDS * 1_000);
+    && (absolute == null || absolute >= TOKEN_SECONDS_MIN * 1_000 && absolute <= TOKEN_SECONDS * 1_000);
   if (type === 'OAUTH2_INTERNAL' && !isOffered) throw invalid('sessionConfiguration', JSON.stringify(session).slice(0, NAME_LENGTH_MAX), SESSION_LIMIT);
   const { visibleOnLoginPage, authenticationRestrictions: restrictions } = sent;
   return {
-    ...(visibleOnLoginPage === undefined ? {} : { visibleOnLoginPage }),
+    ...(visibleOnLoginPage == null ? {} : { visibleOnLoginPage }),
     ...(sent.providerName == null ? {} : { providerName: sent.providerName }), ...(sent.buttonName == null ? {} : { buttonName: sent.buttonName }),
     ...(type === 'BASIC' && restrictions != null ? { authenticationRestrictions: { ...NOTHING_FORBIDDEN, ...restrictions } } : {}),
-    ...(type === 'OAUTH2_INTERNAL' && absolute !== undefined ? { absoluteTimeoutMillis: absolute } : {}),
+    ...(type === 'OAUTH2_INTERNAL' && absolute != null ? { absoluteTimeoutMillis: absolute } : {}),
   };
+}
+
+/** What `null` takes back: the default holds again (document 4 section 0.3). */
+function takenBack(type: LoginType, { sessionConfiguration: session, ...sent }: Sent): ReadonlySet<string> {
+  const names = (['visibleOnLoginPage', 'providerName', 'buttonName'] as const).filter((name) => sent[name] === null) as string[];
+  if (type === 'BASIC' && sent.authenticationRestrictions === null) names.push('authenticationRestrictions');
+  if (type === 'OAUTH2_INTERNAL' && (session === null || session?.absoluteTimeoutMillis === null)) names.push('absoluteTimeoutMillis');
+  return new Set(names);
 }
 
 function auditOf(request: ApiRequest, activity: string, type: LoginType): AuditEntry {
@@ -170,7 +178,8 @@ async function put(request: ApiRequest): Promise<Answer> {
   const sent = JSON.parse(request.bodyText()) as Sent;
   await change(request, request.tenant, type, 'Login option updated', (old) => {
     requireChangeable(request, type, old);
-    return { ...old, ...checked(type, sent) };
+    const isTakenBack = takenBack(type, sent);
+    return Object.fromEntries(Object.entries({ ...old, ...checked(type, sent) }).filter(([name]) => !isTakenBack.has(name)));
   });
   return answerChanged(request, type);
 }
@@ -201,12 +210,13 @@ const Name = Type.Optional(Type.Union([Type.String({ maxLength: NAME_LENGTH_MAX 
 const Agents = Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX }), { maxItems: AGENTS_MAX }));
 const Millis = Type.Optional(Type.Union([Type.Integer(), Type.Null()]));
 const members = {
-  userManagementSource: Type.Optional(Type.String()), visibleOnLoginPage: Type.Optional(Type.Boolean()), providerName: Name, buttonName: Name,
+  userManagementSource: Type.Optional(Type.String()), visibleOnLoginPage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  providerName: Name, buttonName: Name,
   authenticationRestrictions: Type.Optional(Type.Union([Type.Object({
     forbiddenClients: Type.Optional(Type.Array(Type.Enum([WEB_BROWSERS]), { maxItems: 1 })), forbiddenUserAgents: Agents, trustedUserAgents: Agents,
   }, OPEN), Type.Null()])),
   sessionConfiguration: Type.Optional(Type.Union([Type.Object({
-    absoluteTimeoutMillis: Type.Optional(Type.Integer()), userAgentValidationRequired: Type.Optional(Type.Boolean()),
+    absoluteTimeoutMillis: Millis, userAgentValidationRequired: Type.Optional(Type.Boolean()),
     maximumNumberOfParallelSessions: Millis, renewalTimeoutMillis: Millis,
   }, OPEN), Type.Null()])),
 };
