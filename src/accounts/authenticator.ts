@@ -3,11 +3,11 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
 import type { DocumentReader, RecordChange } from '../model/command.ts';
 import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
-import { refusedBy } from '../model/errors.ts';
 import { verifyPassword } from '../model/password.ts';
 import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { ChangedUsers } from './changed-users.ts';
+import { CheckTurns } from './check-turns.ts';
 import { CredentialCache } from './credential-cache.ts';
 import { principalOf } from './effective-rights.ts';
 import { optionKey } from './options.ts';
@@ -18,11 +18,6 @@ import { isActive, isAdmitted } from './tenants.ts';
 import type { Tenant, Tenants } from './tenants.ts';
 
 const CACHE_AGE_MAX_MS = 10 * 60_000;
-/** Slow checks under way at once; more are refused until one ends. Each takes 16 MiB. */
-const CHECKS_MAX = 8;
-/** Checks that wait for one of these; above it nobody knows whether a password is right. */
-const CHECKS_WAITING_MAX = 10_000;
-const CHECKS_WAITING = 'authentication/checks-waiting';
 /** How often a login is checked whose password changes each time meanwhile; then it counts as wrong. */
 const CHECKS_OF_LOGIN_MAX = 3;
 /** Takes the time of a right one, for users that do not exist. */
@@ -50,7 +45,7 @@ export class CachingAuthenticator implements Authenticator {
   readonly #tenants: Tenants;
   readonly #refusals: Refusals;
   readonly #now: () => number;
-  readonly #checksWaitingMax: number;
+  readonly #turns: CheckTurns;
   readonly #guard: LoginGuard | undefined;
   readonly #onChecked: ((tenant: number, userName: string, isRight: boolean) => void) | undefined;
   readonly #ageMaxMs: number;
@@ -59,8 +54,6 @@ export class CachingAuthenticator implements Authenticator {
   readonly #secret = randomBytes(32);
   readonly #cache = new CredentialCache();
   readonly #underWay = new Map<string, UnderWay>();
-  #running = 0;
-  readonly #waiting: (() => void)[] = [];
 
   constructor(options: { documents: DocumentReader; tenants: Tenants; refusals: Refusals; now: () => number; checksWaitingMax?: number;
     guard?: LoginGuard;
@@ -74,7 +67,7 @@ export class CachingAuthenticator implements Authenticator {
     this.#tenants = options.tenants;
     this.#refusals = options.refusals;
     this.#now = options.now;
-    this.#checksWaitingMax = options.checksWaitingMax ?? CHECKS_WAITING_MAX;
+    this.#turns = new CheckTurns({ refusals: options.refusals, waitingMax: options.checksWaitingMax });
     this.#guard = options.guard;
     this.#onChecked = options.onChecked;
     this.#secondFactor = options.secondFactor;
@@ -211,13 +204,12 @@ export class CachingAuthenticator implements Authenticator {
     const account = `${tenant.id}/${login.name}`;
     this.#guard?.check(account);
     const { number } = tenant;
-    await this.#checkBegins();
+    await this.#turns.begin(number, login.name);
     let checked: Checked;
     try {
       checked = await this.#checkPassword(number, login, underWay);
     } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
+      this.#turns.end();
     }
     const { user, isRight, asOf } = checked;
     // Looked at after the slow check: it may have been suspended or deleted meanwhile.
@@ -235,18 +227,6 @@ export class CachingAuthenticator implements Authenticator {
     // What was read before a change must not stay.
     if (!this.changed.hasChanged(number, user.userName, asOf, user.service?.owner)) this.#cache.set(key, principal, this.#now() + this.#ageMaxMs);
     return principal;
-  }
-
-  /** Waits until a slow check may begin. @throws PlatformError `general/busy` when too many wait. */
-  async #checkBegins(): Promise<void> {
-    if (this.#running >= CHECKS_MAX) {
-      if (this.#waiting.length >= this.#checksWaitingMax) {
-        this.#refusals.count(CHECKS_WAITING);
-        throw refusedBy(CHECKS_WAITING);
-      }
-      await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
-    }
-    this.#running += 1;
   }
 
   /** Checks the password, slowly, and reads the user again: it may have been changed, or one of that name made, meanwhile. */
