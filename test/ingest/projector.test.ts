@@ -303,6 +303,9 @@ t.test('what objects leave that are gone is deleted together, behind the rows of
   await visible(running);
   t.strictSame(seen, ['measurements', 'events', 'alarms', 'operations'].map((table) => `${table} {"sources":"5,77,78"}`), 'each table once');
   t.same([history.ids('events'), numbers(history)], [[], []]);
+  await projector.stop();
+});
+
 t.test('who asked behind a DELETE, while it runs, sees nothing of what it took; others do not wait for more', async (t) => {
   const history = new FakeHistory();
   let open: () => void = () => undefined;

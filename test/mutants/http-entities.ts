@@ -280,7 +280,7 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
     { rule: 'a source counts its open alarms by severity', file: 'src/actors/alarm.ts', tests: ['actors/entities'],
       changes: [['    countAlarm(context, source, before, members);\n', '']] },
     { rule: 'the count of alarms is a bare number', file: 'src/api/alarms.ts', tests: ['api/entities'],
-      changes: [["text: await countText(request, 'alarms', await filterOf(request)) }", "text: JSON.stringify({ total: await countText(request, 'alarms', await filterOf(request)) }) }"]] },
+      changes: [["counted(request, await countText(request, 'alarms', await filterOf(request)))", "counted(request, JSON.stringify({ total: await countText(request, 'alarms', await filterOf(request)) }))"]] },
     { rule: 'the count of alarms has the filters of the list', file: 'src/api/alarms.ts', tests: ['e2e/alarms'],
       changes: [["await countText(request, 'alarms', await filterOf(request))",
         "await countText(request, 'alarms', alarmFilter(request.tenant, { ...await alarmSelection(request), statuses: [], severities: [], types: [] }))"]] },
