@@ -67,11 +67,12 @@ function linkChild(context: ActorContext, link: ChildLink): { doc: string } {
 }
 
 /** All of them or none. Children are not read here: one that is gone meanwhile undoes its link. */
-function addChildren(context: ActorContext, { children, maker = LINKED, ...link }: ChildLinks): undefined {
+function addChildren(context: ActorContext, { children, maker, ...link }: ChildLinks): undefined {
   const parent = loadManagedObject(context, link.parent);
   requireNoCycle(context, link.parent, children);
-  const values = children.map((child) => context.get('children', childKey({ ...link, child })));
-  for (const [index, child] of children.entries()) addLink(context, { ...link, child }, values[index], maker);
+  // Without a maker there is nothing to take back. Before the first change: what a handler has changed itself is looked through one by one.
+  const values = maker === undefined ? [] : children.map((child) => context.get('children', childKey({ ...link, child })));
+  for (const [index, child] of children.entries()) addLink(context, { ...link, child }, values[index], maker ?? LINKED);
   context.notify('managedobjects', link.parent, 'UPDATE', joinMembers(parent));
   return undefined;
 }

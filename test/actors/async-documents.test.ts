@@ -55,6 +55,19 @@ t.test('groups are committed in the order of the journal, whichever is decided f
   t.same([groups, answered], [[before + 1, before + 2], ['8', '5']]);
 });
 
+t.test('many links of one parent are read at once', async (t) => {
+  const platform = openPlatform(t, { isAsync: true });
+  await platform.create('1');
+  const children = Array.from({ length: 5_000 }, (_, index) => String(index + 10));
+  const { documents } = platform;
+  const [get, getMany] = [documents.get.bind(documents), documents.getMany.bind(documents)];
+  const read: number[] = [];
+  documents.get = (collection, tenant, id) => { if (collection === 'children') read.push(1); return get(collection, tenant, id); };
+  documents.getMany = (collection, tenant, ids) => { if (collection === 'children') read.push(ids.length); return getMany(collection, tenant, ids); };
+  await platform.request({ kind: COMMAND.CHILD_ADD, key: 1, body: { kind: 'childAssets', children, parent: '1', maker: 'by 7' } });
+  t.equal(read[0], 5_000);
+});
+
 /** Answers when told to. */
 class SlowDocuments implements Documents {
   readonly values = new Map<string, string>();
