@@ -49,7 +49,9 @@ export function usageCounts(row: UsageRow): Readonly<Record<string, number>> {
   };
 }
 
-const MEMBERS = Object.keys(usageCounts(Object.fromEntries(COUNTERS.map((name) => [name, 0])) as unknown as UsageRow));
+/** Of a tenant that nothing was counted for. */
+export const NO_USAGE = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as unknown as UsageRow;
+const MEMBERS = Object.keys(usageCounts(NO_USAGE));
 
 /** Whether anything was counted in these days. */
 export async function isAnyUsage(history: Pick<HistoryReader, 'query'>, range: DayRange): Promise<boolean> {

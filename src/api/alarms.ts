@@ -269,7 +269,7 @@ export function alarmRoutes(): Route[] {
       area,
       access: 'owner',
       roles: ADMIN,
-      summary: 'Change status, severity or fragments',
+      summary: 'Change status, severity, text or fragments',
       headers: APPLICATION_HEADERS,
       body: { schema: schemas.AlarmUpdate, mediaTypes: ['alarm'], example: { status: 'ACKNOWLEDGED' } },
       answers: one,

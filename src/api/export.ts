@@ -3,6 +3,8 @@
  * (export-source.ts), and sent as fast as the client reads, so that any length needs the same memory. With `pageSize` it is that page of the list.
  */
 import Type from 'typebox';
+import { isActive } from '../accounts/tenants.ts';
+import type { StoredUser } from '../actors/user.ts';
 import { csvField } from '../model/csv.ts';
 import { formatTime, parseTime } from '../model/iso-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
@@ -65,7 +67,10 @@ export async function exportRows(
     let next = await batches.next();
     request.stream(200, CONTENT_TYPES[format]);
     const all = (async function* continued() {
-      for (; next.done !== true; next = await batches.next()) yield next.value;
+      for (; next.done !== true; next = await batches.next()) {
+        await requireAccess(request);
+        yield next.value;
+      }
     })();
     void request.exchange.pipe(untilOver(request, pieces(format, shape, all))).finally(ended);
   } catch (error) {
@@ -73,6 +78,18 @@ export async function exportRows(
     throw error;
   }
   return ANSWERED;
+}
+
+/** Name of the counter and in the log. */
+const ACCESS_ENDED = 'exports/access-ended';
+
+/** An export may take hours: it is broken off when its tenant is suspended, or its user disabled or deleted, meanwhile. @throws PlatformError 401. */
+async function requireAccess({ platform, principal }: ApiRequest): Promise<void> {
+  const { tenantNumber, userName } = principal;
+  const text = isActive(platform.tenants.byNumber(tenantNumber)) ? await platform.documents.get('user', tenantNumber, userName) : undefined;
+  if (text !== undefined && (JSON.parse(text) as StoredUser).enabled) return;
+  platform.refusals.count(ACCESS_ENDED);
+  throw new PlatformError('security/unauthorized');
 }
 
 /** Answers with a page, whose rows are read already. */

@@ -203,7 +203,7 @@ function contentOf(answer: RouteAnswer): Record<string, object> {
   }
   for (const type of answer.contentTypes ?? []) {
     const schema = type === 'application/json' ? answer.json ?? {} : BINARY_TYPES.has(type) ? Binary : { type: 'string' };
-    content[type] = { schema, ...CONTENT_EXAMPLES[type] ?? example(answer) };
+    content[type] = { schema, ...CONTENT_EXAMPLES[type] ?? (type === 'text/plain' ? textExample(answer) : example(answer)) };
   }
   return content;
 }
@@ -226,6 +226,8 @@ function example(answer: RouteAnswer): object {
   const name = exampleName(answer);
   return name === undefined ? {} : { examples: { usual: { $ref: `#/components/examples/${name}` } } };
 }
+
+const textExample = (answer: RouteAnswer): object => (answer.example === undefined ? {} : { example: String(answer.example) });
 
 const exampleName = ({ schema, mediaType, example: own }: RouteAnswer): string | undefined =>
   (own === undefined ? [schema, mediaType].find((name) => name !== undefined && Object.hasOwn(ANSWER_EXAMPLES, name)) : undefined);

@@ -9,8 +9,11 @@ export type AlarmSeverity = (typeof ALARM_SEVERITIES)[number];
 export const ALARM_STATUSES = ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'] as const;
 export type AlarmStatus = (typeof ALARM_STATUSES)[number];
 
-/** Members that a PUT may not change (document 1, Alarm): they belong to the alarm from its start or are kept by the server. */
-export const ALARM_FIXED_FIELDS = ['type', 'time', 'text', 'source', 'creationTime', 'count', 'firstOccurrenceTime', 'firstOccurenceTime'] as const;
+/**
+ * Members that a PUT may not change (document 1, Alarm): they belong to the alarm from its start or are kept by the server. The text is not one of them:
+ * document 4 section 5.3 takes it, and the documentation of `@c8y/client` shows it.
+ */
+export const ALARM_FIXED_FIELDS = ['type', 'time', 'source', 'creationTime', 'count', 'firstOccurrenceTime', 'firstOccurenceTime'] as const;
 
 /** UTF-8 bytes of a type: it is part of the key of the open alarms. */
 export const ALARM_TYPE_BYTES_MAX = 1_000;
@@ -67,6 +70,7 @@ export function checkAlarmUpdate(members: Members): void {
   for (const name of ALARM_FIXED_FIELDS) {
     if (members.has(name)) throw invalid(name, members.get(name) as string, 'no change');
   }
+  if (members.has('text')) textField(members, 'text');
   if (members.has('severity')) {
     const severity = textField(members, 'severity');
     if (!isAlarmSeverity(severity)) throw invalid('severity', severity, ALARM_SEVERITIES.join(', '));

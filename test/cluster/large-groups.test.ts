@@ -107,7 +107,7 @@ t.test('what a command sends counts for its size', async (t) => {
   const cluster = await TestCluster.of(t, 1);
   const [node] = cluster.nodes;
   await create(node, 5, 1);
-  const children = Array.from({ length: 40_000 }, (_, index) => String(index + 100));
+  const children = Array.from({ length: 60_000 }, (_, index) => String(index + 100));
   await t.rejects(node.request({ kind: COMMAND.CHILD_ADD, key: 5, body: { kind: 'childAssets', children, parent: '5' } }), { code: 'general/change-too-large' });
   t.same(Object.keys(cluster.store.snapshot()), ['managedObject/1/5']);
 });

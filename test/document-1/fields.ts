@@ -157,7 +157,7 @@ const ALARM: Resource = {
     generated('creationTime', 'timestamp'),
     { field: 'type', type: 'string', post: 'mandatory', put: 'no', values: (world) => [world.name('type'), world.name('type')] },
     { field: 'time', type: 'timestamp', post: 'mandatory', put: 'no', values: [TIME, '2024-05-03T10:00:00.000Z'], refused: ['today', '2024-02-30T10:00:00.000Z'] },
-    { field: 'text', type: 'string', post: 'mandatory', put: 'no', values: ['One', 'Two'], heldBy: [['e2e/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] },
+    { field: 'text', type: 'string', post: 'mandatory', put: 'optional', putBy: '5.3', values: ['One', 'Two'], heldBy: [['e2e/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] },
     { field: 'source', type: 'object', post: 'mandatory', put: 'no', values: async (world) => [{ id: world.device }, { id: await world.ownedDevice() }],
       initially: { id: /^\d+$/, self: /^http.*\/inventory\/managedObjects\/\d+$/ }, refused: [{}, { id: '999999999' }] },
     { field: 'status', type: 'string', post: 'optional', put: 'optional', values: ['ACKNOWLEDGED', 'CLEARED'], oneOf: ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'], refused: ['active', 'Cleared'], initially: 'ACTIVE' },

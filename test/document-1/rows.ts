@@ -29,6 +29,8 @@ export interface FieldRow {
   /** Columns POST and PUT; where the document has none, what its notes say. */
   readonly post: Use;
   readonly put: Use;
+  /** The section of document 4 that takes in a PUT what document 1 does not. */
+  readonly putBy?: string;
   /** Column Visibility of tenants. */
   readonly visibility?: 'public' | 'private';
   /** A value for POST and another for PUT. A function makes values that have to be new. */

@@ -65,6 +65,11 @@ t.test('what a tenant does is counted', async (t) => {
   const all = await management.read('/tenant/statistics/allTenantsSummary');
   t.ok(Array.isArray(all));
   t.match(all.find(({ tenantId }: any) => tenantId === 'counted'), { parentTenantId: 'management', tenantDomain: 'counted', tenantCompany: 'c', tenantCustomProperties: {}, measurementsCreatedCount: 9 });
+  const { alarmsCreatedCount, eventsCreatedCount, deviceCount, deviceWithChildrenCount } = await management.read('/tenant/statistics/summary?tenant=counted');
+  t.match(all.find(({ tenantId }: any) => tenantId === 'counted'), { alarmsCreatedCount, eventsCreatedCount, deviceCount, deviceWithChildrenCount }, 'as alone');
+  t.ok(deviceCount > 0);
+  t.match((await management.read('/tenant/statistics/allTenantsSummary?dateFrom=2001-01-01&dateTo=2001-02-01')).find(({ tenantId }: any) => tenantId === 'counted'),
+    { measurementsCreatedCount: 0, requestCount: 0, storageSize: 0, resources: { cpu: 0 } }, 'nothing was counted');
   const csv = (await management.get('/tenant/statistics/allTenantsSummary?format=csv')).text.trimEnd().split('\r\n');
   t.match(csv[0], /^tenantId,parentTenantId,tenantDomain,.*measurementsCreatedCount,/);
   t.equal(csv.length, all.length + 1);

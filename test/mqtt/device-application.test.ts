@@ -175,9 +175,9 @@ t.test('a store that fails while something is sent to a device is in the log', a
   publish(link, 's/us', '105');
   publish(link, 's/us', '500');
   await settle();
-  const [first, second, third] = platform.warnings.sort();
-  t.match(first, /a device could not be answered/);
-  t.match([second, third], [/an operation could not be brought/, /an operation could not be brought/]);
+  // The subscription and 500 are answered together.
+  t.match(platform.warnings.sort(), [/a device could not be answered/, /an operation could not be brought/]);
+  t.equal(platform.warnings.length, 2);
   t.same(platform.sent, []);
 });
 

@@ -276,7 +276,7 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
     { rule: 'PUT that changes an alarm appends an audit record', file: 'src/actors/alarm.ts', tests: ['e2e/alarms'],
       changes: [["    audit(context, body, members, 'Alarm updated', {", "    if (false) audit(context, body, members, 'Alarm updated', {"]] },
     { rule: 'PUT of a fixed field of an alarm is refused', file: 'src/model/alarm.ts', tests: ['api/entities'],
-      changes: [["ALARM_FIXED_FIELDS = ['type', 'time', 'text', 'source', 'creationTime', 'count',", "ALARM_FIXED_FIELDS = ['type', 'time', 'text', 'source', 'creationTime',"]] },
+      changes: [["ALARM_FIXED_FIELDS = ['type', 'time', 'source', 'creationTime', 'count',", "ALARM_FIXED_FIELDS = ['type', 'time', 'source', 'creationTime',"]] },
     { rule: 'a source counts its open alarms by severity', file: 'src/actors/alarm.ts', tests: ['actors/entities'],
       changes: [['    countAlarm(context, source, before, members);\n', '']] },
     { rule: 'the count of alarms is a bare number', file: 'src/api/alarms.ts', tests: ['api/entities'],
