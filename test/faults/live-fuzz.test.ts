@@ -115,7 +115,7 @@ t.test('Bayeux over WebSocket', async (t) => {
       count += 1;
       if (index % 5 === 0) await new Promise((resolve) => { setImmediate(resolve); });
     }
-    await victim.put(`/alarm/alarms/${alarm.id}`, { x_Mark: MARK });
+    await victim.put(`/alarm/alarms/${alarm.id}`, { text: MARK });
     socket.terminate();
   }
   t.comment(`${count} messages`);
