@@ -9,47 +9,26 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { JournalCommand } from '../ingest/command-record.ts';
+import { deletionsOf } from '../ingest/gone-sources.ts';
 import { GivenUp, HistoryInsert, groupByTable } from '../ingest/history-insert.ts';
 import type { InsertScope } from '../ingest/history-insert.ts';
-import type { HistoryWriter } from '../ingest/history-writer.ts';
 import { isConcerned } from '../ingest/projector.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { ProjectorProgress } from '../ingest/projector-progress.ts';
-import type { Quarantine } from '../ingest/quarantine.ts';
-import type { Log } from '../model/log.ts';
+import type { ClusterProjectorOptions } from './cluster-projector-options.ts';
+import { AHEAD_VISIBLE_MS, SOURCE_VISIBLE_MS, goneAhead } from './gone-ahead.ts';
 import { Block } from './projector-block.ts';
 import type { Deletion, OfferedGroup } from './projector-block.ts';
 import { inParts, insertMeasurementsOf } from './projector-repeat.ts';
 import { BlockSettling } from './projector-settling.ts';
 import { Track } from './projector-track.ts';
 import type { BlockIntent } from './projector-track.ts';
-import type { BlockStore, StoredBlock } from './shard-documents.ts';
+import type { StoredBlock } from './shard-documents.ts';
 import { GROUP_RECORDS_MAX } from './shard-journal.ts';
-import type { ShardJournal } from './shard-journal.ts';
 
 /** Wait before what failed is tried again. */
 const RETRY_MS = 50;
-
-export interface ClusterProjectorOptions {
-  readonly journal: ShardJournal;
-  readonly blocks: BlockStore;
-  readonly history: HistoryWriter;
-  /** Of this node: takes what the history store refuses for what it is. */
-  readonly quarantine: Quarantine;
-  readonly rowsMax: number;
-  readonly intervalMs: number;
-  readonly log: Log;
-  /** As of ProjectorOptions; everything before it in its own shard is in the history. Waits for the other shards itself. */
-  readonly runDeletion: (command: JournalCommand) => Promise<void>;
-  /** The block that a shard's progress names, as stored. */
-  readonly blockOf: (shard: number) => Promise<string | undefined>;
-  readonly onInserted: (table: string, rows: number) => void;
-  /** This node does not reach the history store: what is on its way there is not waited for. */
-  readonly isHistoryAway?: () => boolean;
-  /** See HistoryInsertOptions. */
-  readonly uncertainTries?: number;
-}
 
 interface Waiter {
   readonly track: Track;
@@ -219,7 +198,7 @@ export class ClusterProjector {
   }
 
   #consume(track: Track, firstSeq: number, records: Buffer, throughSeq?: number): void {
-    const consumed = this.#filling.consume(track.shard, firstSeq, records, track.consumedSeq, throughSeq);
+    const consumed = this.#filling.consume(track.shard, firstSeq, records, track.consumedSeq, throughSeq, track.goneAhead);
     if (consumed) {
       track.consumedSeq = consumed.lastSeq;
       track.deletion = consumed.deletion;
@@ -467,12 +446,16 @@ export class ClusterProjector {
 
   /** Everything before the DELETE in its own shard is inserted. The shard waits; the others go on. */
   async #delete(track: Track): Promise<void> {
-    const { commands, lastSeq } = track.deletion as Deletion;
+    const { lastSeq, gone, commands } = track.deletion as Deletion;
     track.isDeleting = true;
     try {
-      for (const command of commands) await this.#insert.deletion(command, () => this.#options.runDeletion(command), this.#scopeOf(track));
-      if (!await this.#move(track, lastSeq)) return;
-      track.consumedSeq = lastSeq;
+      const scope = this.#scopeOf(track);
+      let endSeq = lastSeq;
+      if (gone.length > 0) endSeq = await this.#deleteGone(track, gone);
+      else for (const command of commands) await this.#insert.deletion(command, () => this.#options.runDeletion(command), scope);
+      if (!await this.#move(track, endSeq)) return;
+      track.consumedSeq = endSeq;
+      for (const seq of track.goneAhead) if (seq <= endSeq) track.goneAhead.delete(seq);
       track.deletion = undefined;
       track.isLagging = true;
       this.#kick();
@@ -481,6 +464,23 @@ export class ClusterProjector {
     } finally {
       track.isDeleting = false;
     }
+  }
+
+  /** @returns up to which sequence they are carried out. */
+  async #deleteGone(track: Track, gone: readonly JournalCommand[]): Promise<number> {
+    const { journal, awaitSources, runDeletion } = this.#options;
+    const ahead = await this.#untilDone(() => goneAhead(journal, track, gone[gone.length - 1].seq), track);
+    let all = [...gone, ...ahead];
+    try {
+      await awaitSources(all, track.shard, AHEAD_VISIBLE_MS);
+    } catch {
+      // Shards that wait for each other would wait for ever: the first one alone, as a DELETE by filters, waits for what is before it.
+      all = [gone[0]];
+      await this.#untilDone(() => awaitSources(all, track.shard, SOURCE_VISIBLE_MS), track);
+    }
+    for (const command of deletionsOf(all)) await this.#insert.deletion(command, () => runDeletion(command, true), this.#scopeOf(track));
+    for (const { seq } of all.slice(gone.length)) track.goneAhead.add(seq);
+    return all[Math.min(all.length, gone.length) - 1].seq;
   }
 
   /** Repeats until it succeeds; gives up when the node stops or the shard is lost. */

@@ -10,7 +10,7 @@ import { SHARD_COUNT, shardOf } from '../ingest/command-record.ts';
 import type { HistoryWriter } from '../ingest/history-writer.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import type { Quarantine } from '../ingest/quarantine.ts';
-import type { DataDelete, LiveBus, RecordChange } from '../model/command.ts';
+import type { DataDelete, SourceDelete, LiveBus, RecordChange } from '../model/command.ts';
 import { limitText } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import type { Refusals } from '../model/refusals.ts';
@@ -131,7 +131,8 @@ export class ClusterNode {
     this.deletion = new DataDeletion({ history, commands: this.commands, bus: options.bus, isBounded: true });
     this.projector = new ClusterProjector({
       journal, blocks, history, quarantine: options.quarantine, rowsMax: options.projectorRowsMax, intervalMs: options.projectorIntervalMs, log,
-      runDeletion: (command) => this.#delete(command),
+      runDeletion: (command, isVisible) => this.#delete(command, isVisible),
+      awaitSources: (gone, ofShard, timeoutMs) => this.#awaitSources(gone, ofShard, timeoutMs),
       blockOf: async (shard) => parseProgress<BlockIntent>(await documents.reader.inShard(shard).get('meta', 0, PROGRESS_KEY)).intent?.token,
       onInserted: (table, rows) => options.onInserted?.(table, rows),
       ...(options.isHistoryAway ? { isHistoryAway: options.isHistoryAway } : {}),
@@ -254,14 +255,20 @@ export class ClusterNode {
    * A DELETE by filters. Sequences are over all shards, so that what was acknowledged before the command has a smaller one, and what came
    * after its answer a larger one (docs/cluster.md). The first must be in the history before it is deleted there.
    */
-  async #delete(command: JournalCommand): Promise<void> {
+  async #delete(command: JournalCommand, isVisible = false): Promise<void> {
     const { table, filter } = command.body as DataDelete;
-    const sources = (filter.sources ?? filter.source ?? filter.deviceId)?.split(',').map(Number) ?? [];
-    const shards = sources.length > 0 && sources.every((source) => Number.isSafeInteger(source) && source > 0)
-      ? [...new Set(sources.map((source) => shardOf(command.tenant, source)))] : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
-    await this.visibility.visibleBefore(command.seq, shards, DELETION_VISIBLE_MS);
+    const source = Number(filter.source ?? filter.deviceId);
+    const shards = Number.isSafeInteger(source) && source > 0 ? [shardOf(command.tenant, source)]
+      : Array.from({ length: SHARD_COUNT }, (_, shard) => shard);
+    if (!isVisible) await this.visibility.visibleBefore(command.seq, shards, DELETION_VISIBLE_MS);
     await this.deletion.run(command);
     if (table !== 'measurements') this.visibility.deletionDone();
+  }
+
+  async #awaitSources(gone: readonly JournalCommand[], ofShard: number, timeoutMs: number): Promise<void> {
+    const shards = new Set(gone.map(({ tenant, body }) => shardOf(tenant, Number((body as SourceDelete).source))));
+    shards.delete(ofShard);
+    if (shards.size > 0) await this.visibility.visibleBefore(Math.max(...gone.map(({ seq }) => seq)), [...shards], timeoutMs);
   }
 }
 

@@ -29,6 +29,8 @@ export interface Deletion {
   /** Of the records that are carried out. */
   readonly firstSeq: number;
   readonly lastSeq: number;
+  /** SOURCE_DELETE; empty for a DELETE by filters. */
+  readonly gone: readonly JournalCommand[];
   /** DATA_DELETE, not empty. */
   readonly commands: readonly JournalCommand[];
 }
@@ -47,7 +49,7 @@ function deletionAt(records: Buffer, start: number, firstSeq: number, throughSeq
   const kind = records[start + 5];
   if (kind === COMMAND.DATA_DELETE) {
     const command = readableCommand(records, start, firstSeq);
-    return command === undefined ? undefined : { firstSeq, lastSeq: firstSeq, commands: [command] };
+    return command === undefined ? undefined : { firstSeq, lastSeq: firstSeq, gone: [], commands: [command] };
   }
   const gone: JournalCommand[] = [];
   let seq = firstSeq;
@@ -57,7 +59,7 @@ function deletionAt(records: Buffer, start: number, firstSeq: number, throughSeq
     gone.push(command);
     at += records.readUInt32LE(at);
   }
-  return gone.length === 0 ? undefined : { firstSeq, lastSeq: seq - 1, commands: deletionsOf(gone) };
+  return gone.length === 0 ? undefined : { firstSeq, lastSeq: seq - 1, gone, commands: deletionsOf(gone) };
 }
 
 export class Block {
@@ -80,9 +82,11 @@ export class Block {
 
   /**
    * Adds records of a shard behind `afterSeq` and up to `throughSeq`, until the block is full or a DELETE comes.
+   * @param goneAhead sequences of SOURCE_DELETE that are carried out already.
    * @returns undefined when the group has none of them.
    */
-  consume(shard: number, firstSeq: number, records: Buffer, afterSeq: number, throughSeq = Number.POSITIVE_INFINITY): Consumed | undefined {
+  consume(shard: number, firstSeq: number, records: Buffer, afterSeq: number, throughSeq = Number.POSITIVE_INFINITY,
+    goneAhead?: ReadonlySet<number>): Consumed | undefined {
     const view = new DataView(records.buffer, records.byteOffset, records.length);
     let seq = firstSeq;
     let lastSeq: number | undefined;
@@ -91,7 +95,7 @@ export class Block {
       if (seq > afterSeq) {
         if (this.isFull) break;
         const kind = records[at + 5];
-        deletion = deletionAt(records, at, seq, throughSeq);
+        deletion = goneAhead?.has(seq) === true ? undefined : deletionAt(records, at, seq, throughSeq);
         if (deletion) break;
         const isRow = kind === COMMAND.MEASUREMENT && isStored(records[at + 6] as ProcessingMode);
         if (isRow && !this.columns.add(records, view, at, seq)) this.damaged.add(records, at, seq);

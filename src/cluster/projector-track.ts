@@ -20,6 +20,8 @@ export class Track {
   /** The block of a former owner is being settled. */
   isRepeating = false;
   deletion: Deletion | undefined;
+  /** Sequences of SOURCE_DELETE behind the position that are carried out already; see gone-ahead.ts. */
+  readonly goneAhead = new Set<number>();
   isDeleting = false;
   isLost = false;
 

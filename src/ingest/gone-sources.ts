@@ -4,11 +4,12 @@
  */
 import { COMMAND } from '../model/command.ts';
 import type { DataDelete, SourceDelete } from '../model/command.ts';
+import { readableCommand } from './command-record.ts';
 import type { JournalCommand } from './command-record.ts';
 import type { HistoryQuery } from './projector.ts';
 
 /** Sources of one deletion: their ids are a value of its statements. */
-const SOURCES_AT_ONCE = 1_000;
+export const SOURCES_AT_ONCE = 1_000;
 /** Commands that are kept; with more a block is full. */
 const COMMANDS_MAX = 10_000;
 const TABLES = ['measurements', 'events', 'alarms', 'operations'] as const satisfies readonly DataDelete['table'][];
@@ -37,6 +38,17 @@ export function deletionsOf(commands: readonly JournalCommand[]): JournalCommand
     }
   }
   return deletions;
+}
+
+/** SOURCE_DELETE among records of a group, with sequences in (after, through]; what cannot be read deletes nothing. */
+export function sourceDeletions(records: Buffer, firstSeq: number, after: number, through: number): JournalCommand[] {
+  const found: JournalCommand[] = [];
+  let seq = firstSeq;
+  for (let at = 0; at < records.length && seq <= through; at += records.readUInt32LE(at), seq += 1) {
+    const command = seq > after && records[at + 5] === COMMAND.SOURCE_DELETE ? readableCommand(records, at, seq) : undefined;
+    if (command !== undefined) found.push(command);
+  }
+  return found;
 }
 
 /** Those of a block. */

@@ -19,19 +19,22 @@ export class DiskGuard {
   readonly #freeBytesOf: (path: string) => Promise<number>;
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
-  /** Told once, not at each look. */
-  #isUnread = false;
+  readonly #unreadToldAt: number;
+  /** Looks that failed, one after the other. */
+  #unreadCount = 0;
 
   /**
    * @param options.path a directory on it, or the name of what `freeBytesOf` asks; the log has it.
    * @param options.freeBytesOf as the file system says when absent. Asked again only when it has answered.
    * @param options.everyMs between two looks; 250 when absent.
+   * @param options.unreadToldAt so many looks have to fail one after the other until the log says so, once; 1 when absent.
    */
-  constructor(options: { path: string; freeBytesMin: number; log: Log; limit?: DiskLimit; everyMs?: number;
+  constructor(options: { path: string; freeBytesMin: number; log: Log; limit?: DiskLimit; everyMs?: number; unreadToldAt?: number;
     freeBytesOf?: (path: string) => Promise<number> }) {
     this.#path = options.path;
     this.#limit = options.limit ?? 'disk/free-bytes';
     this.#everyMs = options.everyMs ?? CHECK_EVERY_MS;
+    this.#unreadToldAt = options.unreadToldAt ?? 1;
     this.#freeBytesMin = options.freeBytesMin;
     this.#log = options.log;
     this.#freeBytesOf = options.freeBytesOf ?? freeBytesOf;
@@ -52,10 +55,10 @@ export class DiskGuard {
     this.#isLooking = true;
     try {
       this.freeBytes = await this.#freeBytesOf(this.#path);
-      this.#isUnread = false;
+      this.#unreadCount = 0;
     } catch (error) {
-      if (!this.#isUnread) this.#log.error({ path: this.#path, error: (error as Error).message }, 'the free space cannot be read');
-      this.#isUnread = true;
+      this.#unreadCount += 1;
+      if (this.#unreadCount === this.#unreadToldAt) this.#log.error({ path: this.#path, error: (error as Error).message }, 'the free space cannot be read');
       return;
     } finally {
       this.#isLooking = false;

@@ -5,6 +5,8 @@ import type { DiskLimit } from '../operate/disk-guard.ts';
 
 /** All nodes ask, over the network. */
 const HISTORY_EVERY_MS = 2_000;
+/** A connection that was idle may be closed at the moment it is used: only what goes on is told. */
+const HISTORY_UNREAD_TOLD_AT = 3;
 
 export interface ClusterDisksOptions {
   /** Data directory of the node. */
@@ -24,7 +26,8 @@ export class ClusterDisks {
   constructor({ data, freeBytesMin, historyFreeBytes, log }: ClusterDisksOptions) {
     this.#local = new DiskGuard({ path: data, freeBytesMin, log });
     this.#history = new DiskGuard({
-      path: 'ClickHouse', limit: 'clickhouse/free-bytes', everyMs: HISTORY_EVERY_MS, freeBytesMin, freeBytesOf: historyFreeBytes, log,
+      path: 'ClickHouse', limit: 'clickhouse/free-bytes', everyMs: HISTORY_EVERY_MS, unreadToldAt: HISTORY_UNREAD_TOLD_AT, freeBytesMin,
+      freeBytesOf: historyFreeBytes, log,
     });
   }
 
