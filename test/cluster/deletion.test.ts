@@ -112,3 +112,23 @@ t.test('a shard that is held by a DELETE: who reads something else does not wait
   await owner.node.visible(10_000);
   t.same(cluster.history.ids('events'), []);
 });
+
+t.test('what many objects leave goes with few deletions, those of the shard that deletes too, and in the middle of other commands', async (t) => {
+  const cluster = await TestCluster.of(t, 3);
+  const [a] = cluster.nodes;
+  // Among them some of the shard of the tenant's own commands.
+  const own = Array.from({ length: 2_000 }, (_, index) => 1_000 + index).filter((id) => shardOf(TENANT, id) === shardOf(TENANT, 't')).slice(0, 10);
+  const devices = [...new Set([...own, ...Array.from({ length: 110 }, (_, index) => 5 + index)])];
+  await Promise.all(devices.map((key) => a.request({ kind: COMMAND.MANAGED_OBJECT_CREATE, key, body: { id: String(key), owner: 'ada', doc: '{}' } })));
+  await Promise.all(devices.map((key) => a.request({ kind: COMMAND.EVENT_CREATE, key, body: { id: cluster.idBeside(key), type: 'T', time: NOW, doc: '{"type":"T"}' } })));
+  await Promise.all(devices.map((key) => a.measure(key, 1)));
+  let selects = 0;
+  const { select } = cluster.history;
+  cluster.history.select = async (...query) => { selects += 1; return select.apply(cluster.history, query); };
+  const between = (index: number): Promise<unknown> => a.request({ kind: COMMAND.RECORDS_CHANGE, key: 't',
+    body: { changes: [{ collection: 'option', id: `o\n${index}`, expected: undefined, value: '{}' }] } });
+  await Promise.all(devices.flatMap((key, index) => [a.request({ kind: COMMAND.MANAGED_OBJECT_DELETE, key, body: {} }), between(index)]));
+  await until(() => cluster.history.ids('events').length === 0 && cluster.history.values.length === 0, 'all is gone');
+  await Promise.all(cluster.nodes.map(({ node }) => node.visible(10_000)));
+  t.ok(selects < devices.length, `${selects} selections for ${devices.length} objects; one by one they are 3 for each`);
+});
