@@ -17,6 +17,7 @@ import { joinMembers, splitMembers } from '../model/json-document.ts';
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { BulkDueTimes, bulkIdsWith } from './bulk-due-times.ts';
 import { BulkOperationWatch } from './bulk-operation-watch.ts';
 
 const TENANT_KEY = 't';
@@ -26,8 +27,6 @@ const BATCH_MIN = 10;
 /** Bulk operations that go on in one step: of one tenant, and at the same time. Those that are due longest come first. */
 const TENANT_STEP_MAX = 20;
 const LANES = 8;
-/** Bulk operations of a page of those that have something to do. */
-const LIST_PAGE = 500;
 /** Tenants whose lists are read in one step. */
 const LOOKS_MAX = 200;
 /** Between two steps, at least. */
@@ -59,7 +58,7 @@ export class BulkOperationScheduler {
   readonly watch: BulkOperationWatch;
   readonly #options: BulkSchedulerOptions;
   /** When each bulk operation has something to do, ms since 1970, by tenant; those that are absent have nothing to do. */
-  readonly #dueAt = new Map<number, Map<string, number>>();
+  readonly #dueTimes = new BulkDueTimes();
   /** Those whose records were changed, by tenant. */
   #changed = new Map<number, Set<string>>();
   /** Tenants whose lists this pass has still to read. */
@@ -98,8 +97,7 @@ export class BulkOperationScheduler {
     const startAt = now();
     if (startAt >= this.#passAt) {
       this.#unlooked = [...tenants()];
-      const known = new Set(this.#unlooked);
-      for (const tenant of this.#dueAt.keys()) if (!known.has(tenant)) this.#dueAt.delete(tenant);
+      this.#dueTimes.keep(new Set(this.#unlooked));
       this.#passAt = startAt + PASS_MS;
     }
     for (const tenant of this.#unlooked.splice(0, LOOKS_MAX)) await this.#look(tenant, startAt);
@@ -108,41 +106,20 @@ export class BulkOperationScheduler {
     const batch = Math.max(BATCH_MIN, Math.floor(BATCH_MAX / Math.max(1, due.length)));
     const lane = async (): Promise<void> => {
       for (let next = due.shift(); next !== undefined && !this.#loop.isStopped; next = due.shift()) {
-        this.#setDue(next.tenant, next.id, await this.#guarded(next.tenant, next.id, batch));
+        this.#dueTimes.set(next.tenant, next.id, await this.#guarded(next.tenant, next.id, batch));
       }
     };
     await Promise.all(Array.from({ length: LANES }, lane));
-    return this.#unlooked.length > 0 ? startAt : this.#nextAt();
+    return this.#unlooked.length > 0 ? startAt : this.#dueTimes.next(this.#passAt);
   }
 
   /** Which of the tenant have something to do. */
   async #look(tenant: number, startAt: number): Promise<void> {
-    const known = this.#dueAt.get(tenant);
-    this.#dueAt.delete(tenant);
+    const known = this.#dueTimes.take(tenant);
     if (!this.#options.isMine(tenant)) return;
-    const active = await this.#idsOf(tenant, BULK_ACTIVE_PREFIX);
+    const active = await bulkIdsWith(this.#options.documents, tenant, BULK_ACTIVE_PREFIX, () => this.#loop.isStopped);
     const spread = (index: number): number => startAt + Math.floor((index * PASS_MS) / active.length);
-    for (const [index, id] of active.entries()) this.#setDue(tenant, id, Math.min(known?.get(id) ?? startAt, spread(index)));
-  }
-
-  async #idsOf(tenant: number, prefix: string): Promise<string[]> {
-    const ids: string[] = [];
-    for (let after: string | undefined; !this.#loop.isStopped;) {
-      const options = after === undefined ? { limit: LIST_PAGE } : { after, limit: LIST_PAGE };
-      const page = await this.#options.documents.list(BULK_OPERATIONS, tenant, prefix, options);
-      for (const { id: key } of page) ids.push(bulkIdOfKey(key));
-      if (page.length < LIST_PAGE) break;
-      after = page[page.length - 1].id;
-    }
-    return ids;
-  }
-
-  #setDue(tenant: number, id: string, dueAt: number): void {
-    const ofTenant = this.#dueAt.get(tenant) ?? new Map<string, number>();
-    if (dueAt === Infinity) ofTenant.delete(id);
-    else ofTenant.set(id, dueAt);
-    if (ofTenant.size === 0) this.#dueAt.delete(tenant);
-    else this.#dueAt.set(tenant, ofTenant);
+    for (const [index, id] of active.entries()) this.#dueTimes.set(tenant, id, Math.min(known?.get(id) ?? startAt, spread(index)));
   }
 
   #markChanged(startAt: number): void {
@@ -150,28 +127,15 @@ export class BulkOperationScheduler {
     this.#changed = new Map();
     for (const [tenant, ids] of changed) {
       if (!this.#options.isMine(tenant)) continue;
-      for (const id of ids) this.#setDue(tenant, id, Math.min(this.#dueAt.get(tenant)?.get(id) ?? startAt, startAt));
+      for (const id of ids) this.#dueTimes.set(tenant, id, Math.min(this.#dueTimes.get(tenant, id) ?? startAt, startAt));
     }
   }
 
   /** Those of this step, longest due first. */
   #dueNow(startAt: number): { tenant: number; id: string; dueAt: number }[] {
     const due: { tenant: number; id: string; dueAt: number }[] = [];
-    for (const [tenant, ofTenant] of this.#dueAt) {
-      if (!this.#options.isMine(tenant)) {
-        this.#dueAt.delete(tenant);
-        continue;
-      }
-      const own = [...ofTenant].filter(([, dueAt]) => dueAt <= startAt).map(([id, dueAt]) => ({ tenant, id, dueAt }));
-      due.push(...own.sort((one, other) => one.dueAt - other.dueAt).slice(0, TENANT_STEP_MAX));
-    }
+    for (const { tenant, due: own } of this.#dueTimes.due(startAt, TENANT_STEP_MAX, this.#options.isMine)) due.push(...own.map((one) => ({ tenant, ...one })));
     return due.sort((one, other) => one.dueAt - other.dueAt);
-  }
-
-  #nextAt(): number {
-    let nextAt = this.#passAt;
-    for (const ofTenant of this.#dueAt.values()) for (const dueAt of ofTenant.values()) nextAt = Math.min(nextAt, dueAt);
-    return nextAt;
   }
 
   async #run(): Promise<void> {

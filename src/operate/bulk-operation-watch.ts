@@ -5,7 +5,7 @@
 import { keptCountsOf, operationCounts } from '../inventory/bulk-counts.ts';
 import { BackgroundLoop } from '../model/background-loop.ts';
 import {
-  BULK_OPERATIONS, BULK_WATCHED_LIMIT, BULK_WATCHED_MAX, BULK_WATCHED_PREFIX, bulkIdOfKey, bulkKey, bulkWatchedKey,
+  BULK_OPERATIONS, BULK_WATCHED_LIMIT, BULK_WATCHED_MAX, BULK_WATCHED_PREFIX, bulkKey, bulkWatchedKey,
 } from '../model/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../model/bulk-operation.ts';
 import { COMMAND } from '../model/command.ts';
@@ -14,12 +14,13 @@ import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { BulkDueTimes, bulkIdsWith } from './bulk-due-times.ts';
 
 const TENANT_KEY = 't';
 /** Bulk operations that one query counts. */
 const COUNTED_AT_ONCE = 50;
-/** Records of a page of those that are watched, and of one command that ends watching. */
-const LIST_PAGE = 500;
+/** Records of one command that ends watching. */
+const ENDED_AT_ONCE = 500;
 /** Tenants whose lists are read in one step. */
 const LOOKS_MAX = 200;
 const PAUSE_MS_MIN = 20;
@@ -49,7 +50,7 @@ export interface BulkWatchOptions {
 export class BulkOperationWatch {
   readonly #options: BulkWatchOptions;
   /** When each is counted again, ms since 1970, by tenant; at most BULK_WATCHED_MAX of each, and those that were added since the last pass. */
-  readonly #dueAt = new Map<number, Map<string, number>>();
+  readonly #dueTimes = new BulkDueTimes();
   /** Tenants whose lists this pass has still to read. */
   #unlooked: number[] = [];
   #passAt = 0;
@@ -70,7 +71,7 @@ export class BulkOperationWatch {
 
   /** Counts it soon; it has its record. */
   add(tenant: number, id: string): void {
-    this.#setDue(tenant, id, this.#options.now());
+    this.#dueTimes.set(tenant, id, this.#options.now());
     this.#loop.wake();
   }
 
@@ -80,40 +81,25 @@ export class BulkOperationWatch {
     const startAt = now();
     if (startAt >= this.#passAt) {
       this.#unlooked = [...tenants()];
-      const known = new Set(this.#unlooked);
-      for (const tenant of this.#dueAt.keys()) if (!known.has(tenant)) this.#dueAt.delete(tenant);
+      this.#dueTimes.keep(new Set(this.#unlooked));
       this.#passAt = startAt + PASS_MS;
     }
     for (const tenant of this.#unlooked.splice(0, LOOKS_MAX)) await this.#look(tenant, startAt);
-    for (const [tenant, ofTenant] of this.#dueAt) {
+    for (const { tenant, due } of this.#dueTimes.due(startAt, COUNTED_AT_ONCE, isMine)) {
       if (this.#loop.isStopped) break;
-      const due = [...ofTenant].filter(([, dueAt]) => dueAt <= startAt).sort(([, one], [, other]) => one - other).slice(0, COUNTED_AT_ONCE).map(([id]) => id);
-      if (due.length > 0 && isMine(tenant)) await this.#guarded(tenant, due);
+      if (due.length > 0) await this.#guarded(tenant, due.map(({ id }) => id));
     }
-    return this.#unlooked.length > 0 ? startAt : this.#nextAt();
+    return this.#unlooked.length > 0 ? startAt : this.#dueTimes.next(this.#passAt);
   }
 
   /** Which of the tenant are watched: the latest ones, when there are too many. */
   async #look(tenant: number, startAt: number): Promise<void> {
-    const known = this.#dueAt.get(tenant);
-    this.#dueAt.delete(tenant);
+    const known = this.#dueTimes.take(tenant);
     if (!this.#options.isMine(tenant)) return;
-    const ids = await this.#idsOf(tenant);
+    const ids = await bulkIdsWith(this.#options.documents, tenant, BULK_WATCHED_PREFIX, () => this.#loop.isStopped);
     const watched = ids.slice(-BULK_WATCHED_MAX);
     await this.#drop(tenant, ids.slice(0, ids.length - watched.length));
-    for (const [index, id] of watched.entries()) this.#setDue(tenant, id, known?.get(id) ?? startAt + Math.floor((index * PASS_MS) / watched.length));
-  }
-
-  async #idsOf(tenant: number): Promise<string[]> {
-    const ids: string[] = [];
-    for (let after: string | undefined; !this.#loop.isStopped;) {
-      const options = after === undefined ? { limit: LIST_PAGE } : { after, limit: LIST_PAGE };
-      const page = await this.#options.documents.list(BULK_OPERATIONS, tenant, BULK_WATCHED_PREFIX, options);
-      for (const { id: key } of page) ids.push(bulkIdOfKey(key));
-      if (page.length < LIST_PAGE) break;
-      after = page[page.length - 1].id;
-    }
-    return ids;
+    for (const [index, id] of watched.entries()) this.#dueTimes.set(tenant, id, known?.get(id) ?? startAt + Math.floor((index * PASS_MS) / watched.length));
   }
 
   /** Their counts stay as they are. */
@@ -122,21 +108,7 @@ export class BulkOperationWatch {
     this.#options.refusals.count(BULK_WATCHED_LIMIT);
     this.#options.log.warn({ tenant, count: ids.length, maximum: BULK_WATCHED_MAX, limit: BULK_WATCHED_LIMIT },
       'operations of the oldest bulk operations are no longer counted: those that are deleted later leave their progress');
-    for (let start = 0; start < ids.length; start += LIST_PAGE) await this.#change(tenant, ids.slice(start, start + LIST_PAGE).map(endOfWatch));
-  }
-
-  #setDue(tenant: number, id: string, dueAt: number): void {
-    const ofTenant = this.#dueAt.get(tenant) ?? new Map<string, number>();
-    if (dueAt === Infinity) ofTenant.delete(id);
-    else ofTenant.set(id, dueAt);
-    if (ofTenant.size === 0) this.#dueAt.delete(tenant);
-    else this.#dueAt.set(tenant, ofTenant);
-  }
-
-  #nextAt(): number {
-    let nextAt = this.#passAt;
-    for (const ofTenant of this.#dueAt.values()) for (const dueAt of ofTenant.values()) nextAt = Math.min(nextAt, dueAt);
-    return nextAt;
+    for (let start = 0; start < ids.length; start += ENDED_AT_ONCE) await this.#change(tenant, ids.slice(start, start + ENDED_AT_ONCE).map(endOfWatch));
   }
 
   async #run(): Promise<void> {
@@ -155,10 +127,10 @@ export class BulkOperationWatch {
   async #guarded(tenant: number, ids: readonly string[]): Promise<void> {
     try {
       const live = await operationCounts(this.#options.history, tenant, ids);
-      for (const id of ids) this.#setDue(tenant, id, await this.#keep(tenant, id, live.get(id) ?? {}));
+      for (const id of ids) this.#dueTimes.set(tenant, id, await this.#keep(tenant, id, live.get(id) ?? {}));
     } catch (error) {
       this.#options.log.warn({ err: error, tenant, count: ids.length, retryMs: RETRY_MS }, 'the operations of bulk operations could not be counted');
-      for (const id of ids) this.#setDue(tenant, id, this.#options.now() + RETRY_MS);
+      for (const id of ids) this.#dueTimes.set(tenant, id, this.#options.now() + RETRY_MS);
     }
   }
 
