@@ -77,6 +77,11 @@ export class HistoryFilter {
     return this.fixed.has(column);
   }
 
+  /** Whether there is a condition on the column. */
+  isOn(column: string): boolean {
+    return this.conditions.some((condition) => condition.column === column);
+  }
+
   /**
    * The conditions on the tenant and `keys`, and, each with ` AND ` before it, those on `others`.
    * @returns undefined when there are conditions on anything else.

@@ -108,6 +108,7 @@ t.test('rows of deep pages are not verified where reading the table costs less',
   t.strictSame(await how(common, 10), ['window'], 'few rows');
   t.strictSame(await how(common, 200), ['size', 'whole'], '21,100 rows of a table of 60,000');
   t.equal((await how(() => new HistoryFilter(1), 200))[0], 'window', 'nothing has to be verified');
+  t.equal((await how(() => new HistoryFilter(1).fragment('none'), 200))[0], 'window', 'a fragment');
   const [{ rows }] = await client.query<{ rows: number }>("SELECT sum(rows) AS rows FROM system.parts WHERE table = 'events' AND active");
   request.platform.totals.total = async (_key, count) => (await count(), 9_000_000);
   t.teardown(() => { delete (request.platform.totals as Partial<TotalCache>).total; });
