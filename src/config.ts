@@ -56,6 +56,9 @@ export const SETTINGS = [
     description: 'URL under which clients reach the server, for links in answers and mails; without it the Host header decides in answers.' },
   { name: 'trust-proxy', type: 'choice', choices: ['yes', 'no'], default: 'yes',
     description: 'Whether X-Forwarded-* and Forwarded headers tell what the client called; no where clients reach the server directly.' },
+  { name: 'device-certificate-header', type: 'text', default: null, maximum: 100, pattern: { source: '[A-Za-z][A-Za-z0-9-]*', words: 'letters, digits and -' },
+    description: 'Header in which a proxy hands over the certificate of a device whose key it has checked (mTLS), for device access tokens. The proxy '
+      + 'has to replace what clients write into it. Without this setting no certificate is taken over HTTP.' },
   { name: 'log-level', type: 'choice', choices: ['debug', 'info', 'warn', 'error'], default: 'info',
     description: 'The least urgent entries that are logged; debug has a line for every connection.' },
   { name: 'log-format', type: 'choice', choices: ['auto', 'json', 'pretty'], default: 'auto',
@@ -244,6 +247,9 @@ function relationMistakes(config: Config, mistaken: ReadonlySet<string>): string
   checkPair(['smtp', config.smtp], ['mail-from', config.mailFrom], '; mails take both');
   if (config.smtp !== undefined && config.baseUrl === undefined && areRight('base-url')) {
     mistakes.push('--smtp is given without --base-url: the links in mails begin with it, never with what a request calls the server');
+  }
+  if (config.deviceCertificateHeader !== undefined && config.trustProxy === 'no' && areRight('device-certificate-header', 'trust-proxy')) {
+    mistakes.push('--device-certificate-header is given with --trust-proxy no: without a proxy that writes it, clients could show any certificate');
   }
   const { nats, redis, clickhouse } = config;
   const servers = Object.entries({ nats, redis, clickhouse });

@@ -159,6 +159,8 @@ export class CachingAuthenticator implements Authenticator {
       else if (collection === 'totp' && changesNeed(expected, value)) this.forget(tenant, id);
       else if (collection === 'inventoryAssignment') this.forget(tenant, id.slice(0, id.indexOf('\n')));
       else if (collection === 'tokenRevocation') this.#tokensEnded(tenant, id);
+      // Tokens were given for some; passwords are right as before.
+      else if (collection === 'certificate' || collection === 'revocation') this.changed.tenantChanged(tenant);
     }
   }
 

@@ -1,6 +1,7 @@
 /**
  * Login tokens (document 4 section 3.7): JSON web tokens that carry who, until when, and which generation of the user's credentials. A token
- * ends with its time, a logout, a logout of the whole tenant, a new password, and when its user is disabled or deleted.
+ * ends with its time, a logout, a logout of the whole tenant, a new password, and when its user is disabled or deleted; that of a device which came by a
+ * certificate also when this is revoked, or trusted no more.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
@@ -11,6 +12,7 @@ import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
+import type { StoredCertificate } from './certificates.ts';
 import type { ChangedUsers } from './changed-users.ts';
 import { principalOf } from './effective-rights.ts';
 import { isActive, isAdmitted } from './tenants.ts';
@@ -20,6 +22,8 @@ import type { SigningKey } from './signing-key.ts';
 /** 2 weeks: cookies and access tokens. Options may shorten it down to the minimum. */
 export const TOKEN_SECONDS = 1_209_600;
 export const TOKEN_SECONDS_MIN = 300;
+/** Of devices that come by certificates (option `oauth.internal/device-token.lifespan.seconds`). */
+export const DEVICE_TOKEN_SECONDS = 3_600;
 /** Longer ones are not looked at. */
 export const TOKEN_LENGTH_MAX = 4_096;
 /** Logouts of one user that are remembered until their tokens end; one more ends all tokens of the user. */
@@ -30,7 +34,11 @@ const ALGORITHM = 'HS256';
 
 export interface IssuedToken { readonly token: string; readonly xsrfToken: string; readonly expiresAt: number }
 
-interface Claims { sub: string; ten: string; jti: string; exp: number; xsrfToken: string; gen: number; tgen: number }
+interface Claims {
+  sub: string; ten: string; jti: string; exp: number; xsrfToken: string; gen: number; tgen: number;
+  /** Of a device: fingerprint of the trusted certificate, serial numbers from its own up to that. */
+  crt?: string; srl?: readonly string[];
+}
 
 export interface TokensOptions {
   readonly documents: DocumentReader;
@@ -56,15 +64,18 @@ export class Tokens {
    * @param login as it was checked. @param audience the domain that was called. @param withCode whether a one-time code was shown.
    * @returns undefined when the user may not log in any more, or what was checked has changed meanwhile (the password).
    */
-  async issue(login: Pick<Principal, 'tenant' | 'tenantNumber' | 'userName' | 'tokenGeneration'>, lifetimeSeconds: number,
-    audience: string, withCode = false): Promise<IssuedToken | undefined> {
-    const { tenant, tenantNumber, userName, tokenGeneration = 0 } = login;
+  async issue(login: Pick<Principal, 'tenant' | 'tenantNumber' | 'userName' | 'tokenGeneration' | 'certificate' | 'certificateSerials'>,
+    lifetimeSeconds: number, audience: string, withCode = false): Promise<IssuedToken | undefined> {
+    const { tenant, tenantNumber, userName, tokenGeneration = 0, certificate, certificateSerials = [] } = login;
     const user = await this.#user(tenantNumber, userName);
     if (user === undefined || !isAdmitted(this.#options.tenants, user) || (user.tokenGeneration ?? 0) !== tokenGeneration) return undefined;
     const issuedAt = Math.floor(this.#options.now() / 1_000);
     const expiresAt = issuedAt + lifetimeSeconds;
     const xsrfToken = random();
-    const claims = { ten: tenant, xsrfToken, tfa: withCode, gen: tokenGeneration, tgen: await this.#tenantGeneration(tenantNumber) };
+    const claims = {
+      ten: tenant, xsrfToken, tfa: withCode, gen: tokenGeneration, tgen: await this.#tenantGeneration(tenantNumber),
+      ...(certificate === undefined ? {} : { crt: certificate, srl: certificateSerials }),
+    };
     const token = await new SignJWT(claims).setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' }).setSubject(userName).setIssuer(audience)
       .setAudience(audience).setIssuedAt(issuedAt).setNotBefore(issuedAt).setExpirationTime(expiresAt).setJti(random())
       .sign(await this.#options.key.read());
@@ -83,6 +94,7 @@ export class Tokens {
     if (await this.#tenantGeneration(tenant.number) !== claims.tgen) return undefined;
     const { documents, refusals } = this.#options;
     if (await documents.get('tokenRevocation', tenant.number, revocationKey(claims.sub, claims.jti)) !== undefined) return undefined;
+    if (!await this.#isStillTrusted(tenant.number, claims)) return undefined;
     const principal = await principalOf(documents, tenant, user, refusals);
     return { ...principal, asOf, session: { id: claims.jti, expiresAt: claims.exp * 1_000, xsrfToken: claims.xsrfToken } };
   }
@@ -136,6 +148,14 @@ export class Tokens {
   async #user(tenant: number, userName: string): Promise<StoredUser | undefined> {
     const text = await this.#options.documents.get('user', tenant, userName);
     return text === undefined ? undefined : JSON.parse(text) as StoredUser;
+  }
+
+  /** Whether the certificate that the token was given for is not revoked and leads to one that is still enabled; true for tokens of passwords. */
+  async #isStillTrusted(tenant: number, { crt, srl = [] }: Claims): Promise<boolean> {
+    if (crt === undefined) return true;
+    const { documents } = this.#options;
+    const [text, revoked] = await Promise.all([documents.get('certificate', tenant, crt), documents.getMany('revocation', tenant, srl)]);
+    return text !== undefined && (JSON.parse(text) as StoredCertificate).status === 'ENABLED' && revoked.every((one) => one === undefined);
   }
 
   async #tenantGeneration(tenant: number): Promise<number> {

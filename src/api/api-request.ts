@@ -63,6 +63,8 @@ export class ApiRequest {
   bodyStream: BodyStream | undefined = undefined;
   /** Those that the route asked for. */
   headers: Readonly<Record<string, string>> = {};
+  /** Each value of the header `config.deviceCertificateHeader`, of routes that take it. */
+  certificateHeaders: readonly string[] = [];
   origin = '';
   /** Names and values in turn of the rate limit that holds. */
   rateHeaders: readonly string[] = [];

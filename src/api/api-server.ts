@@ -246,6 +246,8 @@ export class ApiServer implements RequestOwner {
       request.contentType = parseContentType(exchange.header('content-type'));
       request.modeName = exchange.header('x-platform-processing-mode') || exchange.header('x-cumulocity-processing-mode');
     }
+    const { deviceCertificateHeader } = this.platform.config;
+    if (route.takesCertificate === true && deviceCertificateHeader !== undefined) request.certificateHeaders = exchange.headerValues(deviceCertificateHeader);
     if (route.headers !== undefined) request.headers = Object.fromEntries(route.headers.map((name) => [name, exchange.header(name)]));
   }
 

@@ -16,6 +16,8 @@ export interface RawRequest {
   getUrl(): string;
   getQuery(): string | undefined;
   getHeader(lowerCaseName: string): string;
+  /** Names in lower case; one that was sent twice comes twice. */
+  forEach(callback: (name: string, value: string) => void): void;
 }
 
 /** What is used of the library's response; throws when it is over. */
@@ -109,6 +111,13 @@ export class HttpExchange {
   /** @param name lower case. @returns '' when absent. Only while the handler of the request runs. */
   header(name: string): string {
     return this.request === undefined ? '' : this.request.getHeader(name);
+  }
+
+  /** @param name lower case. @returns each value of a header that may have been sent more than once; as `header`. */
+  headerValues(name: string): string[] {
+    const values: string[] = [];
+    this.request?.forEach((sent, value) => { if (sent === name) values.push(value); });
+    return values;
   }
 
   get isOver(): boolean {

@@ -151,6 +151,7 @@ const HEADERS: Readonly<Record<string, readonly [name: string, description: stri
   'if-range': ['If-Range', 'ETag of the content that the range is of; of another one all is sent', {}],
   'content-range': ['Content-Range', 'Place of the chunk in the whole content', {}],
   'if-none-match': ['If-None-Match', 'ETag of what the client has', {}],
+  'x-ssl-cert-chain': ['X-Ssl-Cert-Chain', 'Certificates that lead from that of the device to a trusted one: PEM with blanks instead of line ends', {}],
 };
 
 function headerParameters({ method, area, headers = [] }: Route): object[] {
@@ -165,11 +166,15 @@ function requestBody({ schema = {}, mediaTypes = [], isOptional = false, example
   return { required: !isOptional, content: contents ?? Object.fromEntries(types.map((type) => [type, usual])) };
 }
 
+/** Credentials are in the body, or in a header of their own. */
+const isLogin = ({ path, takesCertificate }: Route): boolean => path.startsWith('/tenant/oauth') || takesCertificate === true;
+
 /** What is refused before the handler: status, description, for which routes. */
 const REFUSALS: readonly (readonly [status: number, description: string, isFor: (route: Route) => boolean])[] = [
   [400, 'The body cannot be read', ({ body }) => body !== undefined],
-  [401, 'Missing or wrong credentials', ({ access }) => access !== 'public'],
+  [401, 'Missing or wrong credentials', (route) => route.access !== 'public' || isLogin(route)],
   [403, 'A role is missing', ({ access }) => access === 'roles' || access === 'owner'],
+  [403, 'The host begins with the id of a tenant, or no certificates are taken', isLogin],
   [404, 'There is no such entity', ({ path }) => path.includes('{')],
   [406, 'Nothing that Accept names can be produced', () => true],
   [409, 'It is in conflict with what is there', ({ method }) => method !== 'GET'],
@@ -177,7 +182,7 @@ const REFUSALS: readonly (readonly [status: number, description: string, isFor: 
   [415, 'The content type is not taken', ({ body }) => body !== undefined],
   [422, 'A member of the body or a parameter is missing or wrong', ({ body, query }) => body !== undefined || query !== undefined],
   [429, 'More requests than the tenant or the user may send; Retry-After tells when',
-    ({ access, path }) => access !== 'public' || path.startsWith('/tenant/oauth')],
+    (route) => route.access !== 'public' || isLogin(route)],
 ];
 
 function responses(route: Route): object {

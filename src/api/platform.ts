@@ -12,6 +12,7 @@ import type { RetentionPort } from '../model/retention.ts';
 import type { Exports } from './exports.ts';
 import type { TotalCache } from './total-cache.ts';
 import type { BasicRestrictions } from '../accounts/login-options.ts';
+import type { CertificateLogins } from '../accounts/certificate-login.ts';
 import type { Mailer } from '../accounts/mailer.ts';
 import type { TextCipher } from '../accounts/option-cipher.ts';
 import type { RequestRates } from '../accounts/request-rates.ts';
@@ -63,6 +64,7 @@ export interface MeasurementIntake {
 
 /** What logins and the care of users need besides passwords. */
 export interface Accounts {
+  readonly certificateLogins: Pick<CertificateLogins, 'login'>;
   readonly tokens: Pick<Tokens, 'issue' | 'authenticate' | 'revoke' | 'revokeAll'>;
   readonly mailer: Pick<Mailer, 'send'>;
   readonly secondFactor: Pick<SecondFactor, 'read' | 'isForced' | 'begin' | 'activate' | 'revoke' | 'useCode' | 'issueToken' | 'takesToken'>;
@@ -82,6 +84,8 @@ export interface ApiConfig {
   readonly mailUrl: string;
   /** Whether X-Forwarded-* and Forwarded count. Default true. */
   readonly trustsProxy?: boolean;
+  /** Header, in lower case, in which a proxy hands over the certificate of a device whose key it has checked; absent: no certificate is taken. */
+  readonly deviceCertificateHeader?: string;
   /** Limit of a JSON body; 413 above. */
   readonly jsonBodyMaxBytes: number;
   /** Limit of a body with many entities (a measurement collection); 413 above. */

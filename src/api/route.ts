@@ -100,6 +100,8 @@ export interface Route {
   readonly isForSecondFactor?: boolean;
   /** The last parameter takes all further segments of the path, joined by slashes. */
   readonly takesRest?: boolean;
+  /** Reads the certificate that a proxy has checked from `request.certificateHeaders`. */
+  readonly takesCertificate?: boolean;
   /** Called when everything was checked. Synchronous or not; throws PlatformError. */
   readonly handle: (request: ApiRequest) => Answer | typeof ANSWERED | Promise<Answer | typeof ANSWERED>;
 }

@@ -39,6 +39,7 @@ import { systemRoutes } from './system.ts';
 import { tenantStatisticsRoutes } from './tenant-statistics.ts';
 import { tenantRoutes } from './tenants.ts';
 import { currentUserRoutes } from './current-user.ts';
+import { deviceAccessTokenRoutes } from './device-access-token.ts';
 import { devicePermissionRoutes } from './device-permissions.ts';
 import { groupRoutes } from './groups.ts';
 import { inventoryRoleRoutes } from './inventory-roles.ts';
@@ -82,6 +83,7 @@ export function apiRoutes(further: readonly Route[] = []): Route[] {
     ...bulkOperationRoutes(),
     ...deviceRegistrationRoutes(),
     ...bulkRegistrationRoutes(),
+    ...deviceAccessTokenRoutes(),
     ...smartRestOneRoutes(),
     ...userRoutes(),
     ...userPasswordRoutes(),

@@ -231,7 +231,8 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const api = new ApiServer({
     commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator,
     tenants: core.tenants, refusals: metrics, log,
-    accounts: { tokens: core.tokens, secondFactor: core.secondFactor, mailer }, blobs: core.blobs, retiredContents,
+    accounts: { certificateLogins: tenantServices.certificateLogins, tokens: core.tokens, secondFactor: core.secondFactor, mailer },
+    blobs: core.blobs, retiredContents,
     ...tenantServices.platform,
     usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },
     availability: relay ?? availability,
@@ -241,6 +242,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
     config: {
       ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), trustsProxy: config.trustProxy === 'yes',
+      ...(config.deviceCertificateHeader === undefined ? {} : { deviceCertificateHeader: config.deviceCertificateHeader.toLowerCase() }),
       // Without a URL no mail is sent: this one is in the log, for who runs the server on his own machine.
       mailUrl: config.baseUrl ?? `http://localhost:${config.httpPort}`,
       jsonBodyMaxBytes: config.jsonBodyMaxBytes,

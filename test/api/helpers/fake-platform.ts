@@ -4,6 +4,7 @@ import type { Members } from '../../../src/model/json-document.ts';
 import { fitFailureReason } from '../../../src/model/operation.ts';
 import { COMMAND } from '../../../src/model/command.ts';
 import { MemoryBlobs } from './memory-blobs.ts';
+import { UntrustedCertificate } from '../../../src/accounts/certificates.ts';
 import { TextCipher } from '../../../src/accounts/option-cipher.ts';
 import type { Collection, Command, Notification } from '../../../src/model/command.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
@@ -172,6 +173,7 @@ export class FakePlatform {
         all: [{ id: 't1', number: 2, domain: 't1.example.com' }],
       },
       accounts: {
+        certificateLogins: { login: async () => { throw new UntrustedCertificate('there are none here'); } },
         tokens: fake.tokens(),
         secondFactor: fake.secondFactor(),
         mailer: {
