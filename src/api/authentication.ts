@@ -79,16 +79,20 @@ export class HeaderAuthentication {
   }
 
   /**
-   * @param text of `credentialsText`. @param host only asked for names without a tenant. @param shown only asked for user and password.
+   * @param text of `credentialsText`. @param host only asked where no tenant stands before the name. @param shown only asked for user and password.
    * @returns the principal; undefined when the credentials are wrong or not understood. Synchronous when remembered.
-   * @throws PlatformError 403 for a host that begins with the id of a tenant.
+   * @throws PlatformError 403 for a host that begins with the id of a tenant: only `<tenant>/<user>` makes it irrelevant (document 1 Authentication 2).
    */
   authenticate(text: string, host: () => string, shown: () => SecondFactorPlace = () => ({})): Principal | undefined | Promise<Principal | undefined> {
     const known = this.known(text);
+    if (known?.session !== undefined) tenantOfHost(this.tenants, host());
     if (known !== undefined) return known;
     if (text.length > HEADER_LENGTH_MAX) return undefined;
     const token = /^\s*(?:bearer|cookie)\s+(\S+)\s*$/i.exec(text);
-    if (token !== null) return this.awaited(text, this.tokens.authenticate(token[1]));
+    if (token !== null) {
+      tenantOfHost(this.tenants, host());
+      return this.awaited(text, this.tokens.authenticate(token[1]));
+    }
     const credentials = parseBasic(text);
     if (credentials === undefined) return undefined;
     const { userName, password } = credentials;

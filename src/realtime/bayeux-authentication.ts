@@ -11,7 +11,7 @@ export interface TokenAuthenticator {
 export interface MessageAuthenticators {
   readonly authenticator: Authenticator;
   readonly tokenAuthenticator: TokenAuthenticator | undefined;
-  /** What the host that was called says of a name without a tenant. @throws PlatformError 403 when it begins with the id of a tenant. */
+  /** What the host that was called says where no tenant stands before the name. @throws PlatformError 403 when it begins with the id of a tenant. */
   readonly placeOf: ((host: string) => LoginPlace) | undefined;
 }
 
@@ -62,6 +62,8 @@ export async function authenticateToken({ token, tfaToken, host }: MessageLogin,
     const place: LoginPlace = { ...(userName.includes('/') ? {} : authenticators.placeOf?.(host)), takesAlias: true, tfaToken };
     const principal = await authenticators.authenticator.authenticate(userName, password, place);
     if (principal !== undefined) return principal;
+  } else {
+    authenticators.placeOf?.(host);
   }
   return authenticators.tokenAuthenticator?.authenticateToken(token);
 }

@@ -85,6 +85,12 @@ const ERRORS: RuleTable = { heading: 'Errors', rows: [
     t.match(await at(`${id}.example.com`, `${id}/boss`), { status: 200, json: { name: id } }, 'with the tenant in the name the subdomain is irrelevant');
     t.match(await at(`${domain}.example.com`, 'boss'), { status: 200, json: { name: id } }, 'its domain');
     t.match(await at(`${domain}.example.com`, 't1/admin'), { status: 200, json: { name: 't1' } });
+    const login = await fetch(`${world.server.url}/tenant/oauth/token?tenant_id=${id}`, { method: 'POST',
+      body: new URLSearchParams({ grant_type: 'PASSWORD', username: 'boss', password: PASSWORD }) });
+    const { access_token: token } = await login.json() as { access_token: string };
+    const withToken = (host: string): Promise<Reply> => world.rest.request('GET', '/tenant/currentTenant', { headers: { authorization: `Bearer ${token}`, 'x-forwarded-host': host } });
+    t.equal((await withToken(`${id}.example.com`)).status, 403, 'a token has no tenant before the name');
+    t.match(await withToken(`${domain}.example.com`), { status: 200, json: { name: id } });
   } },
   { row: '403 PUT and DELETE on a non-editable option', check: async (t, world) => {
     const { category, key } = await world.option();

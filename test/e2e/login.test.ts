@@ -170,6 +170,13 @@ t.test('tenant prefix, host, and the tenant id as a subdomain', async (t) => {
     [`${TENANT}.example.com`, `${TENANT}/host`, 200, 'irrelevant with a prefix'], [TENANT, 'host', 200, 'a host without a domain'],
     ['iot.example.com', 'management/host', 401, 'a wrong prefix'], ['iot.example.com', 't9/host', 401, 'a prefix that is none'],
   ] as const) t.equal(await call(host, user), wanted, `${host} ${user}: ${what}`);
+  const headers = { bearer: bearer(await token('host')), cookie: { ...await cookieSession('host') } };
+  for (const [what, credentials] of Object.entries(headers)) {
+    const at = async (host: string): Promise<number> => (await rawRequest(httpPort, 'GET', CURRENT, { host, ...credentials })).status;
+    for (const [host, wanted] of [['iot.example.com', 200], [`${TENANT}.example.com`, 403], ['management.example.com', 403], [TENANT, 200], ['iot.example.com', 200]] as const) {
+      t.equal(await at(host), wanted, `${what} at ${host}`);
+    }
+  }
   const form = new URLSearchParams(formOf('host')).toString();
   const login = async (host: string, path: string): Promise<number> =>
     (await rawRequest(httpPort, 'POST', path, { host, 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(form.length) }, form)).status;
@@ -181,8 +188,9 @@ t.test('tenant prefix, host, and the tenant id as a subdomain', async (t) => {
 t.test('a user in `ext` of a Bayeux message logs in as one in a header', async (t) => {
   await newUser('in-message', { alias: 'by-nickname' });
   await server.management.create('/tenant/tenants', { id: 'hosts', company: 'h', domain: 'hosts-d', adminName: 'boss', adminEmail: 'boss@example.com', adminPass: PASSWORD });
-  const handshake = async (host: string, user: string, password = PASSWORD): Promise<unknown> => {
-    const ext = { 'com.cumulocity.authn': { token: Buffer.from(`${user}:${password}`).toString('base64') } };
+  const handshake = (host: string, user: string): Promise<unknown> => shake(host, Buffer.from(`${user}:${PASSWORD}`).toString('base64'));
+  const shake = async (host: string, credentials: string): Promise<unknown> => {
+    const ext = { 'com.cumulocity.authn': { token: credentials } };
     const text = JSON.stringify([{ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'], ext }]);
     const headers = { host, 'content-type': 'application/json', 'content-length': String(text.length) };
     const [{ successful, error }] = JSON.parse((await rawRequest(httpPort, 'POST', '/notification/realtime', headers, text)).text) as { successful: boolean; error?: string }[];
@@ -193,6 +201,9 @@ t.test('a user in `ext` of a Bayeux message logs in as one in a header', async (
     ['iot.example.com', 'in-message', true], ['iot.example.com', 'boss', '401::Unauthorized'], ['iot.example.com', 'by-nickname', true],
   ] as const) t.equal(await eventually(`${host} ${user}`, async () => await handshake(host, user) === wanted && wanted), wanted, `${host} ${user}`);
   t.match(await handshake('hosts.example.com', 'boss'), /^403::.*hosts/, 'the tenant id as a subdomain');
+  const jwt = await token('in-message');
+  t.match(await shake('hosts.example.com', jwt), /^403::.*hosts/, 'for a token too');
+  t.equal(await shake('iot.example.com', jwt), true);
 });
 
 t.test('aliases are for people, over HTTP', async (t) => {
