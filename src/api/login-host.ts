@@ -1,4 +1,4 @@
-/** Which tenant a host name means (document 1 Authentication 1 and 2): its domain; never its id. */
+/** Which tenant a host name means (document 1 Authentication 1 and 2): that of the domain; an id is none, unless its tenant has it for a domain too. */
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { hostCalled } from './base-url.ts';

@@ -289,6 +289,11 @@ t.test('the host name says the tenant when the user name does not', async (t) =>
   await management.put('/tenant/tenants/hosted', { domain: 'moved' });
   t.same(await current('ada', 'moved.example.com'), [200, 'hosted'], 'a domain may change');
   t.same(await current('ada', 'hosted-domain.example.com'), [401, undefined]);
+  await management.put('/tenant/tenants/hosted', { domain: 'hosted' });
+  t.same(await current('ada', 'hosted.example.com'), [200, 'hosted'], 'its own id as its domain: it is the domain that is called');
+  t.equal((await management.post('/tenant/tenants', { ...withAdmin('hosted'), id: 'hosted-2' })).status, 409, 'nobody else gets it');
+  await management.put('/tenant/tenants/hosted', { domain: 'hosted-again' });
+  t.same(await current('ada', 'hosted.example.com'), [403, undefined], 'no domain any more');
 });
 
 t.test('suspension ends all access at once, activation gives it back', async (t) => {
