@@ -52,6 +52,7 @@ const BODY_BYTES_FIRST = 65_536;
 /** A header that is announced larger than it arrives must not take its memory at once. */
 const BODY_BYTES_PREALLOCATED_MAX = 1_048_576;
 const EMPTY_BODY = Buffer.alloc(0);
+const NO_BYTES = new ArrayBuffer(0);
 /** Larger answers are sent as fast as the client reads; smaller ones are left to the library. */
 const BYTES_AT_ONCE = 65_536;
 const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
@@ -136,7 +137,8 @@ export class HttpExchange {
 
   /** Collects the body; has to be called while the handler of the request runs. A body above the limit is not kept. */
   readBody(limitBytes: number, done: BodyCallback): void {
-    const announced = Number(this.header('content-length'));
+    const announcedText = this.header('content-length');
+    const announced = Number(announcedText);
     const isTooEarly = announced <= limitBytes && announced > this.earlyBytesMax && !this.pauseBody(done);
     if (announced > limitBytes || isTooEarly) {
       // What still arrives is thrown away, so that the client gets to read the answer.
@@ -144,14 +146,17 @@ export class HttpExchange {
       done(this, undefined, isTooEarly ? BODY_LIMIT.BEFORE_LOGIN : undefined);
       return;
     }
-    this.response.onData((chunk, isLast) => {
+    const add = (chunk: ArrayBuffer, isLast: boolean): void => {
       if (this.isOver || this.bodyLength < 0) return;
       try {
         this.addChunk(chunk, isLast, announced, limitBytes, done);
       } catch (error) {
         this.server.fail(this, error);
       }
-    });
+    };
+    this.response.onData(add);
+    // Of an empty body the library tells nothing when the head came in several reads.
+    if (announcedText !== '' && announced === 0) queueMicrotask(() => add(NO_BYTES, true));
   }
 
   /** Hands the body over in pieces; has to be called while the handler of the request runs. The reader bounds its length. */
@@ -168,6 +173,8 @@ export class HttpExchange {
       if (isLast) this.receivedAt = performance.now();
       stream.push(chunk, isLast);
     });
+    // See `readBody`.
+    if (announced !== '' && Number(announced) === 0) stream.push(NO_BYTES, true);
     return stream;
   }
 

@@ -2,6 +2,7 @@
  * The HTTP and WebSocket server on uWebSockets.js, the only file that imports it. What ends the process there cannot happen behind this
  * wrapper: `onAborted` is set first, everything is caught, nothing touches a response that is over, options are checked.
  */
+import './uws-limits.ts';
 import uWS from 'uWebSockets.js';
 import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket, us_listen_socket } from 'uWebSockets.js';
 import type { Log } from '../model/log.ts';

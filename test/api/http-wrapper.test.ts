@@ -71,6 +71,16 @@ t.test('bodies: in one piece, in many, chunked, slow', async (t) => {
   );
   t.match(chunked, /^HTTP\/1.1 200 OK/);
   t.equal((await api.call('POST', '/echo', { headers: { accept: '*/*' } })).text, '0:', 'without body');
+  const inTwoReads = (head: string): Promise<string> => raw(api.port, async (socket) => {
+    socket.setNoDelay(true);
+    socket.write(head.slice(0, -20));
+    await pause(50);
+    socket.write(head.slice(-20));
+  }, (text) => text.includes('\r\n\r\n'));
+  for (const length of ['', 'Content-Length: 0\r\n']) {
+    t.match(await inTwoReads(`POST /echo HTTP/1.1\r\n${accept}\r\n${length}X-Long: ${'x'.repeat(12_000)}\r\n\r\n`), /^HTTP\/1.1 200 OK/, `a long head in two reads ${length}`);
+  }
+  t.match(await inTwoReads(`POST /echo HTTP/1.1\r\n${accept}\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`), /^HTTP\/1.1 431 /, 'one that is too long');
   t.equal(api.server.requestCount, 0);
 });
 
