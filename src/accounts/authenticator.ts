@@ -14,7 +14,7 @@ import { optionKey } from './options.ts';
 import { TFA_CATEGORY, changesNeed, secondFactorError } from './second-factor.ts';
 import type { SecondFactor } from './second-factor.ts';
 import type { LoginGuard } from './login-guard.ts';
-import { isActive, isAdmitted } from './tenants.ts';
+import { isActive, isAdmitted, suspendedError } from './tenants.ts';
 import type { Tenant, Tenants } from './tenants.ts';
 
 const CACHE_AGE_MAX_MS = 10 * 60_000;
@@ -75,8 +75,8 @@ export class CachingAuthenticator implements Authenticator {
   }
 
   /**
-   * @throws PlatformError `general/busy` when too many passwords are being checked, `login/locked`, and `login/tfa-…` for a user who needs a
-   * second factor, where the place does not handle it; all as a rejection.
+   * @throws PlatformError `general/busy` when too many passwords are being checked, `login/locked`, `login/tenant-suspended` for a right password, and
+   * `login/tfa-…` for a user who needs a second factor, where the place does not handle it; all as a rejection.
    */
   authenticate(userName: string, password: string, place: LoginPlace = {}): Principal | undefined | Promise<Principal | undefined> {
     const found = this.#byPassword(userName, password, place);
@@ -218,6 +218,9 @@ export class CachingAuthenticator implements Authenticator {
     if (!isRight || user === undefined || !isAdmitted(this.#tenants, user) || !isActive(this.#tenants.byNumber(number))) {
       if (!isRight) this.#guard?.failed(account);
       this.#onChecked?.(number, login.name, false);
+      const current = this.#tenants.byNumber(number);
+      const isSuspended = isRight && user !== undefined && isAdmitted(this.#tenants, user) && current !== undefined && !isActive(current);
+      if (isSuspended) throw suspendedError(tenant, this.#refusals);
       return undefined;
     }
     this.#guard?.succeeded(account);

@@ -1,6 +1,8 @@
 /** The tenants of this server, held in memory and in the documents (document 1, Tenant). */
 import type { Documents } from '../actors/documents.ts';
 import type { RecordChange } from '../model/command.ts';
+import { PlatformError } from '../model/errors.ts';
+import type { Refusals } from '../model/refusals.ts';
 
 export const TENANT_STATUSES = ['ACTIVE', 'SUSPENDED'] as const;
 export type TenantStatus = (typeof TENANT_STATUSES)[number];
@@ -129,6 +131,15 @@ export const isParentOf = (parent: Pick<Tenant, 'id' | 'number'>, tenant: Tenant
 
 /** A suspended tenant's requests are all answered with 401 (document 4 section 6.3). */
 export const isActive = (tenant: Tenant | undefined): tenant is Tenant => tenant !== undefined && tenant.status !== 'SUSPENDED';
+
+/** Name of the limit in counters. */
+export const SUSPENDED = 'tenants/suspended';
+
+/** For who has shown right credentials of one of its users: to all others a suspended tenant looks like one that there is not (document 4 section 6.3). */
+export function suspendedError({ id }: Pick<Tenant, 'id'>, refusals: Refusals): PlatformError {
+  refusals.count(SUSPENDED);
+  return new PlatformError('login/tenant-suspended', { id });
+}
 
 /** Whether the user may log in: neither disabled nor of a microservice whose owner is suspended or gone. */
 export function isAdmitted(tenants: Pick<Tenants, 'byNumber'>, user: { readonly enabled: boolean; readonly service?: { readonly owner: number } }): boolean {

@@ -15,7 +15,7 @@ import type { Refusals } from '../model/refusals.ts';
 import type { StoredCertificate } from './certificates.ts';
 import type { ChangedUsers } from './changed-users.ts';
 import { principalOf } from './effective-rights.ts';
-import { isActive, isAdmitted } from './tenants.ts';
+import { isActive, isAdmitted, suspendedError } from './tenants.ts';
 import type { Tenants } from './tenants.ts';
 import type { SigningKey } from './signing-key.ts';
 
@@ -82,12 +82,12 @@ export class Tokens {
     return { token, xsrfToken, expiresAt: expiresAt * 1_000 };
   }
 
-  /** @returns undefined when it is no token of ours, or has ended. */
+  /** @returns undefined when it is no token of ours, or has ended. @throws PlatformError `login/tenant-suspended` for one that would be good otherwise. */
   async authenticate(token: string): Promise<Principal | undefined> {
     if (token.length > TOKEN_LENGTH_MAX || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return undefined;
     const claims = await this.#verified(token);
     const tenant = claims === undefined ? undefined : this.#options.tenants.byId(claims.ten);
-    if (claims === undefined || !isActive(tenant)) return undefined;
+    if (claims === undefined || tenant === undefined) return undefined;
     const asOf = this.#options.changed.generation;
     const user = await this.#user(tenant.number, claims.sub);
     if (user === undefined || !isAdmitted(this.#options.tenants, user) || (user.tokenGeneration ?? 0) !== claims.gen) return undefined;
@@ -95,6 +95,7 @@ export class Tokens {
     const { documents, refusals } = this.#options;
     if (await documents.get('tokenRevocation', tenant.number, revocationKey(claims.sub, claims.jti)) !== undefined) return undefined;
     if (!await this.#isStillTrusted(tenant.number, claims)) return undefined;
+    if (!isActive(tenant)) throw suspendedError(tenant, refusals);
     const principal = await principalOf(documents, tenant, user, refusals);
     return { ...principal, asOf, session: { id: claims.jti, expiresAt: claims.exp * 1_000, xsrfToken: claims.xsrfToken } };
   }

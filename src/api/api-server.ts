@@ -153,13 +153,13 @@ export class ApiServer implements RequestOwner {
     else this.identified(request, principal);
   }
 
-  /** @param principal undefined when the credentials are wrong. */
-  private identified(request: ApiRequest, principal: ApiRequest['principal'] | undefined): void {
+  /** @param principal undefined when the credentials are wrong, or `refusal` says why they are not taken. */
+  private identified(request: ApiRequest, principal: ApiRequest['principal'] | undefined, refusal?: PlatformError): void {
     if (principal === undefined) {
       const { access, takesEndedCookie } = request.compiled?.route ?? {};
       // A page cannot take an HttpOnly cookie away: what is for everybody is so beside one that has ended, too.
       if (request.xsrfToken !== undefined && (access === 'optional' || takesEndedCookie === true)) this.authorise(request);
-      else this.challenge(request, new PlatformError('security/unauthorized'));
+      else this.challenge(request, refusal ?? new PlatformError('security/unauthorized'));
       return;
     }
     if (request.xsrfToken !== undefined && !isFromOwnPage(principal, request.xsrfToken)) {
@@ -208,7 +208,12 @@ export class ApiServer implements RequestOwner {
         if (found !== undefined) request.exchange.identified();
         this.identified(request, found);
       })
-      .catch((error: unknown) => this.fail(request, error));
+      .catch((error: unknown) => {
+        if (request.exchange.isOver) return;
+        // Then the credentials have ended with it.
+        if (error instanceof PlatformError && error.code === 'login/tenant-suspended') this.identified(request, undefined, error);
+        else this.fail(request, error);
+      });
   }
 
   /** Who opens a WebSocket; undefined for nobody. @param headers of the upgrade, names in lower case. */
@@ -404,10 +409,16 @@ export class ApiServer implements RequestOwner {
 
   private answerError(request: ApiRequest, error: PlatformError, headers: readonly string[]): void {
     if (request.exchange.isOver) return;
-    if (error.status === 401 || error.status === 403) this.platform.refusals.count(`http/${error.status}`);
+    if (error.status === 401 || error.status === 403) this.countRefusal(request, error);
     const type = vendorType('error', request.accept.isBranded);
     const text = JSON.stringify({ error: error.error, message: error.message, info: `${request.baseUrl}/openapi` });
     this.respond(request, error.status, ['Content-Type', type, ...headers], text);
+  }
+
+  private countRefusal({ method, exchange }: ApiRequest, { status, code, message }: PlatformError): void {
+    const { refusals, log } = this.platform;
+    refusals.count(`http/${status}`);
+    if (log.isLevelEnabled('debug')) log.debug({ method, path: exchange.path, code, reason: message }, 'a request was refused');
   }
 
   private respond(request: ApiRequest, status: number, headers: string[] | readonly string[], text: string): void {

@@ -122,6 +122,7 @@ export const ERRORS = {
     'Too many wrong TFA TOTP codes: logging in is locked for {seconds} s ({limit})', 0x86),
   'login/no-xsrf-token': entry(401, 'security/Unauthorized', 'A request with the cookie needs the header X-XSRF-TOKEN with the value of the cookie XSRF-TOKEN'),
   'login/tenant-id-as-subdomain': entry(403, 'security/Forbidden', 'The tenant id {id} is no domain: write it before the user name, {id}/<user>'),
+  'login/tenant-suspended': entry(401, 'security/Unauthorized', 'The tenant {id} is suspended', 0x87),
   'login/certificate': entry(401, 'security/Unauthorized', 'Invalid credentials! : The certificate is not accepted: {reason}', 0x87),
   'login/certificate-missing': entry(401, 'security/Unauthorized', 'Invalid credentials! : No client certificate was shown', 0x87),
   'login/certificates-unavailable': entry(403, 'security/Forbidden',

@@ -58,6 +58,33 @@ t.test('the right password of an enabled user, in the tenant that is named or th
   t.same(await authenticator.authenticate('ada', 'right'), { tenant: 't1', tenantNumber: 2, userName: 'ada', roles: new Set(['R']), tokenGeneration: 0, asOf: 0 });
 });
 
+t.test('a suspended tenant says so to who has the right password, to nobody else', async (t) => {
+  const { authenticator, tenants, put, refused } = await newAuthenticator(t);
+  const two = { id: 'two', number: 9, status: 'ACTIVE' };
+  const store = (value: object | undefined): void => {
+    const changes = [{ collection: 'tenant', id: 'two', expected: undefined, value: value === undefined ? undefined : JSON.stringify(value) }] as const;
+    authenticator.tenantsEnded(tenants.recordsChanged(0, changes));
+  };
+  store(two);
+  await put('ada', 'right', {}, 'two');
+  await put('bob', 'right', { enabled: false }, 'two');
+  t.equal((await authenticator.authenticate('two/ada', 'right'))?.tenant, 'two');
+  store({ ...two, status: 'SUSPENDED' });
+  for (const place of [{}, { tenantNumber: 9 }]) {
+    const name = place.tenantNumber === undefined ? 'two/ada' : 'ada';
+    await t.rejects(Promise.resolve(authenticator.authenticate(name, 'right', place)), { code: 'login/tenant-suspended', status: 401, message: 'The tenant two is suspended' });
+    t.equal(await authenticator.authenticate(name, 'wrong', place), undefined);
+  }
+  for (const name of ['two/bob', 'two/eve']) t.equal(await authenticator.authenticate(name, 'right'), undefined, name);
+  t.same(refused, ['tenants/suspended', 'tenants/suspended']);
+  store(two);
+  t.equal((await authenticator.authenticate('two/ada', 'right'))?.tenant, 'two');
+  store({ ...two, status: 'SUSPENDED' });
+  const pending = authenticator.authenticate('two/ada', 'right');
+  store(undefined);
+  t.equal(await pending, undefined, 'one that is gone meanwhile');
+});
+
 t.test('checked once, then at once from the cache, until it is too old', async (t) => {
   const { authenticator, put, reads, pass } = await newAuthenticator(t);
   await put('ada', 'right');
@@ -191,7 +218,8 @@ t.test('a change of a tenant leaves the logins of others alone', async (t) => {
   t.same(await known(), ['management/ada'], 'as another node tells it: the microservice is its user');
   tenants.recordsChanged(0, change('management', owner, { status: 'SUSPENDED' })[1]);
   authenticator.tenantsEnded([{ id: 'management', number: owner }]);
-  t.same([await authenticator.authenticate('management/ada', 'other'), await authenticator.authenticate('service_x', 'secret')], [undefined, undefined]);
+  await t.rejects(Promise.resolve(authenticator.authenticate('management/ada', 'other')), { code: 'login/tenant-suspended' });
+  t.equal(await authenticator.authenticate('service_x', 'secret'), undefined);
 });
 
 t.test('an owner who changes during the login of his microservice is seen', async (t) => {

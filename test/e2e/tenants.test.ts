@@ -316,9 +316,31 @@ t.test('suspension ends all access at once, activation gives it back', async (t)
 
   const reply = await management.put('/tenant/tenants/paused', { status: 'SUSPENDED' });
   t.equal(reply.json.status, 'SUSPENDED');
-  t.equal((await admin.get('/user/currentUser')).status, 401, 'passwords');
-  t.equal((await admin.get('/user/currentUser')).json.error, 'security/Unauthorized');
-  t.equal((await byToken()).status, 401, 'tokens');
+  const told = { error: 'security/Unauthorized', message: 'The tenant paused is suspended' };
+  const refused = await admin.get('/user/currentUser');
+  t.match(refused, { status: 401, json: told }, 'passwords');
+  t.match(refused.headers.get('www-authenticate'), /Basic/);
+  const ofToken = await byToken();
+  t.equal(ofToken.status, 401, 'tokens');
+  t.match(await ofToken.json(), told);
+  const logIn = (password: string): Promise<Reply> => admin.request('POST', '/tenant/oauth/token?tenant_id=paused', {
+    body: new URLSearchParams({ grant_type: 'PASSWORD', username: 'ada', password }).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+  t.match(await logIn(ADMIN_PASS), { status: 401, json: told }, 'new tokens');
+  const handshake = async (credentials: string): Promise<any> => {
+    const ext = { 'com.cumulocity.authn': { token: credentials } };
+    const reply = await fetch(`${server.url}/notification/realtime`, { method: 'POST', headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([{ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'], ext }]) });
+    return (await reply.json() as any[])[0];
+  };
+  for (const credentials of [token, Buffer.from(`paused/ada:${ADMIN_PASS}`).toString('base64')]) {
+    t.match(await handshake(credentials), { successful: false, error: `401::${told.message}` }, 'Bayeux');
+  }
+  const wrong = 'Invalid credentials! : Bad credentials';
+  t.match((await adminOf('paused', 'Guessed-12').get('/user/currentUser')).json, { message: wrong }, 'wrong passwords hear nothing of it');
+  t.match((await logIn('Guessed-12')).json, { message: wrong });
+  t.match(await handshake(Buffer.from('paused/ada:Guessed-12').toString('base64')), { error: '401::Unauthorized' });
+  const logout = await fetch(`${server.url}/user/logout`, { method: 'POST', headers: { cookie: `authorization=${token}; XSRF-TOKEN=x` } });
+  t.equal(logout.status, 200, 'the page may forget its cookie');
   await closed;
   t.pass('MQTT connections');
   t.notMatch((await held).json[0], { successful: true }, 'long polls');

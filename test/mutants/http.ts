@@ -24,7 +24,7 @@ const COMMON: readonly MutantTable[] = [
     { rule: 'without credentials every route is refused that is not public', file: 'src/api/api-server.ts', tests: ['api/roles-table'],
       changes: [["if (access !== 'public' && access !== 'optional') this.challenge(", 'if (false) this.challenge(']] },
     { rule: 'wrong credentials are refused', file: 'src/api/api-server.ts', tests: ['api/request-rules'],
-      changes: [["else this.challenge(request, new PlatformError('security/unauthorized'));", 'else this.authorise(request);']] },
+      changes: [["else this.challenge(request, refusal ?? new PlatformError('security/unauthorized'));", 'else this.authorise(request);']] },
     { rule: 'without credentials: 401 with the error general/internalError', file: 'src/model/errors.ts', tests: ['api/request-rules'],
       changes: [["entry(401, 'general/internalError', 'No auth", "entry(401, 'security/Unauthorized', 'No auth"]] },
     { rule: 'without credentials: the message No auth information found', file: 'src/model/errors.ts', tests: ['api/request-rules'],
