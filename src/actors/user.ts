@@ -25,7 +25,7 @@ export interface StoredUser {
   readonly shouldResetPassword?: boolean;
   /** Tokens carry it: another number is one of before. Of the command that changed it, so that a user made again has another. */
   readonly tokenGeneration?: number;
-  /** Of a user of a microservice: its password is the server's. */
+  /** Of a user of a microservice: its password and rights are the server's. */
   readonly service?: ServiceOf;
 }
 /** `owner` is the number of the tenant whose application it is: when that tenant ends, so does the access of the user. */
@@ -81,10 +81,28 @@ function useToken(context: ActorContext, userName: string, expected: string): vo
   context.remove(PASSWORD_TOKENS, id);
 }
 
-/** With a password of his own an administrator would read, in the name of the microservice, what its owner keeps secret. @throws PlatformError 403. */
-function requireNoService({ userName, service }: StoredUser, { password, shouldResetPassword }: UserPut): void {
-  const isOwn = password === undefined && shouldResetPassword !== true;
-  if (service !== undefined && !isOwn) throw new PlatformError('users/of-service', { id: userName, application: service.application });
+/**
+ * With a password of his own an administrator would read, in the name of the microservice, what its owner keeps secret; and the microservice has the roles
+ * that it requires, no more (document 1 Authentication 5). Groups and permissions that it got before may be taken away. @throws PlatformError 403.
+ */
+function requireNoService(user: StoredUser, body: UserPut): void {
+  const { userName, service } = user;
+  if (service === undefined || (body.password === undefined && body.shouldResetPassword !== true && !changesRights(user, body))) return;
+  throw new PlatformError('users/of-service', { id: userName, application: service.application });
+}
+
+function changesRights({ roles: old, groups: oldGroups = [], doc: oldDoc }: StoredUser, { roles = old, addRoles = [], removeRoles = [], addGroups = [],
+  devicePermissions, doc = '{}' }: UserPut): boolean {
+  const isOther = changedList(roles, addRoles, removeRoles).sort().join() !== [...old].sort().join();
+  if (isOther || addGroups.some((group) => !oldGroups.includes(group))) return true;
+  if (devicePermissions !== undefined && devicePermissions.entries.length > 0) return true;
+  const sent = JSON.stringify(permissionsOf(doc));
+  return sent !== '{}' && sent !== JSON.stringify(permissionsOf(oldDoc));
+}
+
+/** @throws PlatformError 403 for the user of a microservice, who gets no further rights. */
+export function requireNoFurtherRights({ userName, service }: StoredUser): void {
+  if (service !== undefined) throw new PlatformError('users/of-service', { id: userName, application: service.application });
 }
 
 function changedList<Value>(list: readonly Value[], added: readonly Value[] = [], removed: readonly Value[] = []): Value[] {

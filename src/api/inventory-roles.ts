@@ -1,5 +1,6 @@
 /** Inventory roles, and who has them for what (document 4 section 3.5). Their effect: owner.ts. */
 import type { StoredAssignment, StoredInventoryRole } from '../accounts/groups.ts';
+import { requireNoFurtherRights } from '../actors/user.ts';
 import type { AuditEntry } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { stringMember } from '../model/json-document.ts';
@@ -100,6 +101,14 @@ async function userOf(request: ApiRequest): Promise<string> {
   return (await loadUser(request, request.params['userId'])).userName;
 }
 
+/** @throws PlatformError 403, also for the user of a microservice; 404. */
+async function userToAssign(request: ApiRequest): Promise<string> {
+  requireOwnTenant(request);
+  const user = await loadUser(request, request.params['userId']);
+  requireNoFurtherRights(user);
+  return user.userName;
+}
+
 async function loadAssignment(request: ApiRequest, userName: string): Promise<{ key: string; text: string; assignment: StoredAssignment }> {
   const { id } = request.params;
   const key = assignmentKey(userName, id);
@@ -123,7 +132,7 @@ async function listAssignments(request: ApiRequest): Promise<Answer> {
 }
 
 async function assign(request: ApiRequest): Promise<Answer> {
-  const userName = await userOf(request);
+  const userName = await userToAssign(request);
   const managedObject = idText(request.members().get('managedObject'));
   await loadManagedObject(request, managedObject);
   const roles = await sentRoleIds(request, managedObject);
@@ -159,7 +168,7 @@ async function getAssignment(request: ApiRequest): Promise<Answer> {
 }
 
 async function putAssignment(request: ApiRequest): Promise<Answer> {
-  const userName = await userOf(request);
+  const userName = await userToAssign(request);
   const { key, text, assignment } = await loadAssignment(request, userName);
   const next: StoredAssignment = { ...assignment, roles: await sentRoleIds(request, assignment.managedObject) };
   await changeRecords(request, request.tenant, [{ collection: 'inventoryAssignment', id: key, expected: text, value: JSON.stringify(next) }],

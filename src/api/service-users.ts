@@ -7,6 +7,7 @@
  * names the application. A service user is made together with a look at the subscription in one command, so that none outlives it.
  */
 import { randomBytes } from 'node:crypto';
+import { memberKey, permissionsOf } from '../actors/user.ts';
 import type { ServiceOf, StoredUser } from '../actors/user.ts';
 import { isActive } from '../accounts/tenants.ts';
 import type { Tenant } from '../accounts/tenants.ts';
@@ -14,13 +15,14 @@ import type { StoredApplication } from '../model/application.ts';
 import { COMMAND } from '../model/command.ts';
 import type { RecordChange, UserDelete } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { joinMembers, splitMembers } from '../model/json-document.ts';
 import { hashPassword } from '../model/password.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
 import { applicationsOfOwner, findApplication, removeApplication } from './application-records.ts';
 import { TENANT_KEY } from './data-delete.ts';
-import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
+import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from './records.ts';
 import type { Acting } from './records.ts';
 import type { SubscriptionHooks } from './subscriptions.ts';
 
@@ -73,12 +75,33 @@ function userOf(request: ApiRequest, old: StoredUser | undefined, fields: Servic
       userName, password: hash, roles, enabled: true, doc: '{}', groups: [], passwordStrength: 'GREEN', lastPasswordChange: now, tokenGeneration: now, service,
     };
   }
-  return { ...old, roles, service, ...(old.password === hash ? {} : { password: hash, lastPasswordChange: now, tokenGeneration: now }) };
+  const doc = withoutPermissions(old.doc);
+  return { ...old, roles, service, doc, groups: [], ...(old.password === hash ? {} : { password: hash, lastPasswordChange: now, tokenGeneration: now }) };
 }
 
 const isUpToDate = (user: StoredUser, { hash, roles, service }: Omit<ServiceFields, 'userName'>): boolean =>
-  user.password === hash && isSame(user.roles, roles) && user.service?.application === service.application && user.service.owner === service.owner;
+  user.password === hash && (user.groups ?? []).length === 0 && withoutPermissions(user.doc) === user.doc && isSame(user.roles, roles) && user.service?.application === service.application && user.service.owner === service.owner;
 const isSame = (left: readonly string[], right: readonly string[]): boolean => JSON.stringify([...left].sort()) === JSON.stringify([...right].sort());
+
+/** Permissions by object: the roles that are required are all of its rights. An empty member may stay, as front ends send it. */
+function withoutPermissions(doc: string): string {
+  if (Object.keys(permissionsOf(doc)).length === 0) return doc;
+  const members = splitMembers(doc);
+  members.delete('devicePermissions');
+  return joinMembers(members);
+}
+
+/** Memberships and inventory roles, of somebody who had the name before or from an older server: they end. */
+async function furtherRights(request: ApiRequest, tenant: number, { userName, groups = [] }: StoredUser): Promise<RecordChange[]> {
+  const changes: RecordChange[] = (await listRecords(request, tenant, 'inventoryAssignment', `${userName}\n`))
+    .map(({ id, value }) => ({ collection: 'inventoryAssignment', id, expected: value, value: undefined }));
+  for (const group of groups) {
+    const id = memberKey(group, userName);
+    const expected = await readRecord(request, tenant, 'groupMember', id);
+    if (expected !== undefined) changes.push({ collection: 'groupMember', id, expected, value: undefined });
+  }
+  return changes;
+}
 
 /**
  * Makes the user or brings it up to date.
@@ -103,8 +126,10 @@ async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind
     const userText = await readRecord(request, number, 'user', userName);
     const user = userText === undefined ? undefined : JSON.parse(userText) as StoredUser;
     credentials = { tenant: tenant.id, name: userName, password: cipher.decrypt(stored.secret, place) };
-    if (user !== undefined && isUpToDate(user, { hash, roles, service })) return credentials;
+    const ending = user === undefined ? [] : await furtherRights(request, number, user);
+    if (user !== undefined && ending.length === 0 && isUpToDate(user, { hash, roles, service })) return credentials;
     changes.push(
+      ...ending,
       { collection: COLLECTION, id: key, expected: text, value: text },
       { collection: 'user', id: userName, expected: userText, value: JSON.stringify(userOf(request, user, { userName, hash, roles, service })) },
     );

@@ -183,7 +183,7 @@ export const ERRORS = {
   'certificate/too-many-revocations': entry(422, 'certificate/Unprocessable Entity', 'A tenant has at most {maximum} revoked certificates ({limit})'),
   'certificate/code-expired': entry(422, 'certificate/Unprocessable Entity', 'The verification code cannot be used any more: make a new one'),
   'certificate/wrong-signature': entry(422, 'certificate/Unprocessable Entity', 'The verification code is not signed with the private key of the certificate'),
-  'users/of-service': entry(403, 'users/Forbidden', 'The user {id} is that of the microservice {application}: its password is the server\'s'),
+  'users/of-service': entry(403, 'users/Forbidden', 'The user {id} is that of the microservice {application}: its password and rights are the server\'s'),
   'notifications/not-found': entry(404, 'reliable-notification/Not Found', 'Finding subscription from database failed : No subscription for id \'{id}\'!'),
   'notifications/duplicate': entry(409, 'reliable-notification/Duplicate', 'There is a subscription {subscription} in the context {context} of this source already'),
   'system-option/not-found': entry(404, 'options/Not Found', 'There is no option {category}/{key}'),

@@ -351,19 +351,49 @@ t.test('nobody logs in as a microservice with a password of his own', async (t) 
   const user = (await usersOf(bootstrap)).find(({ tenant }) => tenant === 'acme')!;
   const own = '/user/acme/users/service_hello';
   const { status, json } = await acme.put(own, { password: 'Hijacked-1pw' });
-  t.match([status, json.error, json.message], [403, 'users/Forbidden', /its password is the server's/]);
+  t.match([status, json.error, json.message], [403, 'users/Forbidden', /its password and rights are the server's/]);
   t.equal((await acme.put(own, { shouldResetPassword: true })).status, 403);
-  t.equal((await acme.put(own, { firstName: 'Hello' })).status, 200, 'what is no password may be changed');
+  t.equal((await acme.put(own, { firstName: 'Hello' })).status, 200, 'what is neither password nor right may be changed');
+  t.equal((await acme.put(own, { devicePermissions: {} })).status, 200, 'as front ends send it back');
   t.equal((await rest.put(`/user/${TENANT}/users/servicebootstrap_hello`, { password: 'Hijacked-1pw' })).status, 403);
   t.equal((await as(user).get(`${CURRENT}/settings`)).status, 200);
   await acme.delete('/user/acme/users/service_hello');
   await acme.create('/user/acme/users', { userName: 'service_hello', password: 'Hijacked-1pw', email: 'x@y' });
   const impostor = new Rest(server.url, 'acme/service_hello', 'Hijacked-1pw');
   t.equal((await impostor.get('/user/currentUser')).status, 200);
+  // Rights of one who had the name before.
+  const object = await acme.createDevice('of-acme');
+  t.equal((await acme.post('/user/acme/groups/1/users', { user: { self: `${server.url}${own}` } })).status, 201);
+  t.equal((await acme.post(`${own}/roles/inventory`, { managedObject: object, roles: [{ id: (await acme.read('/user/inventoryroles')).roles[0].id }] })).status, 200);
+  t.equal((await acme.put(own, { devicePermissions: { [object]: ['*:*:READ'] } })).status, 200);
   t.equal((await impostor.get(`${CURRENT}/settings`)).status, 403, 'the name alone is not the microservice');
   t.same((await usersOf(bootstrap)).find(({ tenant }) => tenant === 'acme'), user);
   t.equal((await impostor.get('/user/currentUser')).status, 401, 'the microservice has it back');
   t.equal((await as(user).get(`${CURRENT}/settings`)).status, 200);
+  t.same((await acme.read(`${own}/groups`)).references, [], 'without what the other one had');
+  t.notOk((await acme.read('/user/acme/groups/1/users?pageSize=100')).references.some((one: any) => one.user.userName === 'service_hello'));
+  t.same((await acme.read(`${own}/roles/inventory`)).inventoryAssignments, []);
+  t.same((await acme.read(own)).devicePermissions ?? {}, {});
+  t.same((await as(user).read('/user/currentUser')).effectiveRoles.map(({ id }: any) => id).sort(), ['ROLE_INVENTORY_ADMIN', 'ROLE_INVENTORY_READ']);
+});
+
+t.test('a microservice has the roles that it requires, and nobody gives it more', async (t) => {
+  const acme = new Rest(server.url, 'acme/ada', 'Analytical-1');
+  const own = '/user/acme/users/service_hello';
+  const object = await acme.createDevice('no-more');
+  const role = (await acme.read('/user/inventoryroles')).roles[0].id;
+  const rows: [what: string, method: string, path: string, body?: object][] = [
+    ['a group', 'POST', '/user/acme/groups/1/users', { user: { self: `${server.url}${own}` } }],
+    ['a role', 'POST', `${own}/roles`, { role: { id: 'ROLE_ALARM_ADMIN' } }],
+    ['less of them', 'DELETE', `${own}/roles/ROLE_INVENTORY_READ`],
+    ['permissions in its record', 'PUT', own, { devicePermissions: { [object]: ['*:*:*'] } }],
+    ['permissions for an object', 'PUT', `/user/devicePermissions/${object}`, { users: [{ userName: 'service_hello', devicePermissions: { [object]: ['*:*:*'] } }] }],
+    ['an inventory role', 'POST', `${own}/roles/inventory`, { managedObject: object, roles: [{ id: role }] }],
+  ];
+  for (const [what, method, path, body] of rows) {
+    const reply = await acme.request(method, path, body === undefined ? {} : { body });
+    t.match(reply, { status: 403, json: { error: 'users/Forbidden', message: /its password and rights are the server's/ } }, what);
+  }
 });
 
 t.test('when the owner of a microservice is suspended, its users in other tenants go too', async (t) => {
