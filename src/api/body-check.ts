@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { PlatformError } from '../model/errors.ts';
+import { limitWords } from './schema-limits.ts';
 
 /** @throws PlatformError `validation/mandatory-fields` with all missing names, or `validation/invalid-field`. */
 export type BodyCheck = (value: unknown) => void;
@@ -10,7 +11,6 @@ interface SchemaError {
   readonly keyword: string;
   readonly instancePath: string;
   readonly params: Readonly<Record<string, unknown>>;
-  readonly message: string;
 }
 
 /** Members of an object that a body may leave out: sent as null they are as good as left out of a POST. */
@@ -62,14 +62,7 @@ function invalidField(error: SchemaError | undefined, value: unknown, area: stri
   const path = error?.instancePath ?? '';
   const found = valueAt(value, path);
   const name = path.slice(1).replaceAll('/', '.');
-  return new PlatformError('validation/invalid-field', { area, name: name === '' ? 'body' : name, value: shown(found, path), limit: limitOf(error) });
-}
-
-function limitOf(error: SchemaError | undefined): string {
-  const params = error?.params ?? {};
-  if (error?.keyword === 'type') return `a value of type ${[params['type']].flat().join(' or ')}`;
-  if (error?.keyword === 'enum') return `one of ${((params['allowedValues'] ?? []) as unknown[]).join(', ')}`;
-  return error?.message ?? 'another value';
+  return new PlatformError('validation/invalid-field', { area, name: name === '' ? 'body' : name, value: shown(found, path), limit: limitWords(error) });
 }
 
 function valueAt(value: unknown, path: string): unknown {

@@ -17,7 +17,7 @@ export interface NamedRecord { readonly id: number; readonly name: string }
 const RECORDS_AT_ONCE = 100;
 /** What a name may be; the schema has its length. */
 const NAME = /^(?!\s*$)[^\p{Cc}\p{Cs}]+$/u;
-const NAME_RULE = 'no control characters, no lone surrogates, and not blanks alone';
+const NAME_RULE = 'a name without control characters and lone surrogates that is not blank';
 
 export class NamedRecords<Stored extends NamedRecord> {
   readonly #collection: RecordCollection;

@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { PlatformError } from '../model/errors.ts';
+import { limitWords } from './schema-limits.ts';
 import { parseQueryTime } from './timestamps.ts';
 
 /** A declared parameter: its schema (string, integer or boolean; format `date-time` for times) and what it means. */
@@ -121,12 +122,19 @@ function checkOf(parameter: QueryParameter): (text: string) => boolean {
 }
 
 function limitOf(parameter: QueryParameter): string {
-  const { schema } = parameter as { schema: { type?: string; format?: string; minimum?: number; maximum?: number; enum?: string[] } };
+  const { schema } = parameter as { schema: { type?: string; format?: string; minimum?: number; maximum?: number; enum?: string[]; pattern?: string;
+    minLength?: number; maxLength?: number } };
   if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
   if (schema.format === 'date-time') return 'an ISO 8601 timestamp or date';
   if (schema.type === 'boolean') return 'true or false';
-  if (schema.type !== 'integer') return 'a text';
+  if (schema.type !== 'integer') {
+    const { pattern, minLength, maxLength } = schema;
+    if (pattern !== undefined) return limitWords({ keyword: 'pattern', params: { pattern } });
+    if (maxLength !== undefined) return limitWords({ keyword: 'maxLength', params: { limit: maxLength } });
+    return minLength === undefined ? 'a text' : limitWords({ keyword: 'minLength', params: { limit: minLength } });
+  }
   if (schema.minimum !== undefined && schema.maximum !== undefined) return `an integer from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.maximum !== undefined) return `an integer up to ${schema.maximum}`;
   return schema.minimum === undefined ? 'an integer' : `an integer from ${schema.minimum}`;
 }
 

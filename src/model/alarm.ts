@@ -50,8 +50,8 @@ export function checkNewAlarm(members: Members): NewAlarm {
   const status = members.has('status') ? textField(members, 'status') : 'ACTIVE';
   const timeText = textField(members, 'time');
   const time = parseEntityTime(timeText);
-  if (!isAlarmSeverity(severity)) throw invalid('severity', severity, ALARM_SEVERITIES.join(', '));
-  if (!isAlarmStatus(status)) throw invalid('status', status, ALARM_STATUSES.join(', '));
+  if (!isAlarmSeverity(severity)) throw invalid('severity', severity, `one of ${ALARM_SEVERITIES.join(', ')}`);
+  if (!isAlarmStatus(status)) throw invalid('status', status, `one of ${ALARM_STATUSES.join(', ')}`);
   if (time === undefined) throw invalid('time', timeText, TIME_RULE);
   return { type: checkAlarmType(textField(members, 'type')), text: textField(members, 'text'), severity, status, time };
 }
@@ -73,11 +73,11 @@ export function checkAlarmUpdate(members: Members): void {
   if (members.has('text')) textField(members, 'text');
   if (members.has('severity')) {
     const severity = textField(members, 'severity');
-    if (!isAlarmSeverity(severity)) throw invalid('severity', severity, ALARM_SEVERITIES.join(', '));
+    if (!isAlarmSeverity(severity)) throw invalid('severity', severity, `one of ${ALARM_SEVERITIES.join(', ')}`);
   }
   if (members.has('status')) {
     const status = textField(members, 'status');
-    if (!isAlarmStatus(status)) throw invalid('status', status, ALARM_STATUSES.join(', '));
+    if (!isAlarmStatus(status)) throw invalid('status', status, `one of ${ALARM_STATUSES.join(', ')}`);
   }
 }
 
