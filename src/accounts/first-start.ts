@@ -28,8 +28,8 @@ export interface FirstAccounts {
 }
 
 /**
- * Creates the accounts that are missing. A configured password of an existing account is set again, so that a forgotten one can be replaced by
- * a start with another; without one it stays.
+ * Creates the accounts that are missing. A configured password is given to an account once: what its user has set since stays, as does whether it is
+ * enabled. A start with another one replaces it, so that a forgotten password can be replaced.
  * @param keep stores generated passwords where they can be found again.
  */
 export async function createFirstAccounts(documents: Documents, tenants: Tenants, settings: AccountSettings,
@@ -47,14 +47,16 @@ export async function createFirstAccounts(documents: Documents, tenants: Tenants
     const existing = await documents.get('user', number, account.userName);
     if (existing !== undefined) anyExisted = true;
     if (existing !== undefined && account.password === undefined) continue;
+    const old = existing === undefined ? undefined : JSON.parse(existing) as StoredUser;
+    if (account.password !== undefined && old?.configured !== undefined && await verifyPassword(account.password, old.configured)) continue;
     const password = account.password ?? generatePassword();
     if (account.password === undefined) generated.set(`${account.tenant}/${account.userName}`, password);
-    const old = existing === undefined ? undefined : JSON.parse(existing) as StoredUser;
     // The same password again leaves tokens and its date alone.
     const isSame = old !== undefined && await verifyPassword(password, old.password);
+    const hash = isSame ? old.password : await hashPassword(password);
     const user: StoredUser = {
-      ...old, userName: account.userName, password: isSame ? old.password : await hashPassword(password), roles: account.roles, enabled: true,
-      doc: old?.doc ?? '{}', tokenGeneration: (old?.tokenGeneration ?? 0) + (isSame ? 0 : 1),
+      ...old, userName: account.userName, password: hash, roles: account.roles, enabled: true, doc: old?.doc ?? '{}',
+      tokenGeneration: (old?.tokenGeneration ?? 0) + (isSame ? 0 : 1), ...(account.password === undefined ? {} : { configured: hash }),
     };
     changes.push({ collection: 'user', tenant: number, id: account.userName, value: JSON.stringify(user) });
   }

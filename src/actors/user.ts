@@ -25,6 +25,8 @@ export interface StoredUser {
   readonly shouldResetPassword?: boolean;
   /** Tokens carry it: another number is one of before. Of the command that changed it, so that a user made again has another. */
   readonly tokenGeneration?: number;
+  /** The password that the configuration has given it, as `password`: given once (accounts/first-start.ts). */
+  readonly configured?: string;
   /** Of a user of a microservice: its password and rights are the server's. */
   readonly service?: ServiceOf;
 }

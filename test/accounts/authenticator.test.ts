@@ -247,6 +247,12 @@ t.test('changes are known one by one up to a bound: what is older counts as chan
   t.same([changed.hasChanged(1, 'x', changed.generation - 1), changed.hasChanged(1, 'x', changed.generation)], [true, false]);
 });
 
+/** What a user does, or somebody with him. */
+async function own(documents: Documents, name: string, members: object): Promise<void> {
+  const user = JSON.parse(await documents.get('user', 2, name) as string);
+  await documents.commit([{ collection: 'user', tenant: 2, id: name, value: JSON.stringify({ ...user, ...members }) }], undefined);
+}
+
 t.test('first accounts: generated or configured, kept, replaced on demand', async (t) => {
   const { authenticator, documents, tenants } = await newAuthenticator(t);
   const settings = { adminUser: 'admin', managementUser: 'admin' };
@@ -273,6 +279,16 @@ t.test('first accounts: generated or configured, kept, replaced on demand', asyn
     'configured passwords make no first start');
   authenticator.forget(2, 'admin');
   t.ok(await authenticator.authenticate('admin', 'a'));
+  await own(documents, 'admin', { password: await hashPassword('own'), enabled: false });
+  await createFirstAccounts(documents, tenants, all, keep);
+  t.match(JSON.parse(documents.get('user', 2, 'admin') as string), { enabled: false }, 'the same configuration again changes nothing');
+  await own(documents, 'admin', { enabled: true });
+  authenticator.forget(2, 'admin');
+  t.ok(await authenticator.authenticate('admin', 'own'), 'what the user has set stays');
+  t.notOk(await authenticator.authenticate('admin', 'a'), 'and the configured one does not come back');
+  await createFirstAccounts(documents, tenants, { ...all, adminPassword: 'another' }, keep);
+  authenticator.forget(2, 'admin');
+  t.ok(await authenticator.authenticate('admin', 'another'), 'another one replaces it');
   const again = new Tenants('t1');
   await again.open(documents);
   t.same([...again.all].map(({ id, number }) => [id, number]), [['management', 1], ['t1', 2]]);
