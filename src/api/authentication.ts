@@ -2,6 +2,7 @@
  * Credentials of HTTP requests (document 1 Authentication, document 4 section 3.7): Basic, or a token as Bearer or in a cookie. Remembered by
  * the header as it was sent.
  */
+import { isUtf8 } from 'node:buffer';
 import { isSameSecret } from '../accounts/tokens.ts';
 import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
 import { tenantOfHost } from './login-host.ts';
@@ -138,12 +139,16 @@ export class HeaderAuthentication {
   }
 }
 
-/** @returns undefined for other schemes and for what is not `Basic <base64 of user:password>`. */
+/**
+ * UTF-8; what is none is Latin-1, as some libraries send it (Python's requests): RFC 7617 leaves it to the client.
+ * @returns undefined for other schemes and for what is not `Basic <base64 of user:password>`.
+ */
 export function parseBasic(header: string): { readonly userName: string; readonly password: string } | undefined {
   if (header.length > HEADER_LENGTH_MAX) return undefined;
   const match = /^\s*x?basic\s+([A-Za-z0-9+/_-]+={0,2})\s*$/i.exec(header);
   if (match === null) return undefined;
-  const text = Buffer.from(match[1], 'base64').toString('utf8');
+  const bytes = Buffer.from(match[1], 'base64');
+  const text = bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
   const colon = text.indexOf(':');
   if (colon <= 0) return undefined;
   return { userName: text.slice(0, colon), password: text.slice(colon + 1) };

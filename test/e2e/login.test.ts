@@ -215,6 +215,15 @@ t.test('aliases are for people, over HTTP', async (t) => {
   await connectDevice(t, server, 'alias-2', { username: `${TENANT}/with-alias`, password: PASSWORD });
 });
 
+t.test('Basic in UTF-8, and in Latin-1 as Python\'s requests sends it', async (t) => {
+  await newUser('jürgen', { password: 'Grün-Pass1' });
+  for (const encoding of ['utf8', 'latin1'] as const) {
+    const login = (password: string): string => `Basic ${Buffer.from(`${TENANT}/jürgen:${password}`, encoding).toString('base64')}`;
+    t.equal(await status(CURRENT, { authorization: login('Grün-Pass1') }), 200, encoding);
+    t.equal(await status(CURRENT, { authorization: login('Grän-Pass1') }), 401, `${encoding}, wrong`);
+  }
+});
+
 t.test('a link to set the password, through the log', async (t) => {
   t.equal((await rest.post(USERS, { userName: 'invited', email: 'invited@example.com', sendPasswordResetEmail: true })).status, 201);
   const linkOf = (): URL | undefined => {
