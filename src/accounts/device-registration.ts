@@ -138,10 +138,12 @@ export class DeviceRegistration {
 
   /**
    * One request of a device for its credentials: notes that it is there, or ends the accepted request and makes its user.
+   * @param shown the security token; an empty one is none.
    * @returns undefined while it is not accepted, and for an id that nobody has announced.
    * @throws PlatformError 422 without a security token where the tenant wants one.
    */
-  async poll(id: string, token: string | undefined): Promise<DeviceCredentials | undefined> {
+  async poll(id: string, shown: string | undefined): Promise<DeviceCredentials | undefined> {
+    const token = shown === '' ? undefined : shown;
     if (token !== undefined && token.length > SECURITY_TOKEN_LENGTH_MAX) {
       const limit = `at most ${SECURITY_TOKEN_LENGTH_MAX} characters`;
       throw new PlatformError('validation/invalid-field', { area: 'devicecontrol', name: 'securityToken', value: '…', limit });

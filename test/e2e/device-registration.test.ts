@@ -187,6 +187,17 @@ t.test('the group is joined by the first object, over HTTP and MQTT', async (t) 
   t.same(members.sort(), [first, await rest.idOf('join-2')].sort());
 });
 
+t.test('an empty security token is none', async (t) => {
+  await announce('token-empty');
+  await poll('token-empty', { securityToken: '' });
+  await policy('REQUIRED');
+  t.match(await poll('token-empty', { securityToken: '' }), { status: 422, json: { message: /has shown no security token/ } });
+  t.equal((await accept('token-empty', { securityToken: '' })).status, 422);
+  await policy('OPTIONAL');
+  t.equal((await accept('token-empty')).status, 200, 'nothing to compare');
+  t.equal((await poll('token-empty', { securityToken: '' })).status, 200);
+});
+
 t.test('security tokens', async (t) => {
   await announce('token-1');
   await poll('token-1', { securityToken: 'one' });
