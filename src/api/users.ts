@@ -205,6 +205,8 @@ async function put(request: ApiRequest): Promise<Answer> {
   if (PROTECTED_MEMBERS.some((name) => isChanged(members, name, user))) await requireRightsOf(request, user);
   if (members.get('enabled') === 'false' && isChanged(members, 'enabled', user)) requireDispensable(request, userId);
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
+  // Before anything is changed.
+  if (sendsLink && !stringMember(members.has('email') ? members : splitMembers(user.doc), 'email')) throw new PlatformError('users/email-missing');
   const change = await changeOf(request, userId);
   if (isChanged(members, 'devicePermissions', user)) await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
   await request.command(COMMAND.USER_PUT, TENANT_KEY, { ...change, mustExist: true });

@@ -114,6 +114,17 @@ t.test('3.2: passwords, two-factor, newsletter', async (t) => {
   t.match((await rest.request('GET', `${USERS}/newsletterEmails`, { headers: { accept: 'text/plain' } })).text, 'ada@example.com');
 });
 
+t.test('3.1: a link for who has no address is refused before anything is changed', async (t) => {
+  await create('homeless', { firstName: 'Old' });
+  for (const email of [undefined, null, '']) {
+    const reply = await rest.put(`${USERS}/homeless`, { firstName: 'New', sendPasswordResetEmail: true, ...(email === undefined ? {} : { email }) });
+    t.match(reply, { status: 422, json: { error: 'users/Unprocessable Entity' } });
+  }
+  t.equal((await rest.read(`${USERS}/homeless`)).firstName, 'Old');
+  t.equal((await rest.put(`${USERS}/homeless`, { email: 'h@example.com', sendPasswordResetEmail: true })).status, 200, 'with the address beside it');
+  t.equal((await rest.put(`${USERS}/homeless`, { sendPasswordResetEmail: true })).status, 200);
+});
+
 t.test('no answer and no log repeats a password', async (t) => {
   const secret = 'Sec1X';
   for (const [method, path, body] of [
