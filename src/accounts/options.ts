@@ -1,5 +1,6 @@
 /** Options of tenants as they are stored, and those that the server looks at with every request (document 1 Option, document 4 section 6.1). */
 import type { DocumentReader, RecordChange } from '../model/command.ts';
+import { UndecipherableText } from './option-cipher.ts';
 import type { TextCipher } from './option-cipher.ts';
 
 /** In the collection `option` of the tenant, by `optionKey`. */
@@ -35,6 +36,16 @@ export function storedOption(cipher: TextCipher, tenant: number, category: strin
 /** The plain value: for the server and for microservices, never for people. @throws UndecipherableText */
 export function plainValue(cipher: TextCipher, tenant: number, category: string, key: string, option: StoredOption): string | undefined {
   return option.encrypted === undefined ? option.value : cipher.decrypt(option.encrypted, placeOf(tenant, category, key));
+}
+
+/** As `plainValue`; undefined for what was encrypted with a key that the server has no more: it has to be set again. */
+export function readableValue(...parts: Parameters<typeof plainValue>): string | undefined {
+  try {
+    return plainValue(...parts);
+  } catch (error) {
+    if (error instanceof UndecipherableText) return undefined;
+    throw error;
+  }
 }
 
 export const ALLOW_ORIGIN = { category: 'access.control', key: 'allow.origin' } as const;

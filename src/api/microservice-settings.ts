@@ -3,7 +3,7 @@
  * defaults of the manifest. A default never takes the place of what somebody else has stored, and secret values are given to the microservice
  * that the category belongs to, not to another one that names it.
  */
-import { PLATFORM_CATEGORIES, hasValue, optionKey, plainValue, storedOption } from '../accounts/options.ts';
+import { PLATFORM_CATEGORIES, hasValue, optionKey, readableValue, storedOption } from '../accounts/options.ts';
 import type { StoredOption } from '../accounts/options.ts';
 import type { StoredApplication } from '../model/application.ts';
 import type { RecordChange } from '../model/command.ts';
@@ -83,7 +83,7 @@ async function changeOf(request: ApiRequest, application: StoredApplication, cat
   if (old !== undefined && old.application !== maker) return undefined;
   // Of the own record the mark is that of an earlier manifest: the management tenant's takes it away from the application.
   if (!await isEditable(request, { category, key }, undefined)) return undefined;
-  const isKept = old !== undefined && hasValue(old) && (!overwriteOnUpdate || plainValue(cipher, tenant, category, key, old) === defaultValue);
+  const isKept = old !== undefined && hasValue(old) && (!overwriteOnUpdate || readableValue(cipher, tenant, category, key, old) === defaultValue);
   // The same value, encrypted again, would be another text.
   const { editable: _, ...value } = isKept ? old : { ...storedOption(cipher, tenant, category, key, defaultValue), application: maker };
   const text = JSON.stringify(mayEdit ? value : { ...value, editable: false });

@@ -1,7 +1,7 @@
 /** Tenant options (document 1 Option, document 4 section 6.1): text values by category and key; secret ones are never shown. */
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
-import { OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, plainValue, storedOption } from '../accounts/options.ts';
+import { OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, readableValue, storedOption } from '../accounts/options.ts';
 import type { StoredOption } from '../accounts/options.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -252,7 +252,7 @@ export async function serviceOptions(request: ApiRequest, tenant: number, catego
     const { key } = namesOf(id);
     const option = JSON.parse(value) as StoredOption;
     if (!hasValue(option)) return [];
-    const plain = isSecret(key) && !isItsOwn ? MASK : plainValue(cipher, tenant, category, key, option) ?? '';
+    const plain = isSecret(key) && !isItsOwn ? MASK : readableValue(cipher, tenant, category, key, option) ?? MASK;
     return [[isSecret(key) ? key.slice(key.indexOf('.') + 1) : key, plain]];
   }));
 }

@@ -9,6 +9,7 @@
 import { randomBytes } from 'node:crypto';
 import { memberKey, permissionsOf } from '../actors/user.ts';
 import type { ServiceOf, StoredUser } from '../actors/user.ts';
+import { UndecipherableText } from '../accounts/option-cipher.ts';
 import { isActive } from '../accounts/tenants.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { StoredApplication } from '../model/application.ts';
@@ -80,7 +81,8 @@ function userOf(request: ApiRequest, old: StoredUser | undefined, fields: Servic
 }
 
 const isUpToDate = (user: StoredUser, { hash, roles, service }: Omit<ServiceFields, 'userName'>): boolean =>
-  user.password === hash && (user.groups ?? []).length === 0 && withoutPermissions(user.doc) === user.doc && isSame(user.roles, roles) && user.service?.application === service.application && user.service.owner === service.owner;
+  user.password === hash && (user.groups ?? []).length === 0 && withoutPermissions(user.doc) === user.doc && isSame(user.roles, roles)
+  && user.service?.application === service.application && user.service.owner === service.owner;
 const isSame = (left: readonly string[], right: readonly string[]): boolean => JSON.stringify([...left].sort()) === JSON.stringify([...right].sort());
 
 /** Permissions by object: the roles that are required are all of its rights. An empty member may stay, as front ends send it. */
@@ -103,6 +105,22 @@ async function furtherRights(request: ApiRequest, tenant: number, { userName, gr
   return changes;
 }
 
+async function newPassword({ platform }: ApiRequest, place: string): Promise<{ password: string; hash: string; secret: string }> {
+  const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+  return { password, hash: await hashPassword(password), secret: platform.cipher.encrypt(password, place) };
+}
+
+/** @returns undefined when the server has another key than the one that the password was encrypted with: a new one takes its place. */
+function passwordOf({ platform: { cipher, log } }: ApiRequest, secret: string, place: string): string | undefined {
+  try {
+    return cipher.decrypt(secret, place);
+  } catch (error) {
+    if (!(error instanceof UndecipherableText)) throw error;
+    log.warn({ error: error.message }, 'the user of a microservice gets a new password: the stored one cannot be read');
+    return undefined;
+  }
+}
+
 /**
  * Makes the user or brings it up to date.
  * @param guard a record of the tenant that has to stay as it is meanwhile. @returns undefined when the user has ended.
@@ -110,7 +128,6 @@ async function furtherRights(request: ApiRequest, tenant: number, { userName, gr
  */
 async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind, application: StoredApplication, guard: RecordChange | undefined):
   Promise<ServiceCredentials | undefined> {
-  const { cipher } = request.platform;
   const { number } = tenant;
   const key = credentialsKey(kind, application.id);
   const place = placeOf(number, kind, application.id);
@@ -122,23 +139,24 @@ async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind
   const changes: RecordChange[] = guard === undefined ? [] : [guard];
   let credentials: ServiceCredentials;
   if (stored?.secret !== undefined && stored.hash !== undefined) {
-    const { userName, hash } = stored;
+    const { userName } = stored;
     const userText = await readRecord(request, number, 'user', userName);
     const user = userText === undefined ? undefined : JSON.parse(userText) as StoredUser;
-    credentials = { tenant: tenant.id, name: userName, password: cipher.decrypt(stored.secret, place) };
+    const known = passwordOf(request, stored.secret, place);
+    const { password, hash, secret } = known === undefined ? await newPassword(request, place) : { password: known, hash: stored.hash, secret: stored.secret };
+    credentials = { tenant: tenant.id, name: userName, password };
     const ending = user === undefined ? [] : await furtherRights(request, number, user);
     if (user !== undefined && ending.length === 0 && isUpToDate(user, { hash, roles, service })) return credentials;
     changes.push(
       ...ending,
-      { collection: COLLECTION, id: key, expected: text, value: text },
+      { collection: COLLECTION, id: key, expected: text, value: JSON.stringify({ ...stored, secret, hash }) },
       { collection: 'user', id: userName, expected: userText, value: JSON.stringify(userOf(request, user, { userName, hash, roles, service })) },
     );
   } else {
     const userName = await freeName(request, number, kind, application);
-    const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-    const hash = await hashPassword(password);
+    const { password, hash, secret } = await newPassword(request, place);
     credentials = { tenant: tenant.id, name: userName, password };
-    const value: StoredCredentials = { userName, secret: cipher.encrypt(password, place), hash };
+    const value: StoredCredentials = { userName, secret, hash };
     const named: StoredServiceUser = { application: application.id, kind };
     changes.push(
       { collection: COLLECTION, id: key, expected: text, value: JSON.stringify(value) },

@@ -28,5 +28,8 @@ t.test('the key of the setting, or one that is made once', async (t) => {
   t.same([...kept.keys()], ['secret-key']);
   t.equal((await openCipher(undefined, secrets)).decrypt(encrypted, 'p'), 'x', 'also after a restart');
   t.throws(() => new TextCipher(KEY).decrypt(encrypted, 'p'));
-  t.equal((await openCipher(KEY, secrets)).decrypt(new TextCipher(KEY).encrypt('y', 'p'), 'p'), 'y');
+  const given = await openCipher(KEY, secrets);
+  t.equal(given.decrypt(new TextCipher(KEY).encrypt('y', 'p'), 'p'), 'y');
+  t.equal(given.decrypt(encrypted, 'p'), 'x', 'with the setting what the generated key has encrypted is read');
+  t.equal(new TextCipher(KEY).decrypt(given.encrypt('z', 'p'), 'p'), 'z', 'and nothing more is encrypted with that');
 });
