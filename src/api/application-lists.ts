@@ -53,6 +53,12 @@ async function idsOfUser(request: ApiRequest, userName: string): Promise<Set<str
   return assigned.size === 0 ? available : new Set([...available].filter((id) => assigned.has(id)));
 }
 
+/** Of another user only those who care for users or applications learn it. @throws PlatformError 403. */
+function requireMayAsk(request: ApiRequest, userName: string): void {
+  if (userName === request.principal.userName || request.isPrivileged || request.hasRole('ROLE_USER_MANAGEMENT_READ')) return;
+  throw new PlatformError('security/forbidden');
+}
+
 /** Of the member `applications` of a user or a group. */
 function assignedIds(doc: string): string[] {
   const sent = splitMembers(doc).get('applications');
@@ -112,6 +118,7 @@ async function filtered(request: ApiRequest, { ids, isWanted }: Selection): Prom
       || (subscribed.has(application.id) && !(name === 'providedFor' && owns(application))));
   }
   const user = query.text('user');
+  if (user !== undefined) requireMayAsk(request, user);
   const ofUser = user === undefined ? undefined : await idsOfUser(request, user);
   if (ofUser !== undefined) tests.push(({ id }) => ofUser.has(id));
   return { ids, isWanted: (application) => tests.every((test) => test(application)) };
@@ -173,12 +180,9 @@ async function listByOwner(request: ApiRequest): Promise<Answer> {
   return answerList(request, { ids: await idsOfOwner(request, owner), isWanted: isVisible });
 }
 
-/** Of another user only for those who care for users or applications. */
 async function listByUser(request: ApiRequest): Promise<Answer> {
   const { userId } = request.params;
-  if (userId !== request.principal.userName && !request.isPrivileged && !request.hasRole('ROLE_USER_MANAGEMENT_READ')) {
-    throw new PlatformError('security/forbidden');
-  }
+  requireMayAsk(request, userId);
   return answerList(request, all(await idsOfUser(request, userId)));
 }
 

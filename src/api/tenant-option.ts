@@ -18,6 +18,7 @@ export async function wantsGreenPasswords(request: ApiRequest, tenant: number): 
 /** A whole number, cut to the range; `otherwise` when there is none. */
 export async function numberOption(request: ApiRequest, tenant: number, name: readonly [category: string, key: string],
   range: { readonly minimum: number; readonly maximum: number; readonly otherwise: number }): Promise<number> {
-  const value = Number(await tenantOption(request, tenant, name[0], name[1]) ?? NaN);
+  const text = (await tenantOption(request, tenant, name[0], name[1]))?.trim() ?? '';
+  const value = text === '' ? NaN : Number(text);
   return Number.isInteger(value) ? Math.min(range.maximum, Math.max(range.minimum, value)) : range.otherwise;
 }

@@ -202,6 +202,7 @@ t.test('roles', async (t) => {
     [admin, 'PUT', path, { requiredRoles: ['ROLE_INVENTORY_ADMIN'] }, 403], [admin, 'PUT', path, { requiredRoles: ['ROLE_APPLICATION_MANAGEMENT_ADMIN'] }, 200],
     [nobody, 'GET', APPS, undefined, 200], [nobody, 'GET', path, undefined, 200], [nobody, 'POST', APPS, fields(), 403], [nobody, 'GET', `${path}/binaries`, undefined, 403],
     [nobody, 'GET', '/application/applicationsByUser/plain', undefined, 200], [nobody, 'GET', '/application/applicationsByUser/admin', undefined, 403],
+    [nobody, 'GET', `${APPS}?user=plain`, undefined, 200], [nobody, 'GET', `${APPS}?user=admin`, undefined, 403], [reader, 'GET', `${APPS}?user=admin`, undefined, 200],
     [admin, 'GET', '/application/currentApplication', undefined, 403], [admin, 'GET', '/application/currentApplication/subscriptions', undefined, 403],
     [admin, 'GET', '/application/currentApplication/settings', undefined, 403], [admin, 'PUT', '/application/currentApplication', {}, 403],
     [admin, 'DELETE', path, undefined, 204],

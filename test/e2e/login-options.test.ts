@@ -36,6 +36,15 @@ t.test('POST, PUT, DELETE: the lifetime of sessions, what a login page shows', a
   t.same(auditRecords.map(({ activity }: any) => activity).sort(), ['Login option created', 'Login option deleted', 'Login option updated']);
 });
 
+t.test('the tenant\'s option of the lifetime, from 300 s', async (t) => {
+  const option = '/tenant/options/oauth.internal/basic-token.lifespan.seconds';
+  for (const [value, wanted] of [['3600', 3_600], ['7', 300], ['99999999', 1_209_600], ['', 1_209_600], [' ', 1_209_600], ['soon', 1_209_600]] as const) {
+    t.equal((await rest.put(option, { value })).status, 200);
+    t.equal(await lifetime(), wanted, JSON.stringify(value));
+  }
+  t.equal((await rest.delete(option)).status, 204);
+});
+
 t.test('sessions end with terminateUserSessions', async (t) => {
   const token = await accessToken();
   const status = async (): Promise<number> => (await fetch(`${server.url}/user/currentUser`, { headers: { authorization: `Bearer ${token}` } })).status;
