@@ -11,6 +11,8 @@ const ISSUER = 'Millrace';
 /** Pixels of a module and modules around the picture. */
 const QR_CELL_PIXELS = 4;
 const QR_MARGIN = 16;
+/** Characters of the label: with more the URL has no room in a picture. */
+const LABEL_LENGTH_MAX = 100;
 
 /** @returns base32, as apps take it when it is typed in. */
 export const newSecret = (): string => new Secret({ size: SECRET_BYTES }).base32;
@@ -21,7 +23,7 @@ const totpOf = (secret: string, label = ''): TOTP =>
 /** @param label who it is for, as the app shows it. @returns a picture of the `otpauth` URL as data URL: the secret goes to no other server. */
 export function secretPicture(secret: string, label: string): string {
   const picture = qrcode(0, 'M');
-  picture.addData(totpOf(secret, label).toString());
+  picture.addData(totpOf(secret, [...label].slice(0, LABEL_LENGTH_MAX).join('')).toString());
   picture.make();
   return picture.createDataURL(QR_CELL_PIXELS, QR_MARGIN);
 }

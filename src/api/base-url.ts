@@ -40,10 +40,12 @@ export function baseUrlOf(configured: string | undefined, called: CalledAs): str
   // Links of a WebSocket begin like those of HTTP.
   const proto = /^(?:https|wss)$/i.test(firstOf(called.forwardedProto)) ? 'https' : 'http';
   const forwarded = firstOf(called.forwardedHost);
-  const host = HOST.test(forwarded) ? forwarded : HOST.test(called.host) ? called.host : 'localhost';
+  const host = isHost(forwarded) ? forwarded : isHost(called.host) ? called.host : 'localhost';
   const prefix = firstOf(called.forwardedPrefix ?? '');
   return `${proto}://${withPort(host, firstOf(called.forwardedPort ?? ''), proto)}${PREFIX.test(prefix) ? prefix.replace(/\/$/, '') : ''}`;
 }
+
+const isHost = (text: string): boolean => HOST.test(text) && Number(/:(\d+)$/.exec(text)?.[1] ?? 0) <= PORT_MAX;
 
 /** A host that names its port is right already. */
 function withPort(host: string, port: string, proto: string): string {

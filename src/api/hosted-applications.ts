@@ -14,7 +14,7 @@ import { isKnownTag } from './byte-range.ts';
 import { ArchiveCache } from './archive-cache.ts';
 import { archiveLimit } from './archive-limits.ts';
 import { contentTypeOf } from './content-types.ts';
-import { tenantOfHost } from './login-host.ts';
+import { tenantCalled } from './login-host.ts';
 import { ANY_CONTENT } from './media-types.ts';
 import { ANSWERED } from './route.ts';
 import type { Answer, Method, Route, RouteBody } from './route.ts';
@@ -33,8 +33,7 @@ function tenantAsked(request: ApiRequest): Tenant | undefined {
   const { tenants } = request.platform;
   const principal = request.principalOfCookie ?? request.principal;
   if (principal.tenant !== '') return tenants.byNumber(principal.tenantNumber);
-  const called = request.called === undefined ? undefined : tenantOfHost(tenants, request.called.forwardedHost || request.called.host);
-  return called ?? tenants.default;
+  return tenantCalled(request) ?? tenants.default;
 }
 
 /** The own one before subscribed ones. @throws PlatformError 404. */

@@ -24,7 +24,7 @@ import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import { removeApplicationsOf } from './service-users.ts';
 import { ownedApplicationsText, subscribedApplicationsText } from './subscriptions.ts';
-import { requireRoomBelow, requireRoomFor, requireStoredRoom, requireStoredUnique } from './tenant-bounds.ts';
+import { requireNotOwnHost, requireRoomBelow, requireRoomFor, requireStoredRoom, requireStoredUnique } from './tenant-bounds.ts';
 import { TenantPost, TenantPut, checkedText, requireAdminFields, sentFields, sentPassword } from './tenant-fields.ts';
 import type { SentFields } from './tenant-fields.ts';
 import { newPassword, requireAddress, sendPasswordLink } from './user-passwords.ts';
@@ -185,6 +185,7 @@ async function post(request: ApiRequest, reserved: ReadonlySet<string>): Promise
     const limit = `an id that no path /user/<id> has already (${[...reserved].sort().join(', ')})`;
     throw new PlatformError('validation/invalid-field', { area: 'tenants', name: 'id', value: sentId, limit });
   }
+  requireNotOwnHost(request, { id: sentId, domain: fields.domain });
   // Before anything is written; once more when it is.
   requireRoomFor(request, { id: sentId ?? '', number: 0, ...defined(fields), parent: principal.tenant, parentNumber: principal.tenantNumber });
   const { number, job } = await reserveNumber(request);
@@ -226,6 +227,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   // One that an older server has taken may be sent back.
   if (current.domain !== undefined && members.get('domain') === JSON.stringify(current.domain)) members.delete('domain');
   const { adminName: _, ...fields } = sentFields(members);
+  requireNotOwnHost(request, { domain: fields.domain });
   const wantsLink = members.get('sendPasswordResetEmail') === 'true';
   if (current.id === request.principal.tenant && (wantsLink || ADMINISTRATOR_MEMBERS.some((name) => members.has(name)))) {
     await requireRightsOfAdministrator(request, current);

@@ -80,6 +80,7 @@ t.test('start of links', async (t) => {
   check('inner', 'outer.example, inner', 'HTTPS, http', 'https://outer.example');
   check('a', '', '', 'https://x', 'https://x');
   check('a"><script>', 'b\r\nSet-Cookie: x', 'javascript', 'http://localhost');
+  check('a:65536', 'b:99999', '', 'http://localhost');
 });
 
 t.test('what proxies tell', async (t) => {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { decodeJwt } from 'jose';
 import t from 'tap';
-import { notInCluster, startServer } from '../helpers/running-server.ts';
+import { Rest, notInCluster, startServer } from '../helpers/running-server.ts';
 
 /** The helper finds the port in the URL that the server shows, which is the base URL. */
 const probe = createServer().listen(0, '127.0.0.1');
@@ -38,4 +38,22 @@ t.test('login, login options and links by the host', { skip: notInCluster('one p
   t.equal(await called('forwarded', 'host=other.example.com'), 401);
   await server.management.create('/tenant/tenants', { id: 'labs', company: 'Labs', domain: 'labs-d', adminName: 'a', adminEmail: 'a@example.com', adminPass: PASSWORD });
   t.equal(await called('forwarded', 'host=labs.example.com'), 403, 'the id of a tenant');
+});
+
+t.test('the name of the server itself is given away by the management tenant only', { skip: notInCluster('one port for all nodes') }, async (t) => {
+  const server = await startServer(t, { flags: ['--base-url', BASE_URL, '--http-port', String(port)] });
+  const fields = (domain: string, more: object = {}): object =>
+    ({ company: domain, domain, adminName: 'ada', adminEmail: 'ada@example.com', adminPass: PASSWORD, ...more });
+  await server.management.create('/tenant/tenants', fields('acme', { id: 'acme', allowCreateTenants: true }));
+  const acme = new Rest(server.url, 'acme/ada', PASSWORD);
+  const below = await acme.create('/tenant/tenants', fields('below'));
+  for (const name of ['iot', 'localhost']) {
+    t.match(await acme.post('/tenant/tenants', fields(name)), { status: 422, json: { message: new RegExp(`domain has the value ${name}`) } });
+    t.match(await acme.post('/tenant/tenants', fields('other', { id: name })), { status: 422, json: { message: new RegExp(`id has the value ${name}`) } });
+    t.equal((await acme.put(`/tenant/tenants/${below.id}`, { domain: name })).status, 422);
+  }
+  const called = await acme.request('POST', '/tenant/tenants', { body: fields('edge'), headers: { 'x-forwarded-host': 'edge.example.org:8443' } });
+  t.equal(called.status, 422, 'the host that was called');
+  t.equal((await acme.put(`/tenant/tenants/${below.id}`, { company: 'x', domain: 'below' })).status, 200);
+  t.equal((await server.management.post('/tenant/tenants', fields('iot'))).status, 201, 'the operator decides');
 });

@@ -71,6 +71,12 @@ t.test('setting up: secret, verified code, activity', async (t) => {
   t.notMatch(JSON.stringify(await rest.read(`${USERS}/ada`)), rawSecret);
 });
 
+t.test('the longest names have a picture of their secret too', async (t) => {
+  for (const name of ['x'.repeat(1_000), 'ä'.repeat(750), '😀'.repeat(375)]) {
+    t.match(await (await newUser(name)).post(SECRET, {}), { status: 200, json: { secretQrUrl: /^data:image\/gif;base64,/ } });
+  }
+});
+
 t.test('logging in: a code, and each once', async (t) => {
   const bob = await newUser('bob');
   const secret = await setUp(bob);
