@@ -20,12 +20,15 @@ export interface HierarchyAnswers {
 }
 
 const SIGNS: Readonly<Record<Operator, string>> = { eq: '=', ne: '=', gt: '>', ge: '>=', lt: '<', le: '<=' };
+/** The id has two names: public clients write the second one. */
+const ID_NAMES: ReadonlySet<string> = new Set(['id', '_id']);
 const TEXT_COLUMNS: ReadonlySet<string> = new Set(['type', 'name', 'owner']);
 const TIME_COLUMNS: Readonly<Record<string, string>> = { creationTime: 'creation_time', lastUpdated: 'last_updated' };
 /** ISO 8601 as model/iso-time.ts reads it, in years that the store has. */
 const TIME_PATTERN = '^(19|2[012])\\\\d\\\\d-\\\\d\\\\d-\\\\d\\\\d'
   + '([Tt ]([01]\\\\d|2[0-3]):[0-5]\\\\d(:[0-5]\\\\d(\\\\.\\\\d+)?)?([Zz]|[+-][01]\\\\d(:?[0-5]\\\\d)?)?)?$';
-const ID = /^[1-9]\d{0,15}$/;
+/** Clients that read all page by page ask for those behind the last id, and begin behind 0. */
+const ID = /^(0|[1-9]\d{0,15})$/;
 
 export class QueryCompiler {
   readonly #binder: ParameterBinder;
@@ -63,7 +66,7 @@ export class QueryCompiler {
   #orderOf(path: Path): string[] {
     const [name] = path;
     if (path.length === 1) {
-      if (name === 'id') return ['id'];
+      if (ID_NAMES.has(name)) return ['id'];
       if (TEXT_COLUMNS.has(name)) return [name];
       if (TIME_COLUMNS[name] !== undefined) return [TIME_COLUMNS[name]];
     }
@@ -82,7 +85,7 @@ export class QueryCompiler {
   #comparison(path: Path, operator: Operator, literal: Literal): string {
     const [name] = path;
     if (path.length === 1) {
-      if (name === 'id') return this.#idComparison(operator, literal);
+      if (ID_NAMES.has(name)) return this.#idComparison(operator, literal);
       const column = TEXT_COLUMNS.has(name) && literal.kind === 'text' ? this.#columnComparison(name, operator, literal.pieces) : undefined;
       if (column !== undefined) return column;
       const time = TIME_COLUMNS[name] === undefined ? undefined : timeOf(literal);

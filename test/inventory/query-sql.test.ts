@@ -147,6 +147,10 @@ t.test('the table of section 2.3', async (t) => {
   await check("id eq '5'", '');
   await check("id eq '30' or id eq 4", '4 30');
   await check('id gt 3', '4 30');
+  await check("$filter=(_id gt '2' and (has(c8y_IsDevice))) $orderby=_id asc", '30');
+  await check("$filter=(_id gt '0') $orderby=_id desc", '30 4 2 1');
+  await check('id gt 0', '1 2 4 30');
+  await check("id le '0'", '');
   await check("id eq '3*'", '30');
   await check("id eq 'abc'", '');
   await check("c8y_Hardware.model eq 'M%_1'", '1');
