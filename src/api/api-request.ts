@@ -161,9 +161,10 @@ export class ApiRequest {
     const { platform, tenant, mode } = this;
     const result = commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body) });
     if (typeof key !== 'number' || !OF_DEVICES.has(kind)) return result;
+    // By what is refused nobody is heard: the id may be that of another tenant's device.
+    const answer = await result;
     // The command counts; a message that could not be noted is followed by others.
-    const heard = Promise.resolve(this.hear(key)).catch(() => undefined);
-    const [answer] = await Promise.all([result, heard]);
+    await Promise.resolve(this.hear(key)).catch(() => undefined);
     return answer;
   }
 

@@ -76,7 +76,7 @@ class JsonMessage {
     const members = parseMembers(text);
     const source = this.#sourceOf(members);
     this.#application.requireRight(this.#link, source, ADMIN_ROLES[area]);
-    if (source !== this.#link.source && area !== 'managedObjects') this.#application.onHeard?.(this.#link.tenantNumber, source, this.#application.now());
+    if (source !== this.#link.source && area !== 'managedObjects') this.#hear(source);
     if (area === 'measurements') {
       this.#requireSource(source);
       this.#measurement(members, source);
@@ -93,9 +93,19 @@ class JsonMessage {
     }
   }
 
+  #isKnown(source: number): boolean {
+    return this.#application.known.get('managedObject', this.#link.tenantNumber, String(source)) !== undefined;
+  }
+
+  /** Of another object than the connected device; an id that is not the tenant's may be that of another one's device. */
+  #hear(source: number): void {
+    const { onHeard, now } = this.#application;
+    if (onHeard !== undefined && this.#isKnown(source)) onHeard(this.#link.tenantNumber, source, now());
+  }
+
   /** Measurements go to no actor that would refuse them. */
   #requireSource(source: number): void {
-    if (source === this.#link.source || this.#application.known.get('managedObject', this.#link.tenantNumber, String(source)) !== undefined) return;
+    if (source === this.#link.source || this.#isKnown(source)) return;
     throw new PlatformError('source/not-found', { area: 'measurement', id: source });
   }
 

@@ -97,6 +97,12 @@ t.test('who keeps a device available', async (t) => {
       t.same(api.fake.heard.map(([, device]) => device), isHeard ? [7] : [], `${user} ${method} ${path}`);
     }
   }
+  api.fake.heard.length = 0;
+  for (const path of ['/event/events', '/alarm/alarms']) {
+    const body = { ...entity, source: { id: '9' } };
+    t.equal((await api.call('POST', path, { body, headers: { authorization: basic('t1/device_8') } })).status, 422);
+  }
+  t.same(api.fake.heard, [], 'nobody is heard by what is refused: 9 may be a device of another tenant');
 });
 
 t.test('reserved keys have one type in all entities, and null leaves out or removes what is optional', async (t) => {

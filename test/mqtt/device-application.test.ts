@@ -335,3 +335,23 @@ t.test('a device that asks faster than its answers are looked up waits; a reply 
   t.same(platform.sent.map(({ payload }) => Buffer.from(payload).toString()), ['124,7']);
   t.same(platform.warnings, ['a device could not be answered']);
 });
+
+t.test('an object that is not in the tenant is not heard: its id may be that of another tenant\'s device', async (t) => {
+  for (const isLater of [false, true]) {
+    const platform = new Platform();
+    platform.isLater = isLater;
+    platform.bind('s1', '7');
+    platform.bind('child', '9');
+    const heard: number[] = [];
+    platform.application.onHeard = (_tenant, source) => { heard.push(source); };
+    const link = platform.open('s1');
+    (link.connection.principal.roles as Set<string>).add('ROLE_EVENT_ADMIN').add('ROLE_ALARM_ADMIN');
+    for (const [index, source] of ['77', '9'].entries()) {
+      const entity = `{"source":{"id":"${source}"},"type":"a","text":"b","severity":"MINOR","time":"2026-01-01T00:00:00Z"}`;
+      await offer(platform, link, 'event/events/create', entity, 3 * index + 1);
+      await offer(platform, link, 'alarm/alarms/create', entity, 3 * index + 2);
+      await offer(platform, link, 'event/events/createBulk', `{"events":[${entity}]}`, 3 * index + 3);
+    }
+    t.same(new Set(heard.filter((source) => source !== link.source)), new Set([9]));
+  }
+});
