@@ -41,6 +41,16 @@ export class ForwardingState {
   #isAgain = false;
   #isFullTold = false;
 
+  #retry: NodeJS.Timeout | undefined;
+
+  /** Calls `retry` in `waitMs`, once for however many times it is asked meanwhile; no process waits for that. */
+  later(waitMs: number, retry: () => void): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      retry();
+    }, waitMs).unref();
+  }
+
   get isDue(): boolean { return this.#isAllDue || this.#live.length > 0; }
 
   /** Of the walk: also what the session has, or the device has acknowledged. */

@@ -37,6 +37,8 @@ const DEVICE_LINKS = ['childDevices', 'childAdditions'] as const;
 const SERIALS_MAX = 100;
 /** Objects whose connections are looked up at once. */
 const LOOKUPS_AT_ONCE = 100;
+/** Until a connection whose operations could not be read goes on. */
+const RETRY_MS = 5_000;
 const NO_LINKS: readonly PlatformDeviceLink[] = [];
 
 /** The other nodes of a cluster, where a device may be connected. */
@@ -51,13 +53,17 @@ export class OperationDelivery {
   readonly #log: Log;
   readonly #refusals: Refusals;
   readonly #elsewhere: ReceiversElsewhere | undefined;
+  readonly #retryMs: number;
   /** managed object -> the connected devices that it is: several when several serials are bound to it. The last one comes last. */
   readonly #links = new Map<number, readonly PlatformDeviceLink[]>();
   readonly #tenants = new Set<number>();
   readonly #states = new WeakMap<PlatformDeviceLink, ForwardingState>();
 
-  /** @param options.elsewhere in a cluster. */
-  constructor(options: { documents: DocumentReader; bus: LiveBus; log: Log; refusals: Refusals; elsewhere?: ReceiversElsewhere | undefined }) {
+  /** @param options.elsewhere in a cluster. @param options.retryMs until what a store that was away has broken off goes on. */
+  constructor(options: {
+    documents: DocumentReader; bus: LiveBus; log: Log; refusals: Refusals; elsewhere?: ReceiversElsewhere | undefined; retryMs?: number;
+  }) {
+    this.#retryMs = options.retryMs ?? RETRY_MS;
     this.#documents = options.documents;
     this.#bus = options.bus;
     this.#log = options.log;
@@ -107,7 +113,10 @@ export class OperationDelivery {
     const state = this.#stateOf(link);
     if (!state.isRunning) {
       state.isRunning = true;
-      state.running = this.#forwardDue(link, state).catch((error: Error) => this.#failed(error, String(link.source)));
+      state.running = this.#forwardDue(link, state).catch((error: Error) => {
+        this.#failed(error, String(link.source));
+        state.later(this.#retryMs, () => { void this.#forward(link); });
+      });
     }
     return state.running;
   }
@@ -134,7 +143,7 @@ export class OperationDelivery {
         await this.#forgetOver(link, walk.unseen);
       }
     } catch (error) {
-      // From the beginning with the next operation or subscription.
+      // From the beginning, after a while, or with the next operation or subscription.
       state.wantAll(false);
       throw error;
     } finally {

@@ -1,11 +1,12 @@
 /** What a session remembers of operations that its device has acknowledged: as long as they are PENDING. */
 import t from 'tap';
+import { PlatformError } from '../../src/model/errors.ts';
 import type { Collection, DocumentReader, Notification } from '../../src/model/command.ts';
 import type { PlatformDeviceLink } from '../../src/mqtt/device-link.ts';
 import { OperationDelivery } from '../../src/mqtt/operation-delivery.ts';
 import { RECEIVE } from '../../src/smartrest/topics.ts';
 import { silentLog } from '../actors/platform.ts';
-import { settle } from './helpers/harness.ts';
+import { settle, until } from './helpers/harness.ts';
 
 const DEVICE = 5;
 const entryId = (id: string, device = DEVICE): string => `${device}\n${id.padStart(16, '0')}`;
@@ -21,12 +22,17 @@ class Fixture {
   /** Messages that the session takes before it has no room; Infinity = never full. */
   room = Infinity;
   onRoom: (() => void) | undefined;
+  /** Of reads of operations. */
+  failure: Error | undefined;
   readonly dropped: (() => void)[] = [];
   #listener: (notification: Notification) => void = () => undefined;
 
   constructor(isPersistent = true) {
     const reader = {
-      get: (collection: Collection, _tenant: number, id: string) => this.documents.get(`${collection} ${id}`),
+      get: (collection: Collection, _tenant: number, id: string) => {
+        if (this.failure !== undefined && collection === 'operation' && id === '8') throw this.failure;
+        return this.documents.get(`${collection} ${id}`);
+      },
       list: (collection: Collection, _tenant: number, prefix: string, { after, limit }: { after?: string; limit: number }) => this.#keys(`${collection} ${prefix}`)
         .filter((key) => after === undefined || key > `${collection} ${after}`).slice(0, limit)
         .map((key) => ({ id: key.slice(collection.length + 1), value: this.documents.get(key)! })),
@@ -35,7 +41,7 @@ class Fixture {
       this.#listener = listener;
       return () => undefined;
     } };
-    this.delivery = new OperationDelivery({ documents: reader, bus, log: silentLog, refusals: { count() { /* Not looked at. */ } } });
+    this.delivery = new OperationDelivery({ documents: reader, bus, log: silentLog, refusals: { count() { /* Not looked at. */ } }, retryMs: 1 });
     const fixture = this;
     const session = { acknowledgedMarks: this.marks, hasMark: (mark: string) => this.marks.has(mark), forgetMark: (mark: string) => { this.marks.delete(mark); },
       get hasRoom() { return fixture.room > 0; }, whenRoom: (listener: () => void) => { this.onRoom = listener; } };
@@ -211,4 +217,23 @@ t.test('an operation whose message was dropped is sent again', async (t) => {
   fixture.dropped[0]();
   await fixture.delivery.deliverPending(fixture.link);
   t.same(fixture.sent, rows(['7', '7']));
+});
+
+t.test('a store that goes away within the walk is asked again, without another operation or subscription', async (t) => {
+  const fixture = new Fixture(false);
+  for (const id of ids(7, 3)) fixture.set(id, 'PENDING');
+  fixture.failure = new PlatformError('general/documents-unavailable');
+  await fixture.delivery.deliverPending(fixture.link);
+  t.same(fixture.sent, rows(['7']));
+  fixture.failure = undefined;
+  await until(() => fixture.sent.length === 3);
+  t.same(fixture.sent, rows(ids(7, 3)), 'each once');
+  const gone = new Fixture(false);
+  gone.set('8', 'PENDING');
+  gone.failure = new PlatformError('general/documents-unavailable');
+  await gone.delivery.deliverPending(gone.link);
+  gone.delivery.unregister(gone.link);
+  gone.failure = undefined;
+  for (let turn = 0; turn < 10; turn += 1) await settle();
+  t.same(gone.sent, [], 'not to a connection that has gone');
 });
