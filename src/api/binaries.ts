@@ -9,6 +9,7 @@ import type { Members } from '../model/json-document.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { attachmentHeader, byteRangeOf, isKnownTag, isMediaType } from './byte-range.ts';
+import { keepCountsOfObject } from './bulk-operations.ts';
 import { entityText, quote, segment } from './entity-text.ts';
 import { fileBytesMax } from './file-limit.ts';
 import { documentPage } from './document-page.ts';
@@ -149,8 +150,9 @@ async function put(request: ApiRequest): Promise<Answer> {
 }
 
 async function remove(request: ApiRequest): Promise<Answer> {
-  const { id } = await loadBinary(request);
+  const { id, doc } = await loadBinary(request);
   await requireOwner(request, id);
+  if (splitMembers(doc).has('c8y_IsDevice')) await keepCountsOfObject(request, id, false);
   const body: ManagedObjectDelete = await deletionRights(request, id);
   await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
   return NO_CONTENT;

@@ -1,13 +1,13 @@
 /** Bulk operations: one operation for each device of a group, one after the other (document 1 Bulk operation; document 4 section 5.2). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
-import { keptCountsOf, operationCounts } from '../inventory/bulk-counts.ts';
+import { countsToKeep, operationCounts } from '../inventory/bulk-counts.ts';
 import { bulkTargets, GroupError, GroupTooLarge } from '../inventory/group-members.ts';
 import {
   BULK_ACTIVE_LIMIT, BULK_ACTIVE_MAX, BULK_ACTIVE_PREFIX, BULK_DEVICES_LIMIT, BULK_GENERAL_STATUSES, BULK_LAST_KEY, BULK_OPERATIONS, BULK_PREFIX,
-  BULK_TEXT_BYTES_MAX, BULK_TEXT_LIMIT, BULK_WATCHED_PREFIX, bulkActiveKey, bulkGeneralStatus, bulkIdOfKey, bulkKey, bulkProgress, bulkWatchedKey,
+  BULK_TEXT_BYTES_MAX, BULK_TEXT_LIMIT, BULK_WATCHED_PREFIX, bulkActiveKey, bulkGeneralStatus, bulkIdOfKey, bulkKey, bulkProgress,
 } from '../model/bulk-operation.ts';
-import type { OperationCounts, StoredBulkOperation } from '../model/bulk-operation.ts';
+import type { BulkProgress, OperationCounts, StoredBulkOperation } from '../model/bulk-operation.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { parseEntityTime } from '../model/entity-time.ts';
 import { shapedTime } from '../model/iso-time.ts';
@@ -46,8 +46,12 @@ function countsOf(request: ApiRequest, bulks: readonly StoredBulkOperation[]): P
   return operationCounts(request.history, request.tenant, bulks.filter(({ nextAt }) => nextAt !== undefined).map(({ id }) => id));
 }
 
+/** Records are read before their operations are counted: unless the request does without, all of these are seen. */
+const progressOf = (request: ApiRequest, stored: StoredBulkOperation, counts: OperationCounts): BulkProgress =>
+  bulkProgress(stored, counts, !request.skipsFlush);
+
 function bulkText(request: ApiRequest, stored: StoredBulkOperation, counts: OperationCounts): string {
-  const progress = bulkProgress(stored, counts);
+  const progress = progressOf(request, stored, counts);
   const members: Members = new Map();
   if (stored.groupId !== undefined) members.set('groupId', quote(stored.groupId));
   if (stored.failedParentId !== undefined) members.set('failedParentId', quote(stored.failedParentId));
@@ -217,7 +221,7 @@ async function list(request: ApiRequest): Promise<Answer> {
     const counts = isCounted ? await countsOf(request, asked) : new Map<string, OperationCounts>();
     for (const stored of asked) {
       const live = counts.get(stored.id) ?? {};
-      if (wanted.length > 0 && !wanted.includes(bulkGeneralStatus(stored, bulkProgress(stored, live)))) continue;
+      if (wanted.length > 0 && !wanted.includes(bulkGeneralStatus(stored, progressOf(request, stored, live)))) continue;
       if (isShown(total)) {
         const text = bulkText(request, stored, live);
         bytes += text.length;
@@ -301,9 +305,7 @@ export async function keepCounts(request: ApiRequest, id: string | undefined): P
   const live = await operationCounts(request.history, request.tenant, ids);
   for (const one of ids) {
     await retried(request, async () => {
-      const [text, watched] = await documents.getMany(BULK_OPERATIONS, request.tenant, [bulkKey(one), bulkWatchedKey(one)]);
-      if (text === undefined || (JSON.parse(text) as StoredBulkOperation).nextAt === undefined) return;
-      const { changes } = keptCountsOf(text, watched !== undefined, live.get(one) ?? {});
+      const changes = await countsToKeep(documents, request.tenant, one, live.get(one) ?? {});
       if (changes.length > 0) await changeRecords(freeing(request), request.tenant, changes);
     }).catch((error: unknown) => {
       // The deletion gives space back; it does not wait until there is some for the counts.

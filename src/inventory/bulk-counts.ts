@@ -1,7 +1,7 @@
 /** What became of the operations of bulk operations, as the history counts them, and what of it is kept in their records. */
 import { BULK_OPERATIONS, bulkKey, bulkWatchedKey, countsWithDeleted, isOverAsCounted } from '../model/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../model/bulk-operation.ts';
-import type { HistoryReader, RecordChange } from '../model/command.ts';
+import type { DocumentReader, HistoryReader, RecordChange } from '../model/command.ts';
 import type { OperationStatus } from '../model/operation.ts';
 
 /** @param ids of bulk operations. @returns counts of the operations that are there, by bulk operation. */
@@ -21,11 +21,13 @@ const isSame = (one: OperationCounts = {}, other: OperationCounts): boolean => S
 /**
  * The changes that keep what was counted, none when nothing is new. Who deletes operations makes them before.
  * @param text of the record. @param isWatched whether it has a record that goes when all is over. @param options.isAllSeen as of `isOverAsCounted`.
+ * @param options.plannedCount operations that are there and not yet ticked off.
  */
-export function keptCountsOf(text: string, isWatched: boolean, live: OperationCounts, { isAllSeen = false }: { readonly isAllSeen?: boolean } = {}):
+export function keptCountsOf(text: string, isWatched: boolean, live: OperationCounts,
+  { isAllSeen = false, plannedCount = 0 }: { readonly isAllSeen?: boolean; readonly plannedCount?: number } = {}):
   { changes: RecordChange[]; isOver: boolean } {
   const stored = JSON.parse(text) as StoredBulkOperation;
-  const counts = countsWithDeleted(stored, live);
+  const counts = countsWithDeleted({ ...stored, done: stored.done + plannedCount }, live, isAllSeen);
   const isOver = isOverAsCounted(stored, counts, isAllSeen);
   const changes: RecordChange[] = [];
   if (!isSame(stored.counts, counts)) {
@@ -33,4 +35,16 @@ export function keptCountsOf(text: string, isWatched: boolean, live: OperationCo
   }
   if (isOver && isWatched) changes.push({ collection: BULK_OPERATIONS, id: bulkWatchedKey(stored.id), expected: '1', value: undefined });
   return { changes, isOver };
+}
+
+/** The changes that keep what was counted of one before some of its operations are deleted: none when it is gone, or has not begun. */
+export async function countsToKeep(documents: DocumentReader, tenant: number, id: string, live: OperationCounts): Promise<RecordChange[]> {
+  const [text, watched] = await documents.getMany(BULK_OPERATIONS, tenant, [bulkKey(id), bulkWatchedKey(id)]);
+  const stored = text === undefined ? undefined : JSON.parse(text) as StoredBulkOperation;
+  if (text === undefined || stored?.nextAt === undefined) return [];
+  // They would hide that others are gone.
+  const planned = stored.counts === undefined ? [] : stored.planned ?? [];
+  const operations = planned.length === 0 ? [] : await documents.getMany('operation', tenant, planned.map(([, operation]) => operation));
+  const plannedCount = operations.filter((operation) => operation !== undefined).length;
+  return keptCountsOf(text, watched !== undefined, live, { plannedCount }).changes;
 }

@@ -93,12 +93,14 @@ const sumOf = (counts: OperationCounts): number => COUNTED.reduce((sum, status) 
 
 /**
  * Counts with the operations that were deleted. How many are gone follows from the number that was created; of which status they were, from what was
- * counted before: one that was not over then has failed, as a device that is gone has. Nothing is known of those that nobody has counted.
+ * counted before: one that was not over then has failed, as a device that is gone has.
  * @param live counts of the operations that are there.
+ * @param isAllSeen all that were created had been seen by the history when it counted: what nobody had counted before it was deleted has failed, too.
  */
 export function countsWithDeleted({ done, missing, counts: before = {} }: Pick<StoredBulkOperation, 'done' | 'missing' | 'counts'>,
-  live: OperationCounts): OperationCounts {
-  let gone = Math.max(0, done - missing - sumOf(live));
+  live: OperationCounts, isAllSeen = false): OperationCounts {
+  // Of one that was cancelled more may have been counted than were ticked off.
+  let gone = Math.max(0, Math.max(done - missing, sumOf(before)) - sumOf(live));
   if (gone === 0) return live;
   const counts: Partial<Record<OperationStatus, number>> = { ...live };
   for (const status of COUNTED) {
@@ -107,6 +109,7 @@ export function countsWithDeleted({ done, missing, counts: before = {} }: Pick<S
     if (deleted > 0) counts[became] = (counts[became] ?? 0) + deleted;
     gone -= deleted;
   }
+  if (isAllSeen && gone > 0) counts.FAILED = (counts.FAILED ?? 0) + gone;
   return counts;
 }
 
@@ -120,14 +123,15 @@ export function isOverAsCounted(stored: StoredBulkOperation, counts: OperationCo
 }
 
 /**
- * What became of the devices. What is not yet created is pending, a device that is gone has failed: the four parts always add up to `all`.
- * @param live counts of the operations that are there; they may be newer than the record.
+ * What became of the devices. What is not yet created, or not yet seen, is pending, a device that is gone has failed: the four parts always add up to `all`.
+ * @param live counts of the operations that are there; they may be newer than the record. @param isAllSeen as of `countsWithDeleted`.
  */
-export function bulkProgress(stored: StoredBulkOperation, live: OperationCounts): BulkProgress {
-  const { PENDING = 0, EXECUTING = 0, SUCCESSFUL = 0, FAILED = 0 } = countsWithDeleted(stored, live);
-  const seen = Math.max(PENDING + EXECUTING + SUCCESSFUL + FAILED, stored.done - stored.missing);
-  const remaining = stored.status === 'DELETED' ? 0 : Math.max(0, stored.targets - stored.missing - seen);
-  const pending = PENDING + remaining;
+export function bulkProgress(stored: StoredBulkOperation, live: OperationCounts, isAllSeen = false): BulkProgress {
+  const counts = countsWithDeleted(stored, live, isAllSeen);
+  const { PENDING = 0, EXECUTING = 0, SUCCESSFUL = 0, FAILED = 0 } = counts;
+  const created = Math.max(sumOf(counts), stored.done - stored.missing);
+  const remaining = stored.status === 'DELETED' ? 0 : Math.max(0, stored.targets - stored.missing - created);
+  const pending = PENDING + created - sumOf(counts) + remaining;
   const failed = FAILED + stored.missing;
   return { pending, failed, executing: EXECUTING, successful: SUCCESSFUL, all: pending + failed + EXECUTING + SUCCESSFUL };
 }

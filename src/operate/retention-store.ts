@@ -1,14 +1,16 @@
 /** What retention removes, by kind: rows of the history, entities through commands to their actors, records of the tenant. */
-import { BULK_OPERATIONS, BULK_PREFIX, bulkIdOfKey } from '../model/bulk-operation.ts';
+import { countsToKeep, operationCounts } from '../inventory/bulk-counts.ts';
+import { BULK_ACTIVE_PREFIX, BULK_OPERATIONS, BULK_PREFIX, BULK_WATCHED_PREFIX, bulkIdOfKey } from '../model/bulk-operation.ts';
 import type { StoredBulkOperation } from '../model/bulk-operation.ts';
 import { COMMAND } from '../model/command.ts';
-import type { CommandPort, DocumentReader } from '../model/command.ts';
+import type { CommandPort, DocumentReader, HistoryReader, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers } from '../model/json-document.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { ANY } from '../model/retention.ts';
 import type { IsWanted, RetentionChunk, RetentionStore, RetentionTarget } from '../model/retention.ts';
 import type { ClickHouseRetention, EntityKind } from '../store/clickhouse-retention.ts';
+import { bulkIdsWith } from './bulk-due-times.ts';
 
 /** Entities of one part: the history is asked once for as many. */
 export const PART_ENTITIES = 20_000;
@@ -16,10 +18,15 @@ export const PART_ENTITIES = 20_000;
 const LOT = 64;
 /** Bulk operations of one part, removed by one command. */
 const PART_RECORDS = 200;
+/** Bulk operations that one query counts, and how often the counts of one are kept anew when somebody changes its record at the same time. */
+const COUNTED_AT_ONCE = 200;
+const TRIES_MAX = 10;
 const DELETE = { EVENT: COMMAND.EVENT_DELETE, ALARM: COMMAND.ALARM_DELETE, OPERATION: COMMAND.OPERATION_DELETE } as const;
 
 export interface RetentionRemovalOptions {
   readonly history: ClickHouseRetention;
+  /** Counts the operations of bulk operations. Has to see all that was acknowledged. */
+  readonly counted: HistoryReader;
   /** Resolves when what was acknowledged can be queried. */
   readonly visible: () => Promise<void>;
   readonly commands: CommandPort;
@@ -66,11 +73,38 @@ export class RetentionRemoval implements RetentionStore {
     isWanted: IsWanted): Promise<number> {
     await this.#options.visible();
     const found = await this.#options.history.entities(kind, tenant, target, { ...range, limit: PART_ENTITIES });
+    if (kind === 'OPERATION' && found.length > 0) await this.#keepCounts(tenant);
     for (let start = 0; start < found.length; start += LOT) {
       if (!await isWanted()) return found.length - start;
       await Promise.all(found.slice(start, start + LOT).map(({ id, source }) => this.#removeEntity(kind, tenant, id, source)));
     }
     return 0;
+  }
+
+  /** What became of operations stays in the progress of the bulk operations that are not over. */
+  async #keepCounts(tenant: number): Promise<void> {
+    const { documents, counted } = this.#options;
+    for (const prefix of [BULK_ACTIVE_PREFIX, BULK_WATCHED_PREFIX]) {
+      const ids = await bulkIdsWith(documents, tenant, prefix, () => false);
+      for (let start = 0; start < ids.length; start += COUNTED_AT_ONCE) {
+        const some = ids.slice(start, start + COUNTED_AT_ONCE);
+        const live = await operationCounts(counted, tenant, some);
+        for (const id of some) await this.#keepCountsOf(tenant, () => countsToKeep(documents, tenant, id, live.get(id) ?? {}));
+      }
+    }
+  }
+
+  /** @param changesNow reads the record. */
+  async #keepCountsOf(tenant: number, changesNow: () => Promise<readonly RecordChange[]>): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const changes = await changesNow();
+      if (changes.length === 0) return;
+      try {
+        return await this.#change(tenant, changes);
+      } catch (error) {
+        if (tries >= TRIES_MAX || !(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+      }
+    }
   }
 
   async #removeEntity(kind: EntityKind, tenant: number, id: number, source: number): Promise<void> {
@@ -110,10 +144,14 @@ export class RetentionRemoval implements RetentionStore {
     if (found.length === 0) return 0;
     if (!await isWanted()) return found.length;
     const changes = found.map(({ id, value }) => ({ collection: BULK_OPERATIONS, id, expected: value, value: undefined } as const));
+    await this.#change(tenant, changes);
+    return 0;
+  }
+
+  async #change(tenant: number, changes: readonly RecordChange[]): Promise<void> {
     await this.#options.commands.request({
       kind: COMMAND.RECORDS_CHANGE, tenant, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body: { changes },
     });
-    return 0;
   }
 }
 

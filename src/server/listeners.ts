@@ -207,7 +207,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     defaultDays: config.retentionDefaultDays, tenants: numbers,
     disk: { freeBytes: () => core.historyFreeBytes, warnBytes: config.diskFreeWarnBytes, isEarly: config.retentionEarly === 'yes' },
     store: new RetentionRemoval({
-      history: new ClickHouseRetention(core.clickHouse), commands: removing, documents, now: Date.now,
+      history: new ClickHouseRetention(core.clickHouse), counted: core.historyReader, commands: removing, documents, now: Date.now,
       visible: () => core.visible(RETENTION_VISIBLE_MS),
     }),
   });

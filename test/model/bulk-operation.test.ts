@@ -14,7 +14,8 @@ t.test('progress adds up, whatever is under way', async (t) => {
     ['in the middle', { nextAt: 1, done: 4 }, { PENDING: 1, EXECUTING: 1, SUCCESSFUL: 1, FAILED: 1 }, [7, 1, 1, 1]],
     ['operations that are newer than the record', { nextAt: 1, done: 4, planned: [] }, { PENDING: 5, EXECUTING: 1 }, [9, 1, 0, 0]],
     ['a device that is gone', { nextAt: 1, done: 4, missing: 1 }, { PENDING: 3 }, [9, 0, 0, 1]],
-    ['operations that were deleted', { nextAt: 1, done: 10, status: 'COMPLETED' }, { SUCCESSFUL: 6 }, [0, 0, 6, 0]],
+    ['operations that are not seen yet', { nextAt: 1, done: 10, status: 'COMPLETED' }, { SUCCESSFUL: 6 }, [4, 0, 6, 0]],
+    ['cancelled, with some that are not seen yet', { nextAt: 1, done: 4, status: 'DELETED' }, { FAILED: 1 }, [3, 0, 0, 1]],
     ['cancelled', { nextAt: 1, done: 4, status: 'DELETED' }, { PENDING: 3, FAILED: 1 }, [3, 0, 0, 1]],
     ['cancelled before the start', { status: 'DELETED' }, {}, [0, 0, 0, 0]],
   ];
@@ -22,6 +23,9 @@ t.test('progress adds up, whatever is under way', async (t) => {
     const all = pending + executing + successful + failed;
     t.same(bulkProgress({ ...STORED, ...stored }, counts), { pending, failed, executing, successful, all }, what);
   }
+  const over: StoredBulkOperation = { ...STORED, nextAt: 1, done: 9, missing: 1, status: 'COMPLETED', counts: { SUCCESSFUL: 5 } };
+  t.same(bulkProgress({ ...over, targets: 9 }, { SUCCESSFUL: 3 }, true), { pending: 0, failed: 4, executing: 0, successful: 5, all: 9 },
+    'what nobody had counted before it was deleted has failed');
 });
 
 t.test('general status', async (t) => {
@@ -61,6 +65,10 @@ t.test('operations that were deleted stay in the counts', async (t) => {
     t.notOk(isOverAsCounted({ ...stored, status: 'ACTIVE' }, counts, true));
     t.equal(isOverAsCounted(stored, counts, true), counts.PENDING === undefined, `${what}, all seen`);
   }
+  const stored = { ...STORED, nextAt: 1, done: 5 };
+  t.same(countsWithDeleted(stored, { SUCCESSFUL: 3 }, true), { SUCCESSFUL: 3, FAILED: 2 }, 'never counted, all seen');
+  t.same(countsWithDeleted({ ...stored, done: 0, status: 'DELETED', counts: { PENDING: 2, SUCCESSFUL: 3 } } as StoredBulkOperation, {}), { SUCCESSFUL: 3, FAILED: 2 },
+    'cancelled while its first operations were created: they were counted and not ticked off');
 });
 
 t.test('how many operations are due', async (t) => {
