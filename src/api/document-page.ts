@@ -8,6 +8,7 @@ import { BOUNDED_RESULT, PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../model/page-
 import type { ApiRequest } from './api-request.ts';
 import { IN_PARTITIONS, countSql } from './history-filter.ts';
 import type { DocumentRow, HistoryFilter, MutableTable } from './history-filter.ts';
+import { isNoPage } from './paging.ts';
 import type { Page } from './paging.ts';
 import { cachedTotal } from './total-cache.ts';
 
@@ -67,7 +68,7 @@ interface WindowKey extends Key { readonly seen: number | string; readonly edge:
 export async function documentPage(
   request: ApiRequest, table: MutableTable, filter: HistoryFilter, order: string | TimeOrder, page: Page,
 ): Promise<DocumentPage> {
-  const keys = await keysOf(request, table, filter, order, page);
+  const keys = isNoPage(page) ? [] : await keysOf(request, table, filter, order, page);
   const total = page.wantsTotal && !filter.isOfPart ? await totalOf(request, table, filter, page, keys.length) : undefined;
   const rows = await refusalsCounted(request, textsOf(request, table, filter, keys));
   return { rows, total, isFull: keys.length >= page.size };

@@ -7,7 +7,7 @@ import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import { quote, segment, sourceText } from './entity-text.ts';
 import { isOwner, requireOwner } from './owner.ts';
-import { PAGE_PARAMETERS, pageOf, pageOfSize } from './paging.ts';
+import { PAGE_PARAMETERS, currentPageOf, isNoPage, pageOf, pageOfSize } from './paging.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import * as schemas from './schemas.ts';
@@ -108,12 +108,12 @@ async function list(request: ApiRequest): Promise<Answer> {
   if (!request.isPrivileged && (await isOwner(request, id)) !== true) throw new PlatformError('security/forbidden');
   const { query } = request;
   const isPaged = query.has('pageSize') || request.page !== undefined;
-  const { size, current, offset } = isPaged ? pageOf(request) : pageOfSize(SHOWN_MAX, query.integer('currentPage') ?? 1);
+  const { size, current, offset } = isPaged ? pageOf(request) : pageOfSize(SHOWN_MAX, currentPageOf(query));
   const all = await boundTo(request, id, Math.min(EXTERNAL_IDS_MAX, offset + size + 1));
   const items = all.slice(offset, offset + size).map((bound) => externalIdText(request, bound));
   const self = `${request.baseUrl}/identity/globalIds/${segment(id)}/externalIds`;
   const link = (name: string, page: number): string => `,${quote(name)}:${quote(`${self}?pageSize=${size}&currentPage=${page}`)}`;
-  const links = `${all.length > offset + size ? link('next', current + 1) : ''}${current > 1 ? link('prev', current - 1) : ''}`;
+  const links = `${all.length > offset + size ? link('next', current + 1) : ''}${current > 1 && !isNoPage({ current }) ? link('prev', current - 1) : ''}`;
   return found('externalIdCollection', `{"self":${quote(self)}${links},"externalIds":[${items.join(',')}]}`);
 }
 

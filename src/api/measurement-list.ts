@@ -10,7 +10,7 @@ import type { ExportSelection } from './measurement-export.ts';
 import { MEASUREMENT_COLUMNS, measurementTexts } from './measurement-text.ts';
 import type { MeasurementRow } from './measurement-text.ts';
 import { MEASUREMENT_FILTERS, MEASUREMENT_READ, UNIT_HEADERS, requireFragmentOfSeries, unitsOf } from './measurements.ts';
-import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
+import { PAGE_PARAMETERS, collectionText, isNoPage, pageOf } from './paging.ts';
 import type { Page } from './paging.ts';
 import { REVERT } from './query-parameters.ts';
 import { found } from './reply.ts';
@@ -85,6 +85,7 @@ async function firstRows(request: ApiRequest, selection: Selection, page: Page):
 
 /** Rows of the measurements of one page, all values of each. */
 async function pageRows(request: ApiRequest, selection: Selection, page: Page): Promise<MeasurementRow[]> {
+  if (isNoPage(page)) return [];
   const first = await firstRows(request, selection, page);
   if (first !== undefined) return first;
   const { filter } = selection;

@@ -3,20 +3,26 @@ import Type from 'typebox';
 import { PlatformError } from '../model/errors.ts';
 import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../model/page-limits.ts';
 import type { ApiRequest } from './api-request.ts';
-import type { QueryParameters } from './query-values.ts';
+import type { QueryParameters, QueryValues } from './query-values.ts';
 
 export const PAGE_SIZE_DEFAULT = 5;
 /** Larger values are cut to it without error. */
 export const PAGE_SIZE_MAX = 2000;
-/** Keeps the offset far below 2^53. */
+/** Keeps the offset far below 2^53. There is nothing on it: no list is as long. */
 const CURRENT_PAGE_MAX = 0x7fffffff;
+/** What `@c8y/client` asks for behind the last page and before the first one: no page, not the first. Loops end with an empty one (document 4 section 0.4). */
+const NO_PAGE = 'null';
 
 export const PAGE_PARAMETERS: QueryParameters = {
   pageSize: {
     schema: Type.Integer({ minimum: 1, default: PAGE_SIZE_DEFAULT }),
     description: `Entities of a page, at most ${PAGE_SIZE_MAX}`,
   },
-  currentPage: { schema: Type.Integer({ minimum: 1, maximum: CURRENT_PAGE_MAX, default: 1 }), description: 'Number of the page, from 1' },
+  currentPage: {
+    schema: Type.Integer({ minimum: 1, maximum: CURRENT_PAGE_MAX, default: 1 }),
+    description: 'Number of the page, from 1; `null`, for a page that is not there, is answered with an empty one',
+    alsoTakes: NO_PAGE,
+  },
   withTotalPages: { schema: Type.Boolean({ default: false }), description: 'Adds statistics.totalPages' },
   withTotalElements: { schema: Type.Boolean({ default: false }), description: 'Adds statistics.totalElements' },
 };
@@ -33,9 +39,15 @@ export function pageOf(request: ApiRequest): Page {
   if (request.page !== undefined) return request.page;
   const { query } = request;
   const size = Math.min(PAGE_SIZE_MAX, query.integer('pageSize') ?? PAGE_SIZE_DEFAULT);
-  const current = query.integer('currentPage') ?? 1;
-  return { ...pageOfSize(size, current), wantsTotal: query.isTrue('withTotalPages') || query.isTrue('withTotalElements') };
+  return { ...pageOfSize(size, currentPageOf(query)), wantsTotal: query.isTrue('withTotalPages') || query.isTrue('withTotalElements') };
 }
+
+/** @returns the number of the page that is asked for, from 1. */
+export const currentPageOf = (query: QueryValues): number =>
+  (query.text('currentPage') === NO_PAGE ? CURRENT_PAGE_MAX : query.integer('currentPage') ?? 1);
+
+/** Whether nothing can be on the page: nobody needs to look for it. */
+export const isNoPage = ({ current }: Pick<Page, 'current'>): boolean => current >= CURRENT_PAGE_MAX;
 
 /** @param current from 1. */
 export const pageOfSize = (size: number, current: number): Page => ({ size, current, offset: (current - 1) * size, wantsTotal: false });
@@ -74,7 +86,7 @@ export function collectionText(request: ApiRequest, page: Page, collection: Coll
   const items = collection.items.join(',');
   // Where the items themselves have that name, there is no place for them.
   const shown = collection.name === 'statistics' ? '' : `"statistics":${JSON.stringify(statistics)},`;
-  return `{"self":${link(page.current)},${next}${prev}${shown}${JSON.stringify(collection.name)}:[${items}]}`;
+  return `{"self":${link(page.current)},${next}${isNoPage(page) ? '' : prev}${shown}${JSON.stringify(collection.name)}:[${items}]}`;
 }
 
 /** Absolute URL with all parameters as they were sent, but for the page. */

@@ -12,6 +12,8 @@ export interface QueryParameter {
   readonly isRequired?: boolean;
   /** Repeated, or a comma list. */
   readonly isList?: boolean;
+  /** A word that is taken beside what fits the schema. */
+  readonly alsoTakes?: string;
 }
 export type QueryParameters = Readonly<Record<string, QueryParameter>>;
 
@@ -104,7 +106,7 @@ export function compileQueryCheck(parameters: QueryParameters): QueryCheck {
     for (const { name, parameter, check } of checks) {
       if (!values.has(name)) continue;
       const texts = parameter.isList === true ? values.list(name) : [values.text(name) as string];
-      const wrong = texts.find((text) => !check(text));
+      const wrong = texts.find((text) => text !== parameter.alsoTakes && !check(text));
       if (wrong !== undefined) throw new PlatformError('general/invalid-parameter', { name, value: wrong, limit: limitOf(parameter) });
     }
   };

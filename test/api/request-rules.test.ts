@@ -269,6 +269,10 @@ t.test('pages', async (t) => {
   t.match((await list('?pageSize=4&currentPage=2&withTotalPages=true', keys(4), [{ total: '9' }])).next, /currentPage=3/);
   await list('?pageSize=100000', []);
   t.strictSame(Object.values(api.fake.asked.at(-1)?.params ?? {}).slice(-2), [2000, 0], 'cut to the maximum');
+  const asked = api.fake.asked.length;
+  const none = await list('?pageSize=3&currentPage=null');
+  t.strictSame([none.events, none.next, none.prev, api.fake.asked.length], [[], undefined, undefined, asked], 'a page that is not there is not looked for');
+  t.equal((await api.call('GET', '/event/events?pageSize=null')).status, 422);
   t.equal((await api.call('GET', '/event/events?pageSize=0')).status, 422);
   t.equal((await api.call('GET', '/event/events?dateFrom=yesterday')).status, 422);
 });

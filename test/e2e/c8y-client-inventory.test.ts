@@ -48,6 +48,10 @@ t.test('Paging: forth, back, to a page; of children too', async (t) => {
   const last = await first.paging.goto(3);
   t.same(namesOf(last), ['Paged 6']);
   t.match(last.paging, { currentPage: 3, nextPage: null });
+  t.same([namesOf(await last.paging.next()), namesOf(await first.paging.prev())], [[], []], 'behind the last page and before the first one there is nothing');
+  let count = 0;
+  for (let page = first; page.data.length > 0; page = await page.paging.next()) count += page.data.length;
+  t.equal(count, 7, 'a loop to the empty page ends');
   t.same(namesOf(await last.paging.list({ type: 'paged', pageSize: 1 })), ['Paged 0'], 'with another filter');
   const parent = await createDevice('Parent of many');
   await inventory.childAssetsBulkAdd(idsOf(await inventory.list({ type: 'paged', pageSize: 100 })), parent);
