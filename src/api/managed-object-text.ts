@@ -90,25 +90,31 @@ async function references(request: ApiRequest, collection: string, ids: readonly
   return texts.join(',');
 }
 
+/** Whether of the parents of this kind the groups alone are shown. */
+const isOfGroups = ({ parents, groups }: LinkOptions, kind: ChildKind): boolean => !parents && groups && kind === 'childAssets';
+
 /** The six collections of links, JSON text by name. @throws PlatformError `general/page-too-large`. */
 export async function linkCollections(request: ApiRequest, id: string, budget = new PageBudget(request)): Promise<Map<string, string>> {
   const options = optionsOf(request);
   const self = managedObjectUrl(request, id);
   const result = new Map<string, string>();
-  for (const kind of CHILD_KINDS) {
+  const limit = options.counts ? COUNT_MAX : REFERENCES_MAX;
+  // All lists at once: a store may be far away. Names one collection after the other, which may be large.
+  const [children, parents] = await Promise.all([
+    Promise.all(CHILD_KINDS.map((kind) => (options.children || options.counts ? linkedIds(request, 'children', id, kind, limit) : []))),
+    Promise.all(CHILD_KINDS.map((kind) => (options.parents || isOfGroups(options, kind) ? linkedIds(request, 'parents', id, kind, REFERENCES_MAX) : []))),
+  ]);
+  for (const [index, kind] of CHILD_KINDS.entries()) {
     const url = `${self}/${kind}`;
-    const linked =
-      options.children || options.counts ? await linkedIds(request, 'children', id, kind, options.counts ? COUNT_MAX : REFERENCES_MAX) : [];
+    const linked = children[index];
     const shown = options.children ? await references(request, url, linked.slice(0, REFERENCES_MAX), { names: options.names, groupsOnly: false, budget }) : '';
     const count = options.counts ? `"count":${linked.length},` : '';
     result.set(kind, `{${count}"references":[${shown}],"self":${quote(url)}}`);
   }
-  for (const kind of CHILD_KINDS) {
+  for (const [index, kind] of CHILD_KINDS.entries()) {
     const name = PARENTS_OF_KIND[kind];
     const url = `${self}/${name}`;
-    const groupsOnly = !options.parents && options.groups && kind === 'childAssets';
-    const linked = options.parents || groupsOnly ? await linkedIds(request, 'parents', id, kind, REFERENCES_MAX) : [];
-    const shown = await references(request, url, linked, { names: options.names, groupsOnly, budget });
+    const shown = await references(request, url, parents[index], { names: options.names, groupsOnly: isOfGroups(options, kind), budget });
     result.set(name, `{"references":[${shown}],"self":${quote(url)}}`);
   }
   return result;
