@@ -39,7 +39,17 @@ const SERIALS_MAX = 100;
 const LOOKUPS_AT_ONCE = 100;
 /** Until a connection whose operations could not be read goes on. */
 const RETRY_MS = 5_000;
+/** Operations that wait for that; more wait for the next subscription of their device. */
+const ROUTES_WAITING_MAX = 1_000;
 const NO_LINKS: readonly PlatformDeviceLink[] = [];
+
+/** One that was created, changed or deleted. */
+interface RoutedOperation {
+  readonly id: string;
+  readonly isPending: boolean;
+  /** Of one that is not stored. */
+  readonly text?: string;
+}
 
 /** The other nodes of a cluster, where a device may be connected. */
 export interface ReceiversElsewhere {
@@ -54,6 +64,7 @@ export class OperationDelivery {
   readonly #refusals: Refusals;
   readonly #elsewhere: ReceiversElsewhere | undefined;
   readonly #retryMs: number;
+  #waitingCount = 0;
   /** managed object -> the connected devices that it is: several when several serials are bound to it. The last one comes last. */
   readonly #links = new Map<number, readonly PlatformDeviceLink[]>();
   readonly #tenants = new Set<number>();
@@ -259,7 +270,20 @@ export class OperationDelivery {
     const members = notification.action === 'DELETE' ? new Map([['id', text]]) : splitMembers(text);
     const isPending = stringMember(members, 'status') === 'PENDING';
     const operation = { id: stringMember(members, 'id') ?? '', isPending, ...(notification.isUnstored === true ? { text } : {}) };
-    this.#route(notification.tenant, notification.source, operation).catch((error: Error) => this.#failed(error, notification.source));
+    this.#routeNow(notification.tenant, notification.source, operation);
+  }
+
+  /** When it cannot be found out for whom the operation is, it is tried again: nobody may ask for it. */
+  #routeNow(tenant: number, device: string, operation: RoutedOperation, isAgain = false): void {
+    this.#route(tenant, device, operation).catch((error: Error) => {
+      if (!isAgain) this.#failed(error, device, operation.id);
+      if (operation.text !== undefined || this.#waitingCount >= ROUTES_WAITING_MAX) return;
+      this.#waitingCount++;
+      setTimeout(() => {
+        this.#waitingCount--;
+        this.#routeNow(tenant, device, operation, true);
+      }, this.#retryMs).unref();
+    });
   }
 
   /** The operation stays PENDING: the device gets it when it subscribes again or asks for it (500). */
@@ -268,7 +292,7 @@ export class OperationDelivery {
   }
 
   /** To the device itself when it receives operations, else to the nearest ancestor that does (its gateway). */
-  async #route(tenant: number, device: string, { id, isPending, text }: { id: string; isPending: boolean; text?: string }): Promise<void> {
+  async #route(tenant: number, device: string, { id, isPending, text }: RoutedOperation): Promise<void> {
     const link = await this.#receiverOf(tenant, device, isPending);
     if (link === undefined) return;
     const state = this.#stateOf(link);

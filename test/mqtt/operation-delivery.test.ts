@@ -22,8 +22,10 @@ class Fixture {
   /** Messages that the session takes before it has no room; Infinity = never full. */
   room = Infinity;
   onRoom: (() => void) | undefined;
-  /** Of reads of operations. */
+  /** Of reads of the operation 8. */
   failure: Error | undefined;
+  /** Of reads of the objects above one. */
+  listFailure: Error | undefined;
   readonly dropped: (() => void)[] = [];
   #listener: (notification: Notification) => void = () => undefined;
 
@@ -33,9 +35,12 @@ class Fixture {
         if (this.failure !== undefined && collection === 'operation' && id === '8') throw this.failure;
         return this.documents.get(`${collection} ${id}`);
       },
-      list: (collection: Collection, _tenant: number, prefix: string, { after, limit }: { after?: string; limit: number }) => this.#keys(`${collection} ${prefix}`)
+      list: (collection: Collection, _tenant: number, prefix: string, { after, limit }: { after?: string; limit: number }) => {
+        if (this.listFailure !== undefined && collection === 'parents') throw this.listFailure;
+        return this.#keys(`${collection} ${prefix}`)
         .filter((key) => after === undefined || key > `${collection} ${after}`).slice(0, limit)
-        .map((key) => ({ id: key.slice(collection.length + 1), value: this.documents.get(key)! })),
+        .map((key) => ({ id: key.slice(collection.length + 1), value: this.documents.get(key)! }));
+      },
     } as unknown as DocumentReader;
     const bus = { hasSubscribers: () => true, publish() { /* Not used. */ }, subscribe: (_tenant: number, _area: string, listener: (notification: Notification) => void) => {
       this.#listener = listener;
@@ -236,4 +241,16 @@ t.test('a store that goes away within the walk is asked again, without another o
   gone.failure = undefined;
   for (let turn = 0; turn < 10; turn += 1) await settle();
   t.same(gone.sent, [], 'not to a connection that has gone');
+});
+
+t.test('an operation of a child whose gateway could not be found is brought there later', async (t) => {
+  const fixture = new Fixture(false);
+  fixture.addChild(DEVICE, 6);
+  fixture.set('9', 'PENDING', 'PENDING', 6);
+  fixture.listFailure = new PlatformError('general/documents-unavailable');
+  await fixture.notify('9', 'CREATE', 6);
+  t.same(fixture.sent, []);
+  fixture.listFailure = undefined;
+  await until(() => fixture.sent.length > 0);
+  t.same(fixture.sent, rows(['9']));
 });
