@@ -55,8 +55,12 @@ function spellings(wanted: string): string[] {
   return [...new Set(wanted.includes('/') ? [...parts, '\\/'] : parts)];
 }
 
-/** Adds that some property is equal to `wanted` or, when it is a text, starts with it. */
-export function addTextSearch(filter: HistoryFilter, wanted: string): void {
+/** The Python library `c8y_api` puts the text in quotes, as queries have it. */
+const unquoted = (sent: string): string => (/^'.+'$/s.test(sent) ? sent.slice(1, -1).replaceAll("''", "'") : sent);
+
+/** Adds that some property is equal to the text or, when it is a text, starts with it. @param sent with or without single quotes around it. */
+export function addTextSearch(filter: HistoryFilter, sent: string): void {
+  const wanted = unquoted(sent);
   const start = filter.bind('String', wanted);
   // Looking for its spellings alone comes first: few documents have one at all.
   const isThere = `multiSearchAny(doc, ${filter.bind('Array(String)', spellings(wanted))})`;

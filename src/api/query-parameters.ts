@@ -19,4 +19,5 @@ export const HIERARCHY: QueryParameters = {
   withSourceAssets: flag('With source: also data of all assets below it'),
   withSourceDevices: flag('With source: also data of all devices below it'),
 };
-export const REVERT: QueryParameters = { revert: flag('The other order') };
+/** Older versions of the Python library `c8y_api` send `None` when nobody asks for an order. */
+export const REVERT: QueryParameters = { revert: { ...flag('The other order'), alsoTakes: 'None' } };

@@ -131,6 +131,7 @@ t.test('filters of the list, the count, the bulk change and DELETE (document 4 s
     [source, 'cba'],
     [`${source}&revert=true`, 'abc'],
     [`${source}&revert=false`, 'cba'],
+    [`${source}&revert=None`, 'cba'],
     [`${source}&withSourceDevices=true`, 'fdcba'],
     [`${source}&withSourceAssets=true`, 'ecba'],
     [`${source}&withSourceAssets=true&withSourceDevices=true`, 'fedcba'],

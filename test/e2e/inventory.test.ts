@@ -35,6 +35,7 @@ t.test('parameters of the list', async (t) => {
   await check(`text=${encoded('Needle')}&fragmentType=l_X`, 'LB LD');
   await check(`text=${encoded('Needle in hay')}&fragmentType=l_X`, 'LB');
   await check(`text=${encoded('needle')}&fragmentType=l_X`, '');
+  await check(`text=${encoded("'Needle in hay'")}&fragmentType=l_X`, 'LB');
   await check(`text=name&fragmentType=l_X`, '');
   await check('text=4242&fragmentType=l_X', 'LC');
   await check('text=42&fragmentType=l_X', '');
@@ -45,6 +46,7 @@ t.test('parameters of the list', async (t) => {
   await check(`text=${encoded('Müll')}&fragmentType=l_Spelled`, 'LE LF LG');
   await check(`text=${encoded('Müller 😀')}&fragmentType=l_Spelled`, 'LE LF');
   await check(`text=${encoded('Müller\'s "/p')}&fragmentType=l_Spelled`, 'LG');
+  await check(`text=${encoded("'Müller''s'")}&fragmentType=l_Spelled`, 'LG');
   await check(`text=${encoded('u00fc')}&fragmentType=l_Spelled`, '');
   await check(`childAssetId=${b}`, 'LA');
   await check(`childDeviceId=${c}`, 'LA');
