@@ -52,6 +52,7 @@ export class ClickHouse {
   readonly #client: ClickHouseClient;
   /** Ends inserts and statements that are under way. */
   #writes = new AbortController();
+  #isClosed = false;
 
   constructor(options: ClickHouseOptions) {
     const { log } = options;
@@ -64,11 +65,12 @@ export class ClickHouse {
       ...(options.password === undefined ? {} : { password: options.password }),
       max_open_connections: connectionsMax,
       request_timeout: options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
-      keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_MS },
+      // By the clock, too: the timers of a process that is short of CPU come late.
+      keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_MS, eagerly_destroy_stale_sockets: true },
       compression: { request: false, response: false },
       // Ids stay below 2^53, so that they can be JSON numbers.
       clickhouse_settings: { output_format_json_quote_64bit_integers: 0 },
-      log: { level: ClickHouseLogLevel.WARN, LoggerClass: loggerOver(log) },
+      log: { level: ClickHouseLogLevel.WARN, LoggerClass: loggerOver(log, () => this.#isClosed) },
     });
   }
 
@@ -162,7 +164,9 @@ export class ClickHouse {
     former.abort(new Error('the connection to ClickHouse was given up'));
   }
 
+  /** What is under way fails. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#client.close();
   }
 }
@@ -183,14 +187,15 @@ export function exceptionCodeOf(error: unknown): number | undefined {
 /** Begin of the warning about a result that was not read to its end. */
 const LEFT_EARLY = 'Exec: socket was closed or ended before the response was fully read';
 
-function loggerOver(log: Log): new () => Logger {
+/** @param isClosed what is broken off by `close` is no fault of the server's. */
+function loggerOver(log: Log, isClosed: () => boolean): new () => Logger {
   return class implements Logger {
     trace(): void {}
     debug(): void {}
     info(): void {}
     warn({ message, err, module }: { message: string; err?: Error; module?: string }): void {
       // We leave a result when our own client has left: nothing that anybody has to do something about.
-      const level = message.startsWith(LEFT_EARLY) ? 'debug' : 'warn';
+      const level = isClosed() || message.startsWith(LEFT_EARLY) ? 'debug' : 'warn';
       log[level]({ module, error: err?.message }, message);
     }
     error({ message, err, module }: { message: string; err?: Error; module?: string }): void {
