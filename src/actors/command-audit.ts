@@ -63,16 +63,21 @@ const ENTRIES: Readonly<Record<AuditedKind, (context: ActorContext) => Entry>> =
   [COMMAND.EVENT_BINARY_CHANGE]: (context) => ofEvent(context, 'Binary of event changed', (context.command.body as EntityUpdate).id),
   [COMMAND.DATA_DELETE]: (context) => {
     const { table, filter } = context.command.body as DataDelete;
-    const filters = Object.entries(filter).map(([name, value]) => `${name}=${name === 'sources' ? someOf(value.split(',')) : value}`).join(', ');
     const activity = `${table[0].toUpperCase()}${table.slice(1)} deleted`;
     // Of the type whose sources are managed objects: it is about the data of one, or of all.
     const source = filter['source'] ?? filter['sources']?.split(',', 1)[0];
     const about = source === undefined ? {} : { source };
-    return { type: 'Inventory', activity, text: `${activity}: ${filters === '' ? 'all' : filters}`, ...about };
+    return { type: 'Inventory', activity, text: `${activity}: ${describeFilter(filter)}`, ...about };
   },
 };
 
 const someOf = (ids: readonly string[]): string => (ids.length <= SOURCES_SHOWN ? ids.join(',') : `${ids.slice(0, SOURCES_SHOWN).join(',')},… (${ids.length})`);
+
+/** Of a DELETE, for the audit log. */
+export function describeFilter(filter: DataDelete['filter']): string {
+  const filters = Object.entries(filter).map(([name, value]) => `${name}=${name === 'sources' ? someOf(value.split(',')) : value}`).join(', ');
+  return filters === '' ? 'all' : filters;
+}
 
 function ofLink(context: ActorContext, activity: string): Entry {
   const link = context.command.body as ChildLink | ChildLinks;

@@ -8,16 +8,17 @@
  * measurements takes waits somewhat longer for it (`settled`).
  */
 import type { JournalCommand } from '../ingest/command-record.ts';
-import { SELECT_PAGE, StatementFailed } from '../ingest/history-writer.ts';
+import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../ingest/history-writer.ts';
 import type { Before, HistoryWriter, MeasurementDeletion } from '../ingest/history-writer.ts';
 import { isConcerned } from '../ingest/projector.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
 import { COMMAND } from '../model/command.ts';
-import type { Command, DataDelete, LiveBus, RecordChange, RecordsChange } from '../model/command.ts';
+import type { AuditEntry, Command, DataDelete, LiveBus, RecordChange, RecordsChange } from '../model/command.ts';
 import { DATA_DELETION_PREFIX } from '../model/data-deletion-jobs.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { PROCESSING_MODE, isNotified } from '../model/processing-mode.ts';
-import type { JobPage } from '../model/tenant-jobs.ts';
+import type { Job, JobPage } from '../model/tenant-jobs.ts';
+import { describeFilter } from './command-audit.ts';
 
 const KINDS = { events: COMMAND.EVENT_DELETE, alarms: COMMAND.ALARM_DELETE, operations: COMMAND.OPERATION_DELETE } as const;
 const TENANT_KEY = 't';
@@ -32,6 +33,8 @@ const LOOK_FIRST_MS = 5;
 const LOOK_LAST_MS = 50;
 /** Measurements of a job that subscribers are told of in a page, for each of which the store reads the table again. */
 const TOLD_PAGE = 50_000;
+/** So often the store, which answers, fails at a job until it is ended: with the pauses of TenantJobs some four hours. */
+export const FAILURES_MAX = 50;
 /** Those that they are told of without a pause in between. */
 const TOLD_AT_ONCE = 500;
 
@@ -104,7 +107,7 @@ export class DataDeletion {
    * A page of a job. Rows of what came after the command are in the history by now.
    * @throws PlatformError `general/disk-full` as long as the disk is.
    */
-  async page(tenant: number, { id, value: text }: { readonly id: string; readonly value: string }, isStopped: () => boolean): Promise<JobPage> {
+  async page(tenant: number, { id, value: text }: Job, isStopped: () => boolean): Promise<JobPage> {
     const job = JSON.parse(text) as DeletionJob;
     const { table, filter, seq, receivedAt, after } = job;
     if (this.#isDiskFull) throw refusedBy('disk/free-bytes');
@@ -116,6 +119,25 @@ export class DataDeletion {
     const value = found.length < SELECT_PAGE ? undefined : JSON.stringify({ ...job, after: found[found.length - 1].id });
     await this.#change(tenant, { collection: 'job', id, expected: text, value });
     return 'more';
+  }
+
+  /**
+   * Ends a job that the store fails at again and again, or surely would, and says so in the tenant's audit log; what is left of the data stays.
+   * @returns false while it is to be tried again: when the store is away, its disk full, or it has not failed so often.
+   */
+  async giveUp(tenant: number, { id, value: text }: Job, error: unknown, failures: number): Promise<boolean> {
+    const isCertain = error instanceof HistoryRefusal && error.isCertain;
+    const isOften = failures >= FAILURES_MAX && (error instanceof HistoryRefusal || error instanceof StatementFailed);
+    if (!isCertain && !isOften) return false;
+    const job = JSON.parse(text) as DeletionJob;
+    const { table, filter } = job;
+    const source = filter['source'];
+    await this.#change(tenant, { collection: 'job', id, expected: text, value: undefined }, [{
+      type: 'Inventory', activity: 'Deletion failed', severity: 'MAJOR', ...(source === undefined ? {} : { source }),
+      text: `Deletion of ${table} failed and was ended: ${describeFilter(filter)}. What is left of them stays; the log of the server has the reason`,
+    }]);
+    this.#settling.get(keyOf({ ...job, tenant }))?.end();
+    return true;
   }
 
   get #isDiskFull(): boolean { return this.#options.isDiskFull?.() === true; }
@@ -210,8 +232,8 @@ export class DataDeletion {
     return this.#change(tenant, { collection: 'job', id, expected: undefined, value: JSON.stringify(job) });
   }
 
-  async #change(tenant: number, change: RecordChange): Promise<void> {
-    const body: RecordsChange = { changes: [change] };
+  async #change(tenant: number, change: RecordChange, audits: readonly AuditEntry[] = []): Promise<void> {
+    const body: RecordsChange = { changes: [change], ...(audits.length > 0 ? { audits } : {}) };
     await this.#options.commands.requestBeyondBound({
       kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: Date.now(), body,
     }).catch((error: unknown) => {

@@ -35,18 +35,25 @@ export interface TenantJobsOptions {
   readonly isMine: (tenant: number) => boolean;
   /** Does a page of a job and stores how far it is, or removes it. Repeatable. Breaks off when `isStopped` says so. */
   readonly page: (tenant: number, job: Job, isStopped: () => boolean) => Promise<JobPage>;
+  /**
+   * Asked after a page that failed, `failures` times since it went on last: ends a job that would fail for ever, and tells its tenant. @returns whether it
+   * is ended; without it none is.
+   */
+  readonly giveUp?: (tenant: number, job: Job, error: unknown, failures: number) => Promise<boolean>;
   /** Growing, ms; `performance.now()` when absent. */
   readonly now?: () => number;
   readonly log: Log;
 }
 
-interface Job { readonly id: string; readonly value: string }
+export interface Job { readonly id: string; readonly value: string }
 /** `failures` since it went on last. */
 interface Pause { readonly until: number; readonly failures: number }
 
 export class TenantJobs {
   /** Pages that failed. */
   failuresCount = 0;
+  /** Jobs that were ended for it. */
+  givenUpCount = 0;
   readonly #options: TenantJobsOptions;
   readonly #loop = new BackgroundLoop();
   readonly #now: () => number;
@@ -124,7 +131,7 @@ export class TenantJobs {
       if (result === 'later') this.#pause(tenant, job.id, { until: this.#now() + LATER_MS, failures: this.#failuresOf(tenant, job.id) });
       else this.#resume(tenant, job.id);
     } catch (error) {
-      this.#failed(tenant, job?.id ?? ALL, error);
+      await this.#failed(tenant, job, error);
     }
     // Those behind it have their turn.
     return true;
@@ -153,13 +160,28 @@ export class TenantJobs {
 
   #failuresOf(tenant: number, id: string): number { return this.#paused.get(tenant)?.get(id)?.failures ?? 0; }
 
-  /** @param id ALL when the jobs could not be read. */
-  #failed(tenant: number, id: string, error: unknown): void {
+  /** @param job undefined when the jobs could not be read. */
+  async #failed(tenant: number, job: Job | undefined, error: unknown): Promise<void> {
     this.failuresCount += 1;
+    const id = job?.id ?? ALL;
     const failures = this.#failuresOf(tenant, id) + 1;
+    if (job !== undefined && await this.#isGivenUp(tenant, job, error, failures)) return this.#resume(tenant, id);
     const retryMs = Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_LAST_MS);
     this.#pause(tenant, id, { until: this.#now() + retryMs, failures });
     this.#options.log.warn({ err: error, tenant, job: id, failures, retryMs }, `${this.#options.name} could not go on; trying again`);
+  }
+
+  async #isGivenUp(tenant: number, job: Job, error: unknown, failures: number): Promise<boolean> {
+    const { giveUp, log, name } = this.#options;
+    try {
+      if (await giveUp?.(tenant, job, error, failures) !== true) return false;
+    } catch (failure) {
+      log.warn({ err: failure, tenant, job: job.id }, `${name} could not be ended`);
+      return false;
+    }
+    this.givenUpCount += 1;
+    log.error({ err: error, tenant, job: job.id, failures }, `${name} has failed for good: it is ended, and what it has not done stays undone`);
+    return true;
   }
 
   #pause(tenant: number, id: string, pause: Pause): void {

@@ -76,7 +76,7 @@ export interface ServerCore {
   };
   readonly intake: RecordIntake;
   /** Deletions by filters that go on behind the projector. */
-  readonly deletion: Pick<DataDeletion, 'page'>;
+  readonly deletion: Pick<DataDeletion, 'page' | 'giveUp'>;
   readonly documents: DocumentReader;
   readonly ids: IdSource;
   readonly bus: LiveBus;

@@ -1,11 +1,11 @@
 /** DELETE by filters: who watches is told of every measurement before the store deletes them; what takes long is a job of the tenant. */
 import t from 'tap';
-import { DataDeletion } from '../../src/actors/data-deletion.ts';
+import { DataDeletion, FAILURES_MAX } from '../../src/actors/data-deletion.ts';
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../src/ingest/history-writer.ts';
 import type { HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/history-writer.ts';
 import type { HistoryQuery } from '../../src/ingest/projector.ts';
 import { COMMAND } from '../../src/model/command.ts';
-import type { Command, EntityDelete, Notification, RecordsChange } from '../../src/model/command.ts';
+import type { AuditEntry, Command, EntityDelete, Notification, RecordsChange } from '../../src/model/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
 import type { ProcessingMode } from '../../src/model/processing-mode.ts';
@@ -16,6 +16,7 @@ type Found = { id: number; source: number }[];
 class Measurements {
   readonly steps: string[] = [];
   readonly jobs = new Map<string, string>();
+  readonly audits: AuditEntry[] = [];
   isWatched = true;
   isDiskFull = false;
   /** What the store answers, call by call; then that they are gone. */
@@ -45,6 +46,7 @@ class Measurements {
       commands: { requestBeyondBound: async ({ kind, body }) => {
         if (kind !== COMMAND.RECORDS_CHANGE) throw new Error('no other command is needed');
         keep(this.jobs, body as RecordsChange);
+        this.audits.push(...(body as RecordsChange).audits ?? []);
       } },
     });
   }
@@ -154,6 +156,24 @@ t.test('what the store fails at is a job, what it refuses for the filter is not,
     await t.rejects(other.run(), { message: error.message });
     t.equal(other.jobs.size, 0);
   }
+});
+
+t.test('a job at which the store fails again and again is ended, and its tenant is told', async (t) => {
+  const rig = new Measurements(0);
+  rig.answers = [new StatementFailed('no memory')];
+  await rig.run({ filter: { source: '5', fragmentType: 'c8y_Env' } });
+  const [[id, value]] = rig.jobs;
+  const giveUp = (error: Error, failures: number): Promise<boolean> => rig.deletion.giveUp(2, { id, value }, error, failures);
+  t.equal(await giveUp(new StatementFailed('no memory'), FAILURES_MAX - 1), false);
+  t.equal(await giveUp(new Error('no connection'), 10 * FAILURES_MAX), false, 'the store is away');
+  t.equal(await giveUp(new PlatformError('general/disk-full', { limit: 'disk/free-bytes' }), 10 * FAILURES_MAX), false);
+  t.same([rig.jobs.size, rig.audits], [1, []]);
+  t.equal(await giveUp(new StatementFailed('no memory'), FAILURES_MAX), true);
+  t.equal(rig.jobs.size, 0);
+  t.match(rig.audits, [{ type: 'Inventory', activity: 'Deletion failed', severity: 'MAJOR', source: '5', text: /measurements failed and was ended: source=5, fragmentType=c8y_Env\. / }]);
+  t.notMatch(rig.audits[0].text, /memory/, 'what the store says is for the log');
+  rig.jobs.set(id, value);
+  t.equal(await giveUp(new HistoryRefusal('no such time', 38, true), 1), true, 'surely the filter\'s');
 });
 
 t.test('with a full disk nothing is begun: it is a job that waits', async (t) => {

@@ -13,6 +13,8 @@ class World {
   readonly warnings: { job: string; failures: number; retryMs: number }[] = [];
   foreign = new Set<number>();
   listError: Error | undefined;
+  readonly ended: { job: string; failures: number }[] = [];
+  giveUp: (job: { readonly id: string }, failures: number) => boolean = () => false;
   readonly tenantJobs = new TenantJobs({
     prefix: PREFIX, name: 'a test', now: () => this.now, tenants: () => [...this.jobs.keys()], isMine: (tenant) => !this.foreign.has(tenant),
     documents: {
@@ -28,7 +30,8 @@ class World {
       this.jobs.get(tenant)?.delete(id);
       return 'more';
     },
-    log: { warn: (details: never) => void this.warnings.push(details), debug() {}, info() {}, error() {} } as never,
+    giveUp: async (tenant, job, _error, failures) => this.giveUp(job, failures) && this.jobs.get(tenant)?.delete(job.id) === true,
+    log: { warn: (details: never) => void this.warnings.push(details), error: (details: never) => void this.ended.push(details), debug() {}, info() {} } as never,
   });
 
   add(tenant: number, name: string, page: () => JobPage | 'done'): void {
@@ -84,6 +87,25 @@ t.test('what fails is tried again after a while that doubles up to five minutes;
   world.add(1, 'a', fail);
   await world.work();
   t.match(world.warnings.at(-1), { failures: 1, retryMs: 1_000 }, 'another job begins anew');
+});
+
+t.test('a job that fails for good is ended, told and counted; one that cannot be ended is tried again', async (t) => {
+  const world = new World();
+  world.giveUp = (_job, failures) => {
+    if (failures === 2) throw new Error('the documents are away');
+    return failures > 2;
+  };
+  world.add(1, 'a', fail);
+  world.add(1, 'b', () => 'done');
+  for (let tries = 0; tries < 4; tries += 1) {
+    await world.work();
+    world.now += 10_000;
+  }
+  t.match(world.ended, [{ job: 'job/a', failures: 3 }]);
+  t.same([world.jobs.get(1)?.size, world.tenantJobs.givenUpCount, world.tenantJobs.failuresCount], [0, 1, 3]);
+  world.add(1, 'a', fail);
+  await world.work();
+  t.match(world.warnings.at(-1), { failures: 1 }, 'another job begins anew');
 });
 
 t.test('what waits is looked at again twice a second, and its failures in between count on', async (t) => {
