@@ -87,7 +87,7 @@ export const SETTINGS = [
   { name: 'disk-free-min-bytes', type: 'integer', unit: 'bytes', default: 256 * MIB, minimum: 0, maximum: 1024 * GIB,
     description: 'Free space on the data disk, and of a cluster on that of ClickHouse, below which writes are refused.' },
   { name: 'disk-free-warn-bytes', type: 'integer', unit: 'bytes', default: GIB, minimum: 0, maximum: 1024 * GIB,
-    description: 'Free space on the data disk (cluster: ClickHouse\'s) below which the log warns, and retention runs early when --retention-early is yes.' },
+    description: 'Free space on the data disk or ClickHouse\'s below which the log warns; on ClickHouse\'s, retention runs early with --retention-early yes.' },
   { name: 'retention-early', type: 'choice', choices: ['no', 'yes'], default: 'no',
     description: 'Whether the retention rules are applied at once, and each hour, while the disk fills up, not only at night.' },
   { name: 'retention-hour', type: 'integer', unit: 'o\'clock, UTC', default: 2, minimum: 0, maximum: 23,

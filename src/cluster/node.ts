@@ -79,6 +79,8 @@ export interface ClusterNodeOptions {
   readonly isHistoryAway?: () => boolean;
   /** A name of a limit while writes are refused, beside those of the journal. */
   readonly refusal?: () => string | undefined;
+  /** See DataDeletionOptions. */
+  readonly isDiskFull?: () => boolean;
   /** See HistoryInsertOptions. */
   readonly uncertainTries?: number;
   readonly usage?: UsageCount;
@@ -128,7 +130,9 @@ export class ClusterNode {
       messages, take: (shard, answers) => this.commands.take(shard, answers), onChanged: (changes) => caches.onChanged(changes),
       onRecordsChanged: (tenant, changes) => caches.onRecordsChanged(tenant, changes), refusals, log,
     });
-    this.deletion = new DataDeletion({ history, commands: this.commands, bus: options.bus, isBounded: true });
+    this.deletion = new DataDeletion({
+      history, commands: this.commands, bus: options.bus, isBounded: true, ...(options.isDiskFull ? { isDiskFull: options.isDiskFull } : {}),
+    });
     this.projector = new ClusterProjector({
       journal, blocks, history, quarantine: options.quarantine, rowsMax: options.projectorRowsMax, intervalMs: options.projectorIntervalMs, log,
       runDeletion: (command, isVisible) => this.#delete(command, isVisible),

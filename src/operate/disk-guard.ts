@@ -15,6 +15,8 @@ export class DiskGuard {
   readonly #limit: DiskLimit;
   readonly #everyMs: number;
   readonly #freeBytesMin: number;
+  readonly #warnBytes: number;
+  #isLow = false;
   readonly #log: Log;
   readonly #freeBytesOf: (path: string) => Promise<number>;
   #timer: NodeJS.Timeout | undefined;
@@ -26,16 +28,18 @@ export class DiskGuard {
   /**
    * @param options.path a directory on it, or the name of what `freeBytesOf` asks; the log has it.
    * @param options.freeBytesOf as the file system says when absent. Asked again only when it has answered.
+   * @param options.warnBytes with less the log warns, once until there is more again; 0 when absent.
    * @param options.everyMs between two looks; 250 when absent.
    * @param options.unreadToldAt so many looks have to fail one after the other until the log says so, once; 1 when absent.
    */
-  constructor(options: { path: string; freeBytesMin: number; log: Log; limit?: DiskLimit; everyMs?: number; unreadToldAt?: number;
+  constructor(options: { path: string; freeBytesMin: number; warnBytes?: number; log: Log; limit?: DiskLimit; everyMs?: number; unreadToldAt?: number;
     freeBytesOf?: (path: string) => Promise<number> }) {
     this.#path = options.path;
     this.#limit = options.limit ?? 'disk/free-bytes';
     this.#everyMs = options.everyMs ?? CHECK_EVERY_MS;
     this.#unreadToldAt = options.unreadToldAt ?? 1;
     this.#freeBytesMin = options.freeBytesMin;
+    this.#warnBytes = options.warnBytes ?? 0;
     this.#log = options.log;
     this.#freeBytesOf = options.freeBytesOf ?? freeBytesOf;
   }
@@ -63,6 +67,9 @@ export class DiskGuard {
     } finally {
       this.#isLooking = false;
     }
+    const isLow = this.freeBytes < this.#warnBytes;
+    if (isLow && !this.#isLow) this.#log.warn({ path: this.#path, freeBytes: this.freeBytes, warnBytes: this.#warnBytes }, 'the disk fills up');
+    this.#isLow = isLow;
     const before = this.refusal;
     this.refusal = this.freeBytes < this.#freeBytesMin ? this.#limit : undefined;
     if (this.refusal && !before) {

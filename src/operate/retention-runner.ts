@@ -33,6 +33,7 @@ const BEGIN_TRIES_MAX = 8;
 const BEGIN_PAUSE_MS = 20;
 const CHANGES_AT_ONCE_LIMIT = 'records/changes-at-once';
 export const LOW_DISK_LIMIT = 'retention/disk-free';
+const HELD_LIMIT = 'retention/disk-full';
 
 export interface RetentionRunnerOptions {
   readonly commands: CommandPort;
@@ -65,6 +66,8 @@ export class RetentionRunner {
   /** Tenant -> attempts of the part under way that failed. */
   readonly #failures = new Map<number, number>();
   readonly #earlyAt = new Map<number, number>();
+  /** Tenant -> items of its run that wait for free space, while there are others. */
+  readonly #held = new Map<number, Set<number>>();
   readonly #loop = new BackgroundLoop();
   #isWanted = false;
 
@@ -95,7 +98,11 @@ export class RetentionRunner {
     let isMore = false;
     for (const tenant of tenants()) {
       if (this.#loop.isStopped) return false;
-      if (!isMine(tenant)) continue;
+      if (!isMine(tenant)) {
+        this.#failures.delete(tenant);
+        this.#held.delete(tenant);
+        continue;
+      }
       try {
         if (await this.#tenant(tenant)) isMore = true;
         this.#failures.delete(tenant);
@@ -201,14 +208,23 @@ export class RetentionRunner {
       await this.#canceled(tenant, state, { id, text, run });
       return false;
     }
-    const index = run.items.findIndex(({ isDone }) => !isDone);
+    const held = this.#held.get(tenant);
+    const index = run.items.findIndex(({ isDone }, at) => !isDone && held?.has(at) !== true);
     if (index < 0) {
-      await this.#end(tenant, state, { id, text, run }, { status: 'COMPLETED' });
+      // All that is left is held: tried again when the schedule is looked at next.
+      if (!this.#held.delete(tenant)) await this.#end(tenant, state, { id, text, run }, { status: 'COMPLETED' });
       return false;
     }
     const isWanted = async (): Promise<boolean> =>
       !this.#loop.isStopped && await this.#options.documents.get(RETENTION_RULES, tenant, runKey(id)) === text;
-    const item = await this.#part(tenant, run, index, isWanted);
+    let item: RetentionItem | undefined;
+    try {
+      item = await this.#part(tenant, run, index, isWanted);
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code !== 'general/disk-full') throw error;
+      this.#hold(tenant, index, error);
+      return true;
+    }
     // Canceled meanwhile, unless the process stops: the next step tells what was removed.
     if (item === undefined) return !this.#loop.isStopped;
     await this.#change(tenant, [{ collection: RETENTION_RULES, id: runKey(id), expected: text,
@@ -217,9 +233,19 @@ export class RetentionRunner {
     return true;
   }
 
+  /** What frees space without taking any first goes on. */
+  #hold(tenant: number, index: number, error: PlatformError): void {
+    const { refusals, log } = this.#options;
+    const held = this.#held.get(tenant) ?? new Set();
+    this.#held.set(tenant, held.add(index));
+    refusals.count(HELD_LIMIT);
+    if (held.size === 1) log.warn({ err: error, tenant, retryMs: IDLE_MS }, 'a part of a retention run waits for free space; others go on');
+  }
+
   /** The run is ended by somebody else: its record gets what was removed of the part that was under way. */
   async #canceled(tenant: number, state: Stored<RetentionState>, { id, text, run }: { id: string; text: string | undefined; run: RetentionRun | undefined }):
     Promise<void> {
+    this.#held.delete(tenant);
     const { active: _, ...others } = state.value;
     const changes: RecordChange[] = [{ collection: RETENTION_RULES, id: STATE_KEY, expected: state.text, value: JSON.stringify(others) }];
     if (run === undefined) return this.#change(tenant, changes);
@@ -252,6 +278,7 @@ export class RetentionRunner {
 
   async #end(tenant: number, state: Stored<RetentionState>, { id, text, run }: { id: string; text: string; run: RetentionRun },
     result: Pick<RetentionRun, 'status' | 'failure'>): Promise<void> {
+    this.#held.delete(tenant);
     const ended: RetentionRun = { ...run, ...result, endedAt: this.#options.now() };
     const { active: _, ...others } = state.value;
     await this.#change(tenant, [

@@ -31,6 +31,8 @@ export interface RetentionRemovalOptions {
   readonly visible: () => Promise<void>;
   readonly commands: CommandPort;
   readonly documents: DocumentReader;
+  /** @throws PlatformError `general/disk-full` when so little is free that only what takes no space goes on. Never when absent. */
+  readonly requireRoom?: () => void;
   /** ms since 1970. */
   readonly now: () => number;
 }
@@ -60,9 +62,9 @@ export class RetentionRemoval implements RetentionStore {
     if (dataType !== 'MEASUREMENT' && dataType !== 'AUDIT') {
       return this.#removeEntities(dataType, tenant, target, { after: after === '' ? '0' : after, through }, isWanted);
     }
-    const { history } = this.#options;
+    const { history, requireRoom } = this.#options;
     if (await isWanted()) {
-      await history.removeMonth(dataType, tenant, target, through);
+      await history.removeMonth(dataType, tenant, target, through, requireRoom);
       return 0;
     }
     const left = await history.nextMonth(dataType, tenant, target, after, []);
@@ -76,6 +78,7 @@ export class RetentionRemoval implements RetentionStore {
     if (kind === 'OPERATION' && found.length > 0) await this.#keepCounts(tenant);
     for (let start = 0; start < found.length; start += LOT) {
       if (!await isWanted()) return found.length - start;
+      this.#options.requireRoom?.();
       await Promise.all(found.slice(start, start + LOT).map(({ id, source }) => this.#removeEntity(kind, tenant, id, source)));
     }
     return 0;
@@ -143,6 +146,7 @@ export class RetentionRemoval implements RetentionStore {
     const found = await this.#records(tenant, target, range);
     if (found.length === 0) return 0;
     if (!await isWanted()) return found.length;
+    this.#options.requireRoom?.();
     const changes = found.map(({ id, value }) => ({ collection: BULK_OPERATIONS, id, expected: value, value: undefined } as const));
     await this.#change(tenant, changes);
     return 0;

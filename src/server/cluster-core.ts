@@ -18,6 +18,7 @@ import type { Lack, Member } from '../cluster/shard-leases.ts';
 import { StoreWatch } from '../cluster/store-watch.ts';
 import type { Config } from '../config.ts';
 import { shardOf } from '../ingest/command-record.ts';
+import { reserveBytesOf } from '../ingest/freeing-commands.ts';
 import { Sources } from '../ingest/sources.ts';
 import { COMMAND } from '../model/command.ts';
 import type { ActorKey, RecordsChange } from '../model/command.ts';
@@ -49,7 +50,7 @@ import { readRedisTarget } from '../store/redis-settings.ts';
 import { SCHEMA_VERSION } from '../store/schema.ts';
 import { tlsFilesOf } from '../store/tls-files.ts';
 import { ClusterCaches } from './cluster-caches.ts';
-import { ClusterDisks } from './cluster-disks.ts';
+import { CLICKHOUSE_DISK, ClusterDisks } from './cluster-disks.ts';
 import { CoreEvents, loginParts } from './core.ts';
 import type { ClusterSessions, ServerCore } from './core.ts';
 
@@ -175,6 +176,7 @@ export class ClusterCore implements ServerCore {
       },
       onShardTaken: () => this.events.onShardTaken?.(),
       isHistoryAway: () => this.#clickHouseWatch.isAway, refusal: () => this.#disks.refusal,
+      isDiskFull: () => this.#disks.historyFreeBytes < reserveBytesOf(config.diskFreeMinBytes),
       journalBytesMax: config.journalMaxBytes, answerTimeoutMs: config.answerTimeoutMs,
       projectorRowsMax: config.projectorBatchRows, projectorIntervalMs: config.projectorIntervalMs,
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
@@ -309,14 +311,14 @@ export class ClusterCore implements ServerCore {
     return { ready: isReady, [isReady ? 'away' : 'problem']: `Redis: ${found}` };
   }
 
-  /** Where no node reaches ClickHouse writes are still taken: no node is out of service for it. Where its disk is nearly full they are not. */
+  /** What is so for all nodes, ClickHouse away or its disk nearly full, takes none of them out of service. */
   #clickHouseState(members: readonly Member[]): { ready: boolean; [detail: string]: unknown } {
     const { projector } = this.node;
     const { problem } = this.#clickHouseWatch;
     const isWorse = problem !== undefined && this.#isBetterElsewhere(members, 'history');
     const disk = this.#disks.history;
     return {
-      ...disk, ready: !isWorse && disk.ready, ...(problem === undefined ? {} : { [isWorse ? 'problem' : 'away']: `ClickHouse: ${problem}` }),
+      ...disk, ready: !isWorse, ...(problem === undefined ? {} : { [isWorse ? 'problem' : 'away']: `ClickHouse: ${problem}` }),
       ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }), pendingRows: projector.pendingRows, lagGroups: projector.lagGroups,
     };
   }
@@ -328,7 +330,8 @@ export class ClusterCore implements ServerCore {
       ({ ready: problem === undefined, ...(problem === undefined ? {} : { problem }), ...details });
     const members: readonly Member[] = leases.members;
     const report = {
-      journal: part(refusal ?? journal.unavailable, { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) }),
+      journal: part(refusal === CLICKHOUSE_DISK ? undefined : refusal ?? journal.unavailable,
+        { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) }),
       documents: this.#documentsState(members),
       // Behind, and not wrong: the journal has what is not there yet.
       clickhouse: this.#clickHouseState(members),
@@ -403,7 +406,9 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
   const durability = opened.add(new RedisDurability(owners, log), (all) => all.stop());
   const ids = opened.add(await RedisIds.open({ connection: gateways, prefix, log }), (all) => all.stop());
   const writer = new ClickHouseHistoryWriter(clickHouse);
-  const disks = new ClusterDisks({ data, freeBytesMin: config.diskFreeMinBytes, historyFreeBytes: () => writer.freeBytes(), log });
+  const disks = new ClusterDisks({
+    data, freeBytesMin: config.diskFreeMinBytes, warnBytes: config.diskFreeWarnBytes, historyFreeBytes: () => writer.freeBytes(), log,
+  });
   const blobs = await NatsBlobs.open({ connection: nats, prefix, replicas, refusal: () => disks.refusal });
   const quarantine = await QuarantineFile.open(join(data, QUARANTINE_FILE));
   return { nats, owners, gateways, journal, leases, messages, durability, clickHouse, clickHouseProbe, writer, ids, disks, blobs, quarantine, opened };

@@ -12,10 +12,15 @@ export interface ClusterDisksOptions {
   /** Data directory of the node. */
   readonly data: string;
   readonly freeBytesMin: number;
+  /** Below it the log warns of the data directory's disk; retention warns of ClickHouse's, for all nodes. */
+  readonly warnBytes: number;
   /** What ClickHouse says of its own. */
   readonly historyFreeBytes: () => Promise<number>;
   readonly log: Log;
 }
+
+/** The limit of the disk of all nodes. */
+export const CLICKHOUSE_DISK: DiskLimit = 'clickhouse/free-bytes';
 
 type DiskPart = { readonly ready: boolean; readonly freeBytes: number; readonly refusal?: DiskLimit };
 
@@ -23,10 +28,10 @@ export class ClusterDisks {
   readonly #local: DiskGuard;
   readonly #history: DiskGuard;
 
-  constructor({ data, freeBytesMin, historyFreeBytes, log }: ClusterDisksOptions) {
-    this.#local = new DiskGuard({ path: data, freeBytesMin, log });
+  constructor({ data, freeBytesMin, warnBytes, historyFreeBytes, log }: ClusterDisksOptions) {
+    this.#local = new DiskGuard({ path: data, freeBytesMin, warnBytes, log });
     this.#history = new DiskGuard({
-      path: 'ClickHouse', limit: 'clickhouse/free-bytes', everyMs: HISTORY_EVERY_MS, unreadToldAt: HISTORY_UNREAD_TOLD_AT, freeBytesMin,
+      path: 'ClickHouse', limit: CLICKHOUSE_DISK, everyMs: HISTORY_EVERY_MS, unreadToldAt: HISTORY_UNREAD_TOLD_AT, freeBytesMin,
       freeBytesOf: historyFreeBytes, log,
     });
   }
@@ -40,7 +45,8 @@ export class ClusterDisks {
 
   /** For /health/ready. */
   get local(): DiskPart { return partOf(this.#local); }
-  get history(): DiskPart { return partOf(this.#history); }
+  /** That of all nodes: none does better, so none is out of service for it, and reads and what gives space back stay within reach. */
+  get history(): DiskPart { return { ...partOf(this.#history), ready: true }; }
 
   /** Looks at both. The tables have to be there. */
   async start(): Promise<void> {

@@ -32,6 +32,7 @@ import { SessionSweeper } from '../mqtt/session-sweeper.ts';
 import { mqttWebSocketHandlers } from '../mqtt/web-socket-transport.ts';
 import { applicationBlobs } from '../model/application.ts';
 import { DATA_DELETION_PREFIX } from '../model/data-deletion-jobs.ts';
+import { refusedBy } from '../model/errors.ts';
 import { eventBinaryKeys } from '../model/event-binary.ts';
 import type { ConnectedUsers } from '../model/principal.ts';
 import { TenantJobs } from '../model/tenant-jobs.ts';
@@ -174,10 +175,13 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   const jobs = [alarmChanges.jobs, new TenantJobs({
     prefix: DATA_DELETION_PREFIX, name: 'a deletion by filters', documents, tenants: numbers, isMine, log,
     page: (tenant, job, isStopped) => core.deletion.page(tenant, job, isStopped),
+    giveUp: (tenant, job, error, failures) => core.deletion.giveUp(tenant, job, error, failures),
   })];
   events.recordListeners.push((tenant, changes) => { for (const one of jobs) one.recordsChanged(tenant, changes); });
   metrics.total('millrace_jobs_failures_total', 'Pages of DELETEs by filters and of changes of many alarms that failed and are tried again',
     () => jobs.reduce((sum, one) => sum + one.failuresCount, 0));
+  metrics.total('millrace_jobs_given_up_total', 'DELETEs by filters that were ended, since the history store failed at them again and again',
+    () => jobs.reduce((sum, one) => sum + one.givenUpCount, 0));
   events.onShardTaken = () => { for (const one of jobs) one.lookAtAll(); };
   const isConnectedHere = (tenant: number, source: number): boolean => device.isPushed(tenant, source) || bayeux.presence.isConnected(tenant, source);
   // Whoever holds a device's connection tells the node that watches the tenant.
@@ -200,7 +204,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     tenants: numbers,
   });
   events.recordListeners.push((tenant, changes) => bulkOperations.recordsChanged(tenant, changes));
-  // Not refused while the journal is at its bound or the disk is nearly full: retention is what frees it.
+  // Not refused while the journal is at its bound or the disk is nearly full: retention is what frees it. Below the reserve it only drops whole parts.
   const removing = { request: <Answer>(command: Command): Promise<Answer> => commands.requestBeyondBound<Answer>(command) };
   const retention = new RetentionRunner({
     commands: removing, documents, ids, refusals: metrics, log, now: Date.now, isMine, hour: config.retentionHour,
@@ -209,6 +213,10 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     store: new RetentionRemoval({
       history: new ClickHouseRetention(core.clickHouse), counted: core.historyReader, commands: removing, documents, now: Date.now,
       visible: () => core.visible(RETENTION_VISIBLE_MS),
+      requireRoom: () => {
+        if (core.historyFreeBytes >= reserveBytesOf(config.diskFreeMinBytes)) return;
+        throw refusedBy(core.cluster === undefined ? 'disk/free-bytes' : 'clickhouse/free-bytes');
+      },
     }),
   });
   events.recordListeners.push((_tenant, changes) => retention.recordsChanged(changes));

@@ -109,17 +109,26 @@ export class ClickHouseRetention {
     return { through: next.through, count: Number(found.rows) };
   }
 
-  /** Removes what the target selects in one month. */
-  async removeMonth(kind: RowKind, tenant: number, target: RetentionTarget, month: string): Promise<void> {
+  /**
+   * Removes what the target selects in one month. @param requireRoom throws when nothing may be written that need not be: asked when whole parts are
+   * dropped, which takes no space, and before others are written anew.
+   */
+  async removeMonth(kind: RowKind, tenant: number, target: RetentionTarget, month: string, requireRoom: () => void = () => undefined): Promise<void> {
     if (!/^\d{6}$/.test(month)) throw new Error(`no month: ${month}`);
     const table = TABLES[kind];
     await this.#dropParts(kind, tenant, target, month);
     const condition = new Condition(tenant);
     const where = `tenant = {tenant:UInt32} AND ${condition.of(kind, target)}`;
+    if (!await this.#hasRows(table, `_partition_id = '${month}' AND ${where}`, condition)) return;
+    requireRoom();
     // All values of a measurement go, also those of other fragments.
     const ofAll = `tenant = {tenant:UInt32} AND id IN (SELECT id FROM ${table} WHERE _partition_id = '${month}' AND ${where})`;
     const selected = kind === 'MEASUREMENT' && isByFragment(target) ? ofAll : where;
     await carryOut(this.#clickHouse, { table, head: `DELETE FROM ${table} IN PARTITION ID '${month}' WHERE`, condition: selected, params: condition.params });
+  }
+
+  async #hasRows(table: string, where: string, { params }: Condition): Promise<boolean> {
+    return (await this.#clickHouse.query(`SELECT 1 AS found FROM ${table} WHERE ${where} LIMIT 1`, params)).length > 0;
   }
 
   /** Drops the parts of a month that hold nothing else: no row is read again or written. */

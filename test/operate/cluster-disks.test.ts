@@ -12,7 +12,7 @@ t.test('ClickHouse\'s disk is looked at again and again, under a name of its own
     if (history.freeBytes instanceof Error) throw history.freeBytes;
     return history.freeBytes;
   };
-  const disks = new ClusterDisks({ data: t.testdir(), freeBytesMin: 1_000, historyFreeBytes, log: { ...silentLog, error: (details) => { logged.push(details); } } });
+  const disks = new ClusterDisks({ data: t.testdir(), freeBytesMin: 1_000, warnBytes: 0, historyFreeBytes, log: { ...silentLog, error: (details) => { logged.push(details); } } });
   await disks.start();
   t.teardown(() => disks.stop());
   t.same([disks.refusal, disks.freeBytes, disks.historyFreeBytes], [undefined, 5_000, 5_000]);
@@ -20,7 +20,8 @@ t.test('ClickHouse\'s disk is looked at again and again, under a name of its own
   t.ok(disks.localFreeBytes > 5_000);
   history.freeBytes = 999;
   await until(() => disks.refusal === 'clickhouse/free-bytes', 'the next look');
-  t.same([disks.history, disks.local.ready], [{ ready: false, freeBytes: 999, refusal: 'clickhouse/free-bytes' }, true]);
+  t.same([disks.history, disks.local.ready], [{ ready: true, freeBytes: 999, refusal: 'clickhouse/free-bytes' }, true],
+    'a load balancer would take away all nodes at once');
   t.match(refusedBy('clickhouse/free-bytes'), { code: 'general/disk-full', message: /clickhouse\/free-bytes.*--disk-free-min-bytes/ });
   history.freeBytes = new Error('away');
   const { asked } = history;
@@ -30,9 +31,19 @@ t.test('ClickHouse\'s disk is looked at again and again, under a name of its own
 });
 
 t.test('a full data disk comes first', async (t) => {
-  const disks = new ClusterDisks({ data: t.testdir(), freeBytesMin: 2 ** 60, historyFreeBytes: async () => 1, log: silentLog });
+  const disks = new ClusterDisks({ data: t.testdir(), freeBytesMin: 2 ** 60, warnBytes: 0, historyFreeBytes: async () => 1, log: silentLog });
   await disks.start();
   t.teardown(() => disks.stop());
   t.equal(disks.refusal, 'disk/free-bytes');
-  t.equal(disks.local.refusal, 'disk/free-bytes');
+  t.match(disks.local, { ready: false, refusal: 'disk/free-bytes' }, 'another node may have room');
+});
+
+t.test('the log warns of the data disk, long before it is full', async (t) => {
+  const warned: object[] = [];
+  const data = t.testdir();
+  const log = { ...silentLog, warn: (details: object) => { warned.push(details); } };
+  const disks = new ClusterDisks({ data, freeBytesMin: 0, warnBytes: 2 ** 60, historyFreeBytes: async () => 1, log });
+  await disks.start();
+  t.teardown(() => disks.stop());
+  t.match(warned, [{ path: data, warnBytes: 2 ** 60 }], 'of ClickHouse\'s retention does');
 });

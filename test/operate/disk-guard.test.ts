@@ -28,6 +28,18 @@ t.test('below the limit writes are refused, at it they are taken again; each is 
   t.same(logged, ['error the disk is nearly full: writes are refused', 'info the disk has room again: writes are taken']);
 });
 
+t.test('below a larger limit the log warns, once until there is more again', async (t) => {
+  const warned: number[] = [];
+  const disk = { freeBytes: 5_000 };
+  const log: Log = { ...silentLog, warn: (details) => { warned.push((details as { freeBytes: number }).freeBytes); } };
+  const guard = new DiskGuard({ path: '/data', freeBytesMin: 10, warnBytes: 1_000, log, freeBytesOf: async () => disk.freeBytes });
+  for (const freeBytes of [1_000, 999, 500, 1_000, 998]) {
+    disk.freeBytes = freeBytes;
+    await guard.check();
+  }
+  t.same(warned, [999, 998]);
+});
+
 t.test('what cannot be read changes nothing and is told', async (t) => {
   const { guard, disk, logged } = guardOver(500);
   disk.freeBytes = 1;

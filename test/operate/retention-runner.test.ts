@@ -94,6 +94,35 @@ async function stepAll(runner: RetentionRunner): Promise<number> {
   throw new Error('it does not end');
 }
 
+t.test('with too little free space parts that need some wait, others go on, and what waits is done when there is room', async (t) => {
+  const world = new World();
+  const full = new PlatformError('general/disk-full', { limit: 'disk/free-bytes' });
+  const { remove } = world.store;
+  let isFull = true;
+  let dropped = 0;
+  world.store.remove = async (tenant, target, after, through, isWanted) => {
+    if (target.dataType === 'MEASUREMENT') {
+      dropped += 1;
+      return 0;
+    }
+    if (isFull) throw full;
+    return remove(tenant, target, after, through, isWanted);
+  };
+  const { next } = world.store;
+  world.store.next = async (tenant, target, after, others) =>
+    (target.dataType === 'MEASUREMENT' && dropped === 0 ? { through: '202601', count: 5 } : next(tenant, target, after, others));
+  const runner = world.runner();
+  await runner.begin(2, 'REQUEST', { isDryRun: false });
+  await stepAll(runner);
+  await stepAll(runner);
+  t.same([world.events.length, dropped, world.runs()[0].status], [10, 1, 'RUNNING'], 'however often, it does not fail');
+  t.ok(world.refused.includes('retention/disk-full'));
+  isFull = false;
+  while (world.runs()[0].status === 'RUNNING') await stepAll(runner);
+  t.match(world.runs()[0], { status: 'COMPLETED' });
+  t.same([world.events.length, world.audits], [0, ['the retention run has removed 10 events, 5 measurements']]);
+});
+
 t.test('the night begins at the hour', async (t) => {
   for (const [now, expected] of [
     ['2026-05-10T01:59:59.999Z', '2026-05-09T02:00:00.000Z'], ['2026-05-10T02:00:00.000Z', '2026-05-10T02:00:00.000Z'],

@@ -3,7 +3,7 @@ import t from 'tap';
 import { bulkActiveKey, bulkKey, bulkWatchedKey } from '../../src/model/bulk-operation.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import type { Command, DocumentReader, RecordsChange } from '../../src/model/command.ts';
-import { PlatformError } from '../../src/model/errors.ts';
+import { PlatformError, refusedBy } from '../../src/model/errors.ts';
 import type { RetentionTarget } from '../../src/model/retention.ts';
 import { RetentionRemoval } from '../../src/operate/retention-store.ts';
 import type { ClickHouseRetention } from '../../src/store/clickhouse-retention.ts';
@@ -24,6 +24,28 @@ t.test('events go in lots, and no further one when it is not wanted any more', a
   t.same([left, events.length], [72, 72], 'after two lots');
   t.same([await removal.remove(2, TARGET, '', '200', () => false), events.length], [72, 72], 'only what is left');
   t.same([await removal.remove(2, TARGET, '', '200', () => true), events.length], [0, 0]);
+});
+
+t.test('with too little free space entities stay, also in the middle of a part; whole parts of rows are dropped all the same', async (t) => {
+  let events = Array.from({ length: 100 }, (_, index) => ({ id: index + 1, source: 5 }));
+  let asked = 0;
+  const requireRoom = (): void => {
+    asked += 1;
+    if (asked > 1) throw refusedBy('disk/free-bytes');
+  };
+  const history = {
+    entities: async () => [...events],
+    removeMonth: async (_kind: string, _tenant: number, _target: object, _month: string, required: () => void) => { required(); },
+  } as unknown as ClickHouseRetention;
+  const request = async (command: Command): Promise<never> => {
+    events = events.filter(({ id }) => String(id) !== (command.body as { id: string }).id);
+    return undefined as never;
+  };
+  const removal = new RetentionRemoval({ history, visible: async () => undefined, commands: { request }, documents: {} as never, requireRoom, now: () => 1 });
+  await t.rejects(removal.remove(2, TARGET, '', '100', () => true), { code: 'general/disk-full' });
+  t.equal(events.length, 36);
+  t.equal(await removal.remove(2, TARGET, '', '100', () => false), 36, 'what is left can be asked');
+  await t.rejects(removal.remove(2, { ...TARGET, dataType: 'MEASUREMENT' }, '', '202601', () => true), { code: 'general/disk-full' }, 'the history decides');
 });
 
 t.test('a month of rows goes at once, or is counted', async (t) => {
