@@ -1,17 +1,20 @@
 /** Retention rules (document 4 section 5.9), and runs: what they removed, or in a dry run would remove. */
 import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
-import type { AuditEntry } from '../model/command.ts';
+import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import {
-  ANY, DEFAULT_RULE_ID, REMOVED, RETENTION_RULES, RULES_LIMIT, RULES_MAX, RULE_PREFIX, RUNS_KEPT, RUN_PREFIX, idOfKey, ruleKey, rulesOf, runKey,
+  ANY, DEFAULT_RULE_ID, REMOVED, RETENTION_RULES, RULES_BYTES_LIMIT, RULES_BYTES_MAX, RULES_LIMIT, RULES_MAX, RULE_PREFIX, RUNS_KEPT, RUN_PREFIX, TOTAL_KEY,
+  idOfKey, ruleKey, rulesOf, runKey,
 } from '../model/retention.ts';
 import type { NamedRule, RetentionRule, RetentionRun } from '../model/retention.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
-import { changeRecords, listRecords, readRecord, updateRecord } from './records.ts';
+import { NO_SUM, sumOfRecord, totalsOf } from './record-totals.ts';
+import type { KeptTotal } from './record-totals.ts';
+import { changeRecords, listRecords, readRecord, retried, updateRecord } from './records.ts';
 import type { Acting } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import { RetentionEditable, RetentionRulePost, RetentionRulePut, RetentionRunPost } from './retention-schemas.ts';
@@ -29,6 +32,22 @@ const allRules = async (request: ApiRequest, tenant = request.tenant): Promise<N
 function freeing({ principal, platform }: ApiRequest): Acting {
   const { documents, tenants, blobs, now, refusals } = platform;
   return { principal, platform: { documents, tenants, blobs, now, refusals, commands: platform.freeing } };
+}
+
+/** The rules of a tenant together. */
+const rulesTotal = (tenant: number): KeptTotal => ({
+  tenant, collection: RETENTION_RULES, id: TOTAL_KEY,
+  bounds: {
+    count: { maximum: RULES_MAX, limit: RULES_LIMIT, error: 'retention/too-many' },
+    bytes: { maximum: RULES_BYTES_MAX, limit: RULES_BYTES_LIMIT, error: 'retention/too-large' },
+  },
+  sumOf: (record) => (!record.id.startsWith(RULE_PREFIX) || record.value === REMOVED ? NO_SUM : sumOfRecord(record)),
+  records: (request) => listRecords(request, tenant, RETENTION_RULES, RULE_PREFIX),
+});
+
+/** @throws PlatformError 422 when the tenant has no room for more. */
+async function changeRules(request: ApiRequest, tenant: number, changed: RecordChange, told: AuditEntry): Promise<void> {
+  await changeRecords(freeing(request), tenant, [changed], [told], await totalsOf(request, rulesTotal(tenant), [changed]));
 }
 
 const ruleUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}${RULES}/${id}`;
@@ -61,13 +80,9 @@ function sentRule(request: ApiRequest): Partial<RetentionRule> {
 async function post(request: ApiRequest): Promise<Answer> {
   const { dataType, fragmentType = ANY, type = ANY, source = ANY, maximumAge } = sentRule(request) as RetentionRule;
   const rule: RetentionRule = { dataType, fragmentType, type, source, maximumAge, editable: true };
-  if ((await allRules(request)).length >= RULES_MAX) {
-    request.platform.refusals.count(RULES_LIMIT);
-    throw new PlatformError('retention/too-many', { limit: RULES_LIMIT, maximum: RULES_MAX });
-  }
   const named = { id: String(await request.platform.ids.nextInOrder()), rule };
   const change = { collection: RETENTION_RULES, id: ruleKey(named.id), expected: undefined, value: JSON.stringify(rule) } as const;
-  await changeRecords(freeing(request), request.tenant, [change], [audit(request, 'Retention rule created', named)]);
+  await changeRules(request, request.tenant, change, audit(request, 'Retention rule created', named));
   return created('retentionRule', ruleText(request, named), ruleUrl(request, named.id));
 }
 
@@ -87,17 +102,17 @@ async function get(request: ApiRequest): Promise<Answer> {
 async function change(request: ApiRequest, tenant: number, activity: string,
   decide: (rule: RetentionRule) => RetentionRule | undefined): Promise<NamedRule> {
   const named = await load(request, tenant);
-  let next: RetentionRule | undefined;
-  const audits: AuditEntry[] = [];
-  await updateRecord(freeing(request), tenant, RETENTION_RULES, ruleKey(named.id), (stored) => {
-    const present = stored === undefined ? named.rule : JSON.parse(stored) as RetentionRule;
-    if (stored === REMOVED || (stored === undefined && named.id !== DEFAULT_RULE_ID)) throw new PlatformError('retention/not-found', { id: named.id });
-    next = decide(present);
-    audits[0] = audit(request, activity, { id: named.id, rule: next ?? present });
-    if (next !== undefined) return JSON.stringify(next);
-    return named.id === DEFAULT_RULE_ID ? REMOVED : undefined;
-  }, audits);
-  return { id: named.id, rule: next ?? named.rule };
+  const id = ruleKey(named.id);
+  return retried(request, async () => {
+    const expected = await readRecord(request, tenant, RETENTION_RULES, id);
+    if (expected === REMOVED || (expected === undefined && named.id !== DEFAULT_RULE_ID)) throw new PlatformError('retention/not-found', { id: named.id });
+    const present = expected === undefined ? named.rule : JSON.parse(expected) as RetentionRule;
+    const next = decide(present);
+    const value = next !== undefined ? JSON.stringify(next) : named.id === DEFAULT_RULE_ID ? REMOVED : undefined;
+    const told = audit(request, activity, { id: named.id, rule: next ?? present });
+    if (value !== expected) await changeRules(request, tenant, { collection: RETENTION_RULES, id, expected, value }, told);
+    return { id: named.id, rule: next ?? named.rule };
+  });
 }
 
 function requireEditable(rule: RetentionRule, id: string): void {

@@ -173,6 +173,7 @@ export const ERRORS = {
   'retention/run-not-found': entry(404, 'retention/Not Found', 'There is no retention run with id {id}'),
   'retention/not-editable': entry(403, 'retention/Forbidden', 'The retention rule {id} is not editable'),
   'retention/too-many': entry(422, 'retention/Unprocessable Entity', 'A tenant has at most {maximum} retention rules ({limit})'),
+  'retention/too-large': entry(422, 'retention/Unprocessable Entity', 'The retention rules of a tenant have at most {maximum} bytes together ({limit})'),
   'retention/running': entry(409, 'retention/Conflict', 'The retention run {id} is under way'),
   'statistics/file-not-found': entry(404, 'statistics/Not Found', 'There is no statistics file {id}'),
   'statistics/busy': entry(503, 'statistics/Service Unavailable', '{maximum} statistics files are being made already ({limit}): try again'),

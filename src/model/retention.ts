@@ -12,6 +12,9 @@ export const MAXIMUM_AGE_MAX = 3_650;
 /** Rules of a tenant. */
 export const RULES_MAX = 100;
 export const RULES_LIMIT = 'retention/rules';
+/** Together, as JSON: a run has them up to six times in its record, with quotes and backslashes doubled, and a cluster takes 900 KiB at once. */
+export const RULES_BYTES_MAX = 49_152;
+export const RULES_BYTES_LIMIT = 'retention/rules-bytes';
 /** Runs of a tenant that are remembered. */
 export const RUNS_KEPT = 50;
 
@@ -43,6 +46,8 @@ const ID_DIGITS = 16;
 const padded = (id: string): string => id.padStart(ID_DIGITS, '0');
 export const RULE_PREFIX = 'rule/';
 export const RUN_PREFIX = 'run/';
+/** How many rules are stored, and their bytes (record-totals.ts). */
+export const TOTAL_KEY = 'total';
 /** Of the schedule and the run under way. */
 export const STATE_KEY = 'state';
 export const ruleKey = (id: string): string => `${RULE_PREFIX}${padded(id)}`;

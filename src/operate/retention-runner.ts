@@ -8,6 +8,7 @@ import type { AuditEntry, CommandPort, DocumentReader, IdSource, RecordChange } 
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { withDigest } from '../model/record-change.ts';
 import type { Refusals } from '../model/refusals.ts';
 import {
   RETENTION_RULES, RULES_MAX, RULE_PREFIX, RUNS_KEPT, RUN_PREFIX, STATE_KEY, describeRun, lastNight, mayOverlap, plannedItems, rulesOf, runKey,
@@ -310,7 +311,7 @@ export class RetentionRunner {
   async #change(tenant: number, changes: readonly RecordChange[], audits: readonly AuditEntry[] = []): Promise<void> {
     await this.#options.commands.request({
       kind: COMMAND.RECORDS_CHANGE, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(),
-      body: { changes, ...(audits.length > 0 ? { audits } : {}) },
+      body: { changes: changes.map(withDigest), ...(audits.length > 0 ? { audits } : {}) },
     });
   }
 }

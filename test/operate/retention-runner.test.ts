@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { Command, RecordsChange } from '../../src/model/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
+import { isAsExpected } from '../../src/model/record-change.ts';
 import { RULES_MAX, RUNS_KEPT, RUN_PREFIX, lastNight, mayOverlap, plannedItems, rulesOf, ruleKey, runKey } from '../../src/model/retention.ts';
 import type { RetentionRun, RetentionState, RetentionStore, RetentionTarget } from '../../src/model/retention.ts';
 import { LOW_DISK_LIMIT, RetentionRunner } from '../../src/operate/retention-runner.ts';
@@ -57,8 +58,9 @@ class World {
     this.onRequest();
     const { changes, audits = [] } = command.body as RecordsChange;
     const key = (id: string): string => `${command.tenant}/${id}`;
-    for (const { id, expected } of changes) {
-      if (this.records.get(key(id)) !== expected) throw new PlatformError('general/changed-meanwhile', { collection: 'retentionRule', id });
+    for (const change of changes) {
+      const { id } = change;
+      if (!isAsExpected(change, this.records.get(key(id)))) throw new PlatformError('general/changed-meanwhile', { collection: 'retentionRule', id });
     }
     for (const { id, value } of changes) {
       if (value === undefined) this.records.delete(key(id));
