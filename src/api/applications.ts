@@ -15,6 +15,7 @@ import {
 import { ApplicationPost, ApplicationPut, applicationText, applicationUrl, mergedApplication, requireConsistent } from './application-text.ts';
 import { applySettings, removeSettings, requireSettingsFit } from './microservice-settings.ts';
 import { flag, text } from './query-parameters.ts';
+import { retried } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import { bootstrapUser, endAllUses, refreshServiceUsers, removeUser, subscribers } from './service-users.ts';
@@ -122,7 +123,7 @@ async function remove(request: ApiRequest): Promise<Answer> {
     const [first] = await subscribers(request, id);
     if (first !== undefined) throw new PlatformError('applications/subscribed', { id, tenant: first.tenant.id });
   }
-  await endAllUses(request, application);
+  await retried(request, () => endAllUses(request, application));
   await removeApplication(request, application, [auditOf(request, 'Application deleted', application)]);
   // One that was asked for meanwhile.
   await removeUser(request, application.ownerNumber, 'bootstrap', id);

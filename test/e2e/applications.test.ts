@@ -239,6 +239,13 @@ t.test('deletion', async (t) => {
   t.equal((await management.post('/tenant/tenants/acme/applications', { application: { id: app.id } })).status, 404);
 });
 
+t.test('of several who delete a subscribed application at once one has done it', async (t) => {
+  const { id } = await create({ name: 'deleted-at-once' });
+  t.equal((await rest.post(`/tenant/tenants/${TENANT}/applications`, { application: { id } })).status, 201);
+  const replies = await Promise.all(Array.from({ length: 8 }, () => rest.delete(`${APPS}/${id}?force=true`)));
+  t.same(replies.map(({ status }) => status).sort(), [204, ...Array.from({ length: 7 }, () => 404)]);
+});
+
 t.test('clones', async (t) => {
   const app = await create({ contextPath: 'original', description: 'd' });
   const reply = await rest.request('POST', `${APPS}/${app.id}/clone`, { body: '', headers: { 'content-type': 'application/json' } });
