@@ -41,7 +41,7 @@ t.test('with too little free space entities stay, also in the middle of a part; 
     events = events.filter(({ id }) => String(id) !== (command.body as { id: string }).id);
     return undefined as never;
   };
-  const removal = new RetentionRemoval({ history, visible: async () => undefined, commands: { request }, documents: {} as never, requireRoom, now: () => 1 });
+  const removal = new RetentionRemoval({ history, visible: async () => undefined, commands: { request }, documents: {} as never, counted: {} as never, requireRoom, now: () => 1 });
   await t.rejects(removal.remove(2, TARGET, '', '100', () => true), { code: 'general/disk-full' });
   t.equal(events.length, 36);
   t.equal(await removal.remove(2, TARGET, '', '100', () => false), 36, 'what is left can be asked');
