@@ -185,7 +185,7 @@ export class DeviceRegistration {
   async userOf(tenant: number, id: string, options: { readonly password?: string | undefined; readonly by: string }): Promise<UserPut> {
     const { password, by } = options;
     return {
-      userName: deviceUserOf(id), endsTokens: true, by, ...await rightsOfDevices(this.#parts.documents, tenant),
+      userName: deviceUserOf(id), endsTokens: true, isPerson: false, by, ...await rightsOfDevices(this.#parts.documents, tenant),
       ...(password === undefined ? {} : { password: await hashPassword(password), passwordStrength: passwordStrength(password) }),
     };
   }

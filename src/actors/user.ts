@@ -29,6 +29,8 @@ export interface StoredUser {
   readonly configured?: string;
   /** Of a user of a microservice: its password and rights are the server's. */
   readonly service?: ServiceOf;
+  /** Of somebody who was made by hand and has a name as devices have; registering a device of the name ends it. */
+  readonly isPerson?: boolean;
 }
 /** `owner` is the number of the tenant whose application it is: when that tenant ends, so does the access of the user. */
 export interface ServiceOf { readonly application: string; readonly owner: number }
@@ -68,6 +70,7 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
     lastPasswordChange: body.password === undefined ? old?.lastPasswordChange : context.command.receivedAt,
     shouldResetPassword: body.shouldResetPassword ?? (body.password === undefined ? old?.shouldResetPassword : false),
     tokenGeneration: endsTokens ? context.command.seq : old?.tokenGeneration ?? 0,
+    isPerson: (body.isPerson ?? old?.isPerson) === true ? true : undefined,
   };
   context.put('user', userName, JSON.stringify(user));
   // Nobody is connected as a user that is new.

@@ -94,7 +94,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   const change = await changeOf(request, userName);
   await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
   await requireNameWithoutRights(request, userName);
-  const body: UserPut = { ...change, mustBeNew: true, ...(roles === undefined ? {} : { roles }) };
+  const body: UserPut = { ...change, mustBeNew: true, ...(isDevice(userName) ? { isPerson: true } : {}), ...(roles === undefined ? {} : { roles }) };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
   if (sendsLink) await sendPasswordLink(request, tenantOf(request), userName);
   return created('user', await userText(request, await loadUser(request, userName)), userUrl(request, userName));

@@ -267,6 +267,8 @@ export interface UserPut { readonly userName: string; readonly password?: string
   /** Another name to log in with; '' removes it. */
   readonly alias?: string;
   readonly enabled?: boolean; readonly shouldResetPassword?: boolean; readonly doc?: DocumentText;
+  /** Of a name as devices have: whether it is a person's all the same. */
+  readonly isPerson?: boolean;
   /** Of one object; those of other objects stay as they are. */
   readonly devicePermissions?: ObjectPermissions;
   /** Tokens that were issued before are refused from now on. A new password and `enabled: false` do so too. */

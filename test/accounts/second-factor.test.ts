@@ -21,12 +21,13 @@ t.test('names of microservices do not make one', async (t) => {
   t.notOk(isPerson(user('bootstrap', { roles: ['ROLE_DEVICE_BOOTSTRAP'] })));
 });
 
-t.test('a device is one by its name, until its own field asks for a second factor', async (t) => {
+t.test('a device is one by its name, unless somebody made it by hand or its own field asks for a second factor', async (t) => {
   const fake = new FakePlatform();
   const secondFactor = fake.platform().accounts.secondFactor as SecondFactor;
   fake.put('option', 'two-factor-authentication\nenforced', JSON.stringify({ value: 'true' }));
   t.equal(await secondFactor.need(2, user('ada')), 'SETUP');
   t.equal(await secondFactor.need(2, user('device_1')), undefined);
+  t.equal(await secondFactor.need(2, user('device_2', { isPerson: true })), 'SETUP');
   t.equal(await secondFactor.need(2, user('device_bob', { doc: REQUIRED })), 'SETUP');
 });
 

@@ -172,17 +172,30 @@ t.test('forced: by the user\'s field, by the tenant, by a group', async (t) => {
   t.match(await rest.read(`${USERS}/hal/tfa`), { tfaEnabled: false, tfaEnforced: true });
   const keeper = (await logIn('admin', { password: ADMIN_PASSWORD })).json.access_token as string;
   const ivy = await newUser('ivy');
-  await rest.create(USERS, { userName: 'device_1', password: PASSWORD });
+  await register('1');
+  for (const name of ['device_hand', 'device_both']) await rest.create(USERS, { userName: name, password: PASSWORD });
+  await register('both');
   await rest.put('/tenant/options/two-factor-authentication', { enforced: 'true' });
   await noticed();
   await check(ivy, 'ivy');
-  t.equal((await as('device_1').get('/user/currentUser')).status, 200, 'devices have nobody to type a code');
+  for (const name of ['device_1', 'device_both']) t.equal((await as(name).get('/user/currentUser')).status, 200, `${name}: devices have nobody to type a code`);
+  t.match((await as('device_hand').get('/user/currentUser')).json, SETUP_NEEDED, 'a name makes no device of one who was made by hand');
+  t.notOk('isPerson' in (await (await fetch(`${server.url}${USERS}/device_hand`, { headers: { authorization: `Bearer ${keeper}`, accept: 'application/json' } })).json() as object));
   t.match((await rest.get('/user/currentUser')).json, SETUP_NEEDED, 'administrators too');
   const reply = await fetch(`${server.url}/tenant/options/two-factor-authentication/enforced`, { method: 'DELETE', headers: { authorization: `Bearer ${keeper}` } });
   t.equal(reply.status, 204, 'a session goes on');
   await noticed();
   t.equal((await ivy.get('/user/currentUser')).status, 200);
 });
+
+/** As a device, by a file. */
+async function register(id: string): Promise<void> {
+  const form = new FormData();
+  form.append('file', new Blob([`ID,CREDENTIALS\n${id},${PASSWORD}\n`]), 'devices.csv');
+  const reply = await fetch(`${server.url}/devicecontrol/bulkNewDeviceRequests`, { method: 'POST', body: form,
+    headers: { authorization: `Basic ${Buffer.from(`${TENANT}/admin:${ADMIN_PASSWORD}`).toString('base64')}`, accept: 'application/json' } });
+  t.match(await reply.json(), { numberOfSuccessful: 1 }, id);
+}
 
 t.test('who may take the secret of a user away', async (t) => {
   const jon = await newUser('jon', { roles: ['ROLE_INVENTORY_ADMIN'] });
