@@ -172,8 +172,7 @@ export class ApiServer implements RequestOwner {
       this.authorise(request);
       return;
     }
-    // Without a session it came with user and password.
-    if (principal.session === undefined && this.platform.basicRestrictions?.mayUseBasic(principal.tenantNumber, request.userAgent) === false) {
+    if (!this.mayLogIn(principal, request.userAgent)) {
       this.challenge(request, new PlatformError('login/basic-forbidden'));
       return;
     }
@@ -223,11 +222,20 @@ export class ApiServer implements RequestOwner {
     if (credentials === '') return undefined;
     try {
       const host = (): string => hostCalled(calledAs(header, this.trustsProxy));
-      const principal = this.authentication.authenticate(credentials, host, () => ({ tfaToken: header('tfatoken') }));
-      return { principal, isOfCookie: isCookie(credentials) };
+      const found = this.authentication.authenticate(credentials, host, () => ({ tfaToken: header('tfatoken') }));
+      const taken = (principal: ApiRequest['principal'] | undefined): ApiRequest['principal'] | undefined => {
+        if (principal !== undefined && !this.mayLogIn(principal, header('user-agent'))) throw new PlatformError('login/basic-forbidden');
+        return principal;
+      };
+      return { principal: found instanceof Promise ? found.then(taken) : taken(found), isOfCookie: isCookie(credentials) };
     } catch (error) {
       return { principal: Promise.reject(error as Error), isOfCookie: false };
     }
+  }
+
+  /** Without a session it came with user and password: whether the tenant takes them from this user agent. */
+  private mayLogIn({ session, tenantNumber }: ApiRequest['principal'], userAgent: string): boolean {
+    return session !== undefined || this.platform.basicRestrictions?.mayUseBasic(tenantNumber, userAgent) !== false;
   }
 
   /** Start of links for whoever opened a WebSocket with these headers, and the host that was called. */

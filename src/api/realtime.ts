@@ -23,12 +23,14 @@ interface RealtimeRequester<Form> {
   readonly urlForm: Form;
   readonly baseUrl: string;
   readonly host: string;
+  readonly userAgent: string;
   readonly ofCookie: Principal | undefined;
   readonly renew?: () => Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }>;
 }
 
 const PATH_SUFFIXES = ['', '/handshake', '/connect', '/disconnect', '/subscribe', '/unsubscribe'];
 const NO_STORE = ['Cache-Control', 'no-store'];
+const USER_AGENT = 'user-agent';
 const CLOSE_NORMAL = 1000;
 const CLOSE_POLICY = 1008;
 const CLOSE_TRY_AGAIN = 1013;
@@ -42,7 +44,7 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
   // CometD's clients append the type of the message to the URL.
   const paths = Object.entries(realtime.urls).flatMap(([path, form]) => PATH_SUFFIXES.map((suffix) => [path + suffix, form] as const));
   return paths.map(([path, form]): Route => ({
-    method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'], isHeldBack: true,
+    method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'], isHeldBack: true, headers: [USER_AGENT],
     summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect',
     body: { form: 'bytes', contents: { 'application/json': {
       schema: Messages, example: [{ channel: '/meta/connect', clientId: '1a2b3c', connectionType: 'long-polling' }],
@@ -71,7 +73,8 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       // The answer may be held back for minutes.
       request.dropBody();
       const host = request.called === undefined ? '' : hostCalled(request.called);
-      realtime.handle(messages, { principal, urlForm: form, baseUrl: request.baseUrl, host, ofCookie: request.principalOfCookie }, {
+      const userAgent = request.headers[USER_AGENT];
+      realtime.handle(messages, { principal, urlForm: form, baseUrl: request.baseUrl, host, userAgent, ofCookie: request.principalOfCookie }, {
         send: (text) => stream(text, true), sendBlank: () => stream(' ', false), onAborted: (callback) => exchange.onAborted(callback),
       });
       return ANSWERED;
@@ -91,7 +94,8 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
       sockets.set(channel, realtime.open({
         send: (text) => channel.send(text, false), get bufferedBytes() { return channel.bufferedBytes; },
         end: (reason) => channel.end(CLOSE_NORMAL, reason),
-      }, { principal, urlForm: form, ...api.calledByUpgrade(channel.head.headers), ofCookie, renew: () => renew(channel) }));
+      }, { principal, urlForm: form, ...api.calledByUpgrade(channel.head.headers), userAgent: channel.head.headers.get(USER_AGENT) ?? '', ofCookie,
+        renew: () => renew(channel) }));
     };
     const renew = async (channel: WebSocketChannel): Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }> => {
       const opener = api.identifyUpgrade(channel.head.headers);

@@ -63,6 +63,7 @@ interface Asker {
   readonly principal?: Pick<Principal, 'tenant' | 'tenantNumber' | 'userName'>;
   readonly ofCookie?: Pick<Principal, 'tenant' | 'tenantNumber' | 'userName' | 'session'>;
   readonly host?: string;
+  readonly userAgent?: string;
 }
 
 /** A poll of a client of this node. Bound: each has an open request of the HTTP server. */
@@ -364,19 +365,20 @@ class RelayedPoll implements LongPollResponder {
 const endOf = (nodeId: string): string => createHash('sha256').update(nodeId).digest('hex').slice(0, 2 * END_BYTES);
 const keyOf = (nodeId: string, id: string): string => `${nodeId} ${id}`;
 
-function askerOf({ principal, ofCookie, host }: Requester): Asker {
+function askerOf({ principal, ofCookie, host, userAgent }: Requester): Asker {
   const of = ({ tenant, tenantNumber, userName }: Principal): NonNullable<Asker['principal']> => ({ tenant, tenantNumber, userName });
   return {
     ...(principal === undefined ? {} : { principal: of(principal) }),
     ...(ofCookie?.session === undefined ? {} : { ofCookie: { ...of(ofCookie), session: ofCookie.session } }),
-    ...(host === undefined ? {} : { host }),
+    ...(host === undefined ? {} : { host }), ...(userAgent === undefined ? {} : { userAgent }),
   };
 }
 
 /** The URL's form matters to a handshake alone, which is never handed on. */
-function requesterOf({ principal, ofCookie, host }: Asker): Requester {
+function requesterOf({ principal, ofCookie, host, userAgent }: Asker): Requester {
   return {
     urlForm: BAYEUX_URLS['/notification/realtime'], principal: principal === undefined ? undefined : { ...principal, roles: new Set() },
     ofCookie: ofCookie === undefined ? undefined : { ...ofCookie, roles: new Set() }, ...(host === undefined ? {} : { host }),
+    ...(userAgent === undefined ? {} : { userAgent }),
   };
 }

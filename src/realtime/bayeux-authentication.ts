@@ -1,4 +1,5 @@
 /** Credentials in a message's `ext`, for clients that cannot set headers (document 4, section 10.4). */
+import { PlatformError } from '../model/errors.ts';
 import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
 import { memberOf } from './bayeux-message.ts';
 import type { Request } from './bayeux-message.ts';
@@ -13,10 +14,12 @@ export interface MessageAuthenticators {
   readonly tokenAuthenticator: TokenAuthenticator | undefined;
   /** What the host that was called says where no tenant stands before the name. @throws PlatformError 403 when it begins with the id of a tenant. */
   readonly placeOf: ((host: string) => LoginPlace) | undefined;
+  /** Whether the tenant takes user and password from clients with this header User-Agent. */
+  readonly mayUseBasic: ((tenantNumber: number, userAgent: string) => boolean) | undefined;
 }
 
-/** What a message shows, and under which name its connection called the server; '' when it did not say. */
-export interface MessageLogin { readonly token: string; readonly tfaToken: string; readonly host: string }
+/** What a message shows, under which name its connection called the server, and its User-Agent; '' when it did not say. */
+export interface MessageLogin { readonly token: string; readonly tfaToken: string; readonly host: string; readonly userAgent: string }
 
 const EXTENSIONS = ['com.platform.authn', 'com.cumulocity.authn'];
 
@@ -55,12 +58,14 @@ export function tfaTokenOf(request: Request): string {
  * @returns the principal, first by user and password, then by the token as a whole; undefined when neither is right.
  * @throws PlatformError what a login is refused with, and 403 for the id of a tenant as subdomain.
  */
-export async function authenticateToken({ token, tfaToken, host }: MessageLogin, authenticators: MessageAuthenticators): Promise<Principal | undefined> {
+export async function authenticateToken({ token, tfaToken, host, userAgent }: MessageLogin, authenticators: MessageAuthenticators):
+  Promise<Principal | undefined> {
   const credentials = credentialsOf(token);
   if (credentials !== undefined) {
     const { userName, password } = credentials;
     const place: LoginPlace = { ...(userName.includes('/') ? {} : authenticators.placeOf?.(host)), takesAlias: true, tfaToken };
     const principal = await authenticators.authenticator.authenticate(userName, password, place);
+    if (principal !== undefined && authenticators.mayUseBasic?.(principal.tenantNumber, userAgent) === false) throw new PlatformError('login/basic-forbidden');
     if (principal !== undefined) return principal;
   } else {
     authenticators.placeOf?.(host);

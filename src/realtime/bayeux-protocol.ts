@@ -20,6 +20,8 @@ export interface Requester {
   readonly baseUrl?: string | undefined;
   /** As the client or its proxy called the server: it names the tenant of a user in `ext` who names none. */
   readonly host?: string;
+  /** Header User-Agent. */
+  readonly userAgent?: string;
   /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (section 10.4, `xsrfToken`). */
   ofCookie?: Principal | undefined;
   /** Checks the credentials of the connection again. A request brings them each time: it has none. */
@@ -139,7 +141,8 @@ export class BayeuxProtocol {
     }
     if (token === undefined || (requester.principal !== undefined && !isByMessage)) return isByMessage;
     this.#byMessage.add(requester);
-    requester.principal = await authenticateToken({ token, tfaToken: tfaTokenOf(request), host: requester.host ?? '' }, this.#options.authenticators);
+    const { host = '', userAgent = '' } = requester;
+    requester.principal = await authenticateToken({ token, tfaToken: tfaTokenOf(request), host, userAgent }, this.#options.authenticators);
     return true;
   }
 

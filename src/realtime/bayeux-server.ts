@@ -42,6 +42,7 @@ export interface BayeuxOptions {
   /** For tokens in `ext` that are no user and password. */
   readonly tokenAuthenticator?: TokenAuthenticator;
   readonly placeOf?: MessageAuthenticators['placeOf'];
+  readonly mayUseBasic?: MessageAuthenticators['mayUseBasic'];
   /** Lets owners subscribe to their objects; without it roles alone decide. */
   readonly access?: ObjectAccess;
   readonly metrics?: RealtimeMetrics;
@@ -93,7 +94,9 @@ export class BayeuxServer {
     this.#sessions = new BayeuxSessions({ limits: this.#limits, router, presence: this.presence, onRefused });
     this.#protocol = new BayeuxProtocol({
       sessions: this.#sessions, limits: this.#limits, access: options.access, onRefused,
-      authenticators: { authenticator: options.authenticator, tokenAuthenticator: options.tokenAuthenticator, placeOf: options.placeOf },
+      authenticators: {
+        authenticator: options.authenticator, tokenAuthenticator: options.tokenAuthenticator, placeOf: options.placeOf, mayUseBasic: options.mayUseBasic,
+      },
       createSession: (handshake, requester) => this.#createSession(handshake, requester),
     });
     elsewhere?.start((text, requester, responder) => this.#answer(this.#parse(text), requester, responder));

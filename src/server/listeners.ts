@@ -132,7 +132,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
       const called = tenantOfHost(core.tenants, host);
       return called === undefined ? {} : { tenantNumber: called.number };
     },
-    elsewhere: pollRelay,
+    mayUseBasic: (tenant, userAgent) => tenantServices.basicRestrictions.mayUseBasic(tenant, userAgent), elsewhere: pollRelay,
   });
   events.onTenantsEnded = (ended) => {
     for (const { number } of ended) if (core.tenants.byNumber(number) === undefined) tenantServices.forgetTenant(number);

@@ -2,6 +2,7 @@
 import { Client, TenantLoginOptionsService } from '@c8y/client';
 import { decodeJwt } from 'jose';
 import t from 'tap';
+import WebSocket from 'ws';
 import { MANAGEMENT_PASSWORD, PASSWORD, TENANT, eventually, notInCluster, startServer } from '../helpers/running-server.ts';
 
 const server = await startServer(t);
@@ -93,6 +94,31 @@ t.test('Basic is taken from some user agents only', async (t) => {
   t.equal(await statusAs(FIREFOX), 200, 'trusted counts more');
   await follows('curl/8', 401);
   t.match(await anonymous('BASIC'), { authenticationRestrictions: { forbiddenUserAgents: ['curl/', 'Firefox'] } });
+  // User and password in a message, and at the opening of a WebSocket.
+  const url = `${server.url}/notification/realtime`;
+  const handshake = (credentials: string): object => ({ channel: '/meta/handshake', version: '1.0', supportedConnectionTypes: ['long-polling'],
+    ext: { 'com.cumulocity.authn': { token: credentials } } });
+  const poll = async (userAgent: string, credentials: string): Promise<any> => (await (await fetch(url, {
+    method: 'POST', body: JSON.stringify([handshake(credentials)]), headers: { 'content-type': 'application/json', 'user-agent': userAgent } })).json() as any[])[0];
+  const ofSocket = (userAgent: string, message: object, headers: object = {}): Promise<any> => new Promise((resolve, reject) => {
+    const socket = new WebSocket(url.replace('http', 'ws'), { headers: { 'user-agent': userAgent, ...headers } });
+    socket.on('open', () => socket.send(JSON.stringify([message])));
+    socket.on('message', (data) => { resolve(JSON.parse(String(data))[0]); socket.close(); });
+    socket.on('close', (_code, reason) => resolve({ successful: false, error: String(reason) }));
+    socket.on('error', reject);
+  });
+  const credentials = Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64');
+  const ways: [what: string, ask: () => Promise<any>][] = [
+    ['long polling', () => poll('curl/8', credentials)], ['a WebSocket', () => ofSocket('curl/8', handshake(credentials))],
+    ['a header of the WebSocket', () => ofSocket('curl/8', handshake(''), { authorization: `Basic ${credentials}` })],
+  ];
+  for (const [what, ask] of ways) {
+    const refusal = await eventually(what, async () => { const answer = await ask(); return !answer.successful && answer; });
+    t.match(refusal.error, /no Basic authentication from this user agent/, what);
+  }
+  t.match(await poll(FIREFOX, credentials), { successful: true }, 'a trusted one');
+  t.match(await ofSocket(FIREFOX, handshake(''), { authorization: `Basic ${credentials}` }), { successful: true });
+  t.match(await poll('curl/8', await accessToken()), { successful: true }, 'a token');
   t.equal((await rest.request('DELETE', `${OPTIONS}/BASIC`, { headers: { 'user-agent': 'setup/1' } })).status, 204);
   await follows('curl/8', 200);
 });
