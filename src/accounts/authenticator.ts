@@ -1,4 +1,4 @@
-/** Checks passwords, slowly once and then from a cache (design, rules of the hot path). */
+/** Checks passwords, slowly once, then from a cache and by what was right before (design, rules of the hot path). */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
 import type { DocumentReader, RecordChange } from '../model/command.ts';
@@ -14,6 +14,7 @@ import { optionKey } from './options.ts';
 import { TFA_CATEGORY, changesNeed, secondFactorError } from './second-factor.ts';
 import type { SecondFactor } from './second-factor.ts';
 import type { LoginGuard } from './login-guard.ts';
+import { ProvenPasswords } from './proven-passwords.ts';
 import { isActive, isAdmitted, suspendedError } from './tenants.ts';
 import type { Tenant, Tenants } from './tenants.ts';
 
@@ -53,6 +54,7 @@ export class CachingAuthenticator implements Authenticator {
   /** Keyed by a secret of this process: a memory dump gives no password hash that can be tried elsewhere. */
   readonly #secret = randomBytes(32);
   readonly #cache = new CredentialCache();
+  readonly #proven = new ProvenPasswords();
   readonly #underWay = new Map<string, UnderWay>();
 
   constructor(options: { documents: DocumentReader; tenants: Tenants; refusals: Refusals; now: () => number; checksWaitingMax?: number;
@@ -206,14 +208,8 @@ export class CachingAuthenticator implements Authenticator {
     const account = `${tenant.id}/${login.name}`;
     this.#guard?.check(account);
     const { number } = tenant;
-    await this.#turns.begin(number, login.name);
-    let checked: Checked;
-    try {
-      checked = await this.#checkPassword(number, login, underWay);
-    } finally {
-      this.#turns.end();
-    }
-    const { user, isRight, asOf } = checked;
+    const { user, isRight, asOf } = await this.#asBefore(number, login, { key, underWay }) ?? await this.#inTurn(number, login, underWay);
+    if (isRight && user !== undefined) this.#proven.set(key, { userName: user.userName, hash: user.password });
     // Looked at after the slow check: it may have been suspended or deleted meanwhile.
     if (!isRight || user === undefined || !isAdmitted(this.#tenants, user) || !isActive(this.#tenants.byNumber(number))) {
       if (!isRight) this.#guard?.failed(account);
@@ -232,6 +228,30 @@ export class CachingAuthenticator implements Authenticator {
     // What was read before a change must not stay.
     if (!this.changed.hasChanged(number, user.userName, asOf, user.service?.owner)) this.#cache.set(key, principal, this.#now() + this.#ageMaxMs);
     return principal;
+  }
+
+  /** @returns undefined when only a slow check can tell. */
+  async #asBefore(tenant: number, login: Login, { key, underWay }: { key: string; underWay: UnderWay }): Promise<Checked | undefined> {
+    const proven = this.#proven.get(key);
+    if (proven === undefined) return undefined;
+    const asOf = this.changed.generation;
+    underWay.last = { userName: proven.userName, asOf };
+    const user = await this.#find(tenant, login.name, login.takesAlias);
+    underWay.last = { ...underWay.last, owner: user?.service?.owner };
+    if (user !== undefined && user.userName === proven.userName && user.password === proven.hash) return { user, isRight: true, asOf };
+    underWay.last = undefined;
+    this.#proven.delete(key);
+    return undefined;
+  }
+
+  /** @throws PlatformError `general/busy`. */
+  async #inTurn(tenant: number, login: Login, underWay: UnderWay): Promise<Checked> {
+    await this.#turns.begin(tenant, login.name);
+    try {
+      return await this.#checkPassword(tenant, login, underWay);
+    } finally {
+      this.#turns.end();
+    }
   }
 
   /** Checks the password, slowly, and reads the user again: it may have been changed, or one of that name made, meanwhile. */

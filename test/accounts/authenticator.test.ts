@@ -3,6 +3,7 @@ import t from 'tap';
 import { CachingAuthenticator } from '../../src/accounts/authenticator.ts';
 import { ChangedUsers } from '../../src/accounts/changed-users.ts';
 import { createFirstAccounts } from '../../src/accounts/first-start.ts';
+import { ProvenPasswords } from '../../src/accounts/proven-passwords.ts';
 import { Tenants } from '../../src/accounts/tenants.ts';
 import type { Documents } from '../../src/actors/documents.ts';
 import { hashPassword } from '../../src/model/password.ts';
@@ -303,4 +304,36 @@ t.test('more passwords than can be checked: busy, not wrong', async (t) => {
   for (const { reason } of rejected) t.match(reason, { code: 'general/busy', status: 503, details: { limit: 'authentication/checks-waiting' } });
   t.same(refused, ['authentication/checks-waiting', 'authentication/checks-waiting']);
   t.equal((await authenticator.authenticate('ada', 'right'))?.userName, 'ada', 'and it goes on');
+});
+
+t.test('who was right before gets in while others fill the turns of the account', async (t) => {
+  const { authenticator, put, refused, pass } = await newAuthenticator(t);
+  await put('ada', 'right', { alias: 'nick' });
+  t.equal((await authenticator.authenticate('ada', 'right'))?.userName, 'ada');
+  pass(11 * 60_000);
+  const guesses = Array.from({ length: 120 }, (_, index) => Promise.resolve(authenticator.authenticate('ada', `guess${index}`)));
+  let isGuessed = false;
+  const settled = Promise.allSettled(guesses).then((all) => { isGuessed = true; return all; });
+  t.equal((await authenticator.authenticate('ada', 'right'))?.userName, 'ada', 'although nothing is cached any more');
+  t.notOk(isGuessed, 'without a turn');
+  t.equal((await settled).filter(({ status }) => status === 'rejected').length, 12, 'eight were checked at once and a hundred waited');
+  t.same([...new Set(refused)], ['authentication/checks-of-account']);
+  await put('ada', 'other');
+  authenticator.forget(2, 'ada');
+  t.equal(await authenticator.authenticate('ada', 'right'), undefined, 'another password since');
+  t.equal((await authenticator.authenticate('ada', 'other'))?.userName, 'ada');
+  await put('ada', 'other', { enabled: false });
+  authenticator.forget(2, 'ada');
+  t.equal(await authenticator.authenticate('ada', 'other'), undefined, 'what is right opens nothing by itself');
+});
+
+t.test('passwords that were right are remembered up to a bound', async (t) => {
+  const proven = new ProvenPasswords();
+  for (let index = 0; index < 20_000; index += 1) proven.set(String(index), { userName: 'u', hash: 'h' });
+  t.ok(proven.get('0'), 'asked for last');
+  proven.set('one more', { userName: 'u', hash: 'h' });
+  t.equal(proven.size, 20_000);
+  t.same([proven.get('0'), proven.get('1')], [{ userName: 'u', hash: 'h' }, undefined]);
+  proven.delete('0');
+  t.equal(proven.get('0'), undefined);
 });
