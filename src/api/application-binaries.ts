@@ -40,6 +40,8 @@ const TAGS_MAX = 100;
 const LATEST = 'latest';
 const ZIP_TYPE = 'application/zip';
 const FILE_PARTS = new Set(['file', 'applicationBinary']);
+/** JSON, which browsers and curl may send with a file name. */
+const VERSION_PART = 'applicationVersion';
 
 /** Checks the archive that was stored. @throws PlatformError 422. @returns the text of its manifest. */
 async function checkedManifest(request: ApiRequest, application: StoredApplication, source: ArchiveSource): Promise<string | undefined> {
@@ -72,7 +74,7 @@ async function upload(request: ApiRequest, application: StoredApplication): Prom
   const { zipped, zippedLimit } = archiveLimit(type);
   const limits = { blobs: platform.blobs, limitBytes: zipped, refusals: { count: () => platform.refusals.count(zippedLimit) } };
   const form = await readMultipart(bodyStream, contentType, limits, {
-    fieldBytesMax: platform.config.jsonBodyMaxBytes, isFile: (name) => FILE_PARTS.has(name),
+    fieldBytesMax: platform.config.jsonBodyMaxBytes, isFile: (name) => FILE_PARTS.has(name), isField: (name) => name === VERSION_PART,
   });
   if (form.file === undefined) throw new PlatformError('general/bad-multipart', { reason: 'it has no part with a file' });
   const { key, bytes, fileName } = form.file;
@@ -217,8 +219,8 @@ const tagsOf = ({ tag, tags }: SentTags): string[] => [...new Set(tag ?? tags ??
 
 /** @throws PlatformError 400, 422. */
 function sentVersion(form: MultipartUpload): { version: string; tags: string[] } {
-  const part = form.fields.get('applicationVersion');
-  if (part === undefined) throw new PlatformError('validation/mandatory-fields', { names: 'applicationVersion' });
+  const part = form.fields.get(VERSION_PART);
+  if (part === undefined) throw new PlatformError('validation/mandatory-fields', { names: VERSION_PART });
   let value: unknown;
   try {
     value = JSON.parse(part);

@@ -189,6 +189,11 @@ t.test('versions and tags', async (t) => {
   t.equal(first.status, 201);
   t.match(first.json, { version: '1.0.0', binaryId: /^\d+$/, tag: ['latest', 'stable'] });
   t.equal((await uploadVersion(app.id, await page('2'), { version: '2.0.0' })).status, 201);
+  const form = archiveForm(await page('0'), {}, 'applicationBinary');
+  form.append('applicationVersion', new Blob(['{"version":"0.9.0"}'], { type: 'application/json' }));
+  const asFile = await send(path, form);
+  t.match(asFile, { status: 201, json: { version: '0.9.0' } }, 'JSON that comes with a file name, as a Blob does');
+  t.equal((await rest.delete(`${path}?version=0.9.0`)).status, 204);
   const statuses: [version: object, status: number][] = [
     [{ version: '1.0.0' }, 409], [{ version: '3.0.0', tags: ['stable'] }, 409], [{}, 422], [{ version: 'a b' }, 422], [{ version: '3', tags: ['x/y'] }, 422], [{ version: 3 }, 422],
   ];
