@@ -154,6 +154,7 @@ t.test('web applications: served to tenants that have them', async (t) => {
   await management.create('/tenant/tenants/acme/applications', { application: { id: app.id } });
   t.equal((await acme.get('/apps/web/')).text, '<h1>hello</h1>');
   t.equal((await open('/apps/web/', { 'x-forwarded-host': 'acme-domain.example.com' })).status, 200, 'by the host');
+  t.equal((await open('/apps/web/', { 'x-forwarded-host': 'acme-domain.example.com, inner' })).status, 200, 'the first of several proxies');
   const own = await acme.create(APPS, { key: 'o', name: 'o', type: 'HOSTED', contextPath: 'web' });
   const form = archiveForm(await page('own'));
   await fetch(`${server.url}${APPS}/${own.id}/binaries`, { method: 'POST', body: form, headers: { authorization: `Basic ${btoa('acme/ada:Analytical-1')}` } });
