@@ -51,12 +51,13 @@ export const joinPrefix = (tenant: number): string => `g\n${tenant}\n`;
 export const DEVICE_ID_LENGTH_MAX = 1000;
 /** Ids are parts of keys, which have a limit. */
 const DEVICE_ID_BYTES_MAX = 1400;
-export const DEVICE_ID_RULE = `1 to ${DEVICE_ID_LENGTH_MAX} characters (${DEVICE_ID_BYTES_MAX} bytes) without blanks, control characters and / + $ :`;
+export const DEVICE_ID_RULE = `1 to ${DEVICE_ID_LENGTH_MAX} characters (${DEVICE_ID_BYTES_MAX} bytes) without blanks, control characters and / + $ :, `
+  + 'and not . or ..';
 
-/** An id has to make a user name (section 3.1). */
+/** An id has to make a user name (section 3.1), and a segment of paths that clients leave as it is. */
 export function isDeviceId(id: string): boolean {
   // eslint-disable-next-line no-control-regex
-  return id.length > 0 && id.length <= DEVICE_ID_LENGTH_MAX && !/[\s/+$:\u0000-\u001f\u007f\p{Surrogate}]/u.test(id)
+  return id.length > 0 && id.length <= DEVICE_ID_LENGTH_MAX && id !== '.' && id !== '..' && !/[\s/+$:\u0000-\u001f\u007f\p{Surrogate}]/u.test(id)
     && Buffer.byteLength(id) <= DEVICE_ID_BYTES_MAX;
 }
 
