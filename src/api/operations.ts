@@ -5,7 +5,7 @@ import type { OperationCreate, OperationUpdate } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT, OPERATION_STATUSES } from '../model/operation.ts';
+import { OPERATION_BEGINS_WITHOUT, OPERATION_OF_DELIVERY, OPERATION_SERVER_KEPT, OPERATION_STATUSES } from '../model/operation.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
 import { APPLICATION_HEADERS, applicationOf } from './application-key.ts';
@@ -145,7 +145,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const device = deviceOf(stored);
   // Neither what it was nor what it becomes may have a command that the user has no permission for.
   await requireOwner(request, device, new Map([...stored, ...request.members()]));
-  const changes = changedMembers(request.members(), stored, AREA, FIXED, DERIVED);
+  const changes = changedMembers(request.members(), stored, AREA, FIXED, [...DERIVED, ...OPERATION_OF_DELIVERY]);
   const body: OperationUpdate = { id: request.params['id'], doc: joinMembers(changes), user: request.principal.userName, ...applicationOf(request) };
   const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_UPDATE, Number(device), body);
   const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc }]);

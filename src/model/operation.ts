@@ -8,12 +8,15 @@ export type OperationStatus = (typeof OPERATION_STATUSES)[number];
 /** Members that the server gives an operation and that stay as they are. */
 export const OPERATION_SERVER_KEPT = ['id', 'self', 'creationTime', 'deviceId', 'deviceName', 'deviceExternalIDs'] as const;
 
+/** Members that the server puts beside an operation for each delivery: agents send back what they have received. */
+export const OPERATION_OF_DELIVERY = ['agentId', 'delivery', 'externalSource'] as const;
+
 /** Members that every operation begins without, or with the server's value. */
 export const OPERATION_BEGINS_WITHOUT = ['status', 'failureReason'] as const;
 
 /** Members that say whose an operation is and how far it is; every other one is a command to the device. */
-const OPERATION_NO_COMMANDS: ReadonlySet<string> = new Set<string>([...OPERATION_SERVER_KEPT, ...OPERATION_BEGINS_WITHOUT, 'description', 'deliveryType',
-  'bulkOperationId', 'lastUpdated']);
+const OPERATION_NO_COMMANDS: ReadonlySet<string> = new Set<string>([...OPERATION_SERVER_KEPT, ...OPERATION_BEGINS_WITHOUT, ...OPERATION_OF_DELIVERY,
+  'description', 'deliveryType', 'bulkOperationId', 'lastUpdated']);
 
 /** Names of the fragments that tell the device what to do. */
 export const commandsOf = (operation: Members): string[] => [...operation.keys()].filter((name) => !OPERATION_NO_COMMANDS.has(name));

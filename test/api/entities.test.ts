@@ -159,6 +159,10 @@ t.test('operations', async (t) => {
   t.equal(detail.deviceName, 'Pump');
   t.equal((await put({ ...detail, deviceExternalIDs: { externalIds: [] }, status: 'EXECUTING' })).json.status, 'EXECUTING', 'what was read goes back');
   t.notMatch((api.fake.sent.at(-1)?.body as { doc: string }).doc, /deviceName|deviceExternalIDs/);
+  const delivered = { ...detail, agentId: '1', delivery: { log: [], status: 'PENDING', time: '2024-05-02T10:00:00.000Z' }, externalSource: { externalId: 'x1', type: 'c8y_Serial' } };
+  t.equal((await put({ ...delivered, status: 'SUCCESSFUL' })).status, 200, 'and what was delivered');
+  t.notMatch((api.fake.sent.at(-1)?.body as { doc: string }).doc, /agentId|delivery"|externalSource/);
+  t.equal((await put({ status: 'EXECUTING' })).status, 200);
   t.match(await api.call('GET', '/devicecontrol/operations/9'), { status: 404, json: { error: 'devicecontrol/Not Found' } });
   api.fake.rows = [[{ entityId: id, doc: api.fake.get('operation', id) }]];
   const list = await api.call('GET', '/devicecontrol/operations?agentId=1&status=PENDING&bulkOperationId=4');
