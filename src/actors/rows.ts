@@ -7,12 +7,20 @@ import { TIME_MAX, TIME_MIN } from '../model/entity-time.ts';
 import { formatTime, parseTime } from '../model/iso-time.ts';
 import type { JournalCommand } from '../ingest/command-record.ts';
 
-/** Members that have columns of their own or are kept by the server: not fragments. */
+/** Members of managed objects that have columns of their own or mean something in data: not fragments, a filter looks for them in the document. */
 export const NOT_FRAGMENTS: ReadonlySet<string> = new Set(['id', 'self', 'type', 'name', 'owner', 'creationTime', 'lastUpdated', 'source', 'time', 'text',
   'status', 'severity', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'deviceId', 'deviceName', 'bulkOperationId', 'failureReason',
   'description']);
 
-const fragmentNames = (members: Members): string[] => [...members.keys()].filter((name) => !NOT_FRAGMENTS.has(name));
+/** Of data: what means something in a kind of data is no fragment there. Any other name is one: an event may have a `status` or a `name`. */
+const NOT_FRAGMENTS_OF = {
+  events: new Set(['id', 'self', 'type', 'creationTime', 'lastUpdated', 'source', 'time', 'text']),
+  alarms: new Set(['id', 'self', 'type', 'creationTime', 'lastUpdated', 'source', 'time', 'text', 'status', 'severity', 'count', 'firstOccurrenceTime',
+    'firstOccurenceTime']),
+  operations: new Set(['id', 'self', 'creationTime', 'deviceId', 'deviceName', 'status', 'bulkOperationId', 'failureReason', 'description']),
+} as const;
+
+const fragmentNames = (members: Members, others: ReadonlySet<string>): string[] => [...members.keys()].filter((name) => !others.has(name));
 
 /** One row that the history store cannot read would hold up all that follow: `\\ud800` in a name is replaced, the document keeps it. */
 const withoutLoneSurrogates = (_name: string, value: unknown): unknown =>
@@ -41,7 +49,7 @@ export function managedObjectRow(command: JournalCommand, id: string, members: M
   return columns(command, 'managed_objects', {
     id: Number(id), type: stringMember(members, 'type') ?? '', name: stringMember(members, 'name') ?? '', owner: stringMember(members, 'owner') ?? '',
     creation_time: memberTime(members, 'creationTime', command.receivedAt), last_updated: memberTime(members, 'lastUpdated', command.receivedAt),
-    fragments: fragmentNames(members), parents: parents.map(Number), doc: joinMembers(members), deleted: 0,
+    fragments: fragmentNames(members, NOT_FRAGMENTS), parents: parents.map(Number), doc: joinMembers(members), deleted: 0,
   });
 }
 
@@ -51,7 +59,7 @@ export function entityRow(command: JournalCommand, table: 'events' | 'alarms' | 
   const { members } = entity;
   const common = {
     id: Number(entity.id), source: entity.source, creation_time: memberTime(members, 'creationTime', command.receivedAt),
-    fragments: fragmentNames(members), doc: joinMembers(members), deleted: 0,
+    fragments: fragmentNames(members, NOT_FRAGMENTS_OF[table]), doc: joinMembers(members), deleted: 0,
   };
   if (table === 'operations') {
     return columns(command, table, { ...common, status: stringMember(members, 'status') ?? '', bulk: bulkOperationId(members) });

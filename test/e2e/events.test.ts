@@ -50,7 +50,7 @@ t.test('filters of the list, the count and DELETE (document 4 section 5.5)', asy
   const asset = (await rest.create('/inventory/managedObjects', { name: 'Asset' })).id as string;
   await rest.post(`/inventory/managedObjects/${device}/childDevices`, { managedObject: { id: child } });
   await rest.post(`/inventory/managedObjects/${device}/childAssets`, { managedObject: { id: asset } });
-  await create(device, 'a', { time: at(1), c8y_F: 'text', 'od"d\\': 'x' });
+  await create(device, 'a', { time: at(1), c8y_F: 'text', 'od"d\\': 'x', status: 'open', name: 'n', count: 1 });
   await create(device, 'b', { time: at(2), c8y_F: 5 });
   await create(device, 'c', { time: at(3), c8y_F: { x: true } });
   await create(child, 'd', { time: at(4) });
@@ -72,6 +72,10 @@ t.test('filters of the list, the count and DELETE (document 4 section 5.5)', asy
     [`${source}&fragmentType=c8y_G`, ''],
     [`${source}&fragmentType=od%22d%5C&fragmentValue=x`, 'a'],
     [`${source}&fragmentType=c8y_F&fragmentValue=text`, 'a'],
+    [`${source}&fragmentType=status&fragmentValue=open`, 'a'],
+    [`${source}&fragmentType=name`, 'a'],
+    [`${source}&fragmentType=count&fragmentValue=1`, 'a'],
+    [`${source}&fragmentType=text`, ''],
     [`${source}&fragmentType=c8y_F&fragmentValue=5`, 'b'],
     [`${source}&fragmentType=c8y_F&fragmentValue=TEXT`, ''],
     [`${source}&createdFrom=${yesterday}&createdTo=${tomorrow}`, 'cba'],
