@@ -9,6 +9,7 @@ import type { DocumentRow } from './history-filter.ts';
 import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from './inventory-query.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './managed-object-text.ts';
 import { INVENTORY_READ } from './managed-objects.ts';
+import { accessibleCondition } from './owner.ts';
 import { PageBudget } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { flag, text } from './query-parameters.ts';
@@ -28,7 +29,7 @@ const FILTERS = {
   childAssetId: text('Parents of this asset'),
   childDeviceId: text('Parents of this device'),
   childAdditionId: text('Parents of this addition'),
-  onlyRoots: flag('Only objects without parents'),
+  onlyRoots: flag('Only objects without parents, or without such as the caller may read'),
 };
 
 interface ListFilter {
@@ -60,8 +61,16 @@ async function filterOf(request: ApiRequest): Promise<ListFilter> {
   const wanted = query.text('text');
   if (wanted !== undefined) addTextSearch(filter, wanted);
   for (const name of Object.keys(CHILD_FILTERS)) if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
-  if (query.isTrue('onlyRoots')) filter.add('empty(parents)');
+  if (query.isTrue('onlyRoots')) filter.add(rootsCondition(request, filter));
   return { filter: filter.accessibleObjects(request), order };
+}
+
+/** Of who sees a part of the inventory alone, an object is a root when he sees none of its parents. */
+function rootsCondition(request: ApiRequest, filter: HistoryFilter): string {
+  if (request.isPrivileged) return 'empty(parents)';
+  const objects = 'managed_objects FINAL WHERE tenant = {tenant:UInt32}';
+  const seen = `SELECT id FROM ${objects} AND ${accessibleCondition(request, filter, 'id', true)}`;
+  return `(empty(parents) OR id NOT IN (SELECT id FROM (SELECT id, arrayJoin(parents) AS parent FROM ${objects}) WHERE parent IN (${seen})))`;
 }
 
 /** Members with columns of their own are no fragments of the row. */

@@ -17,6 +17,17 @@ const names = async (parameters: string): Promise<string> =>
 const anyOrder = (text: string): string => (CLUSTER_NODES > 0 ? text.split(' ').sort().join(' ') : text);
 const encoded = (query: string): string => encodeURIComponent(query);
 
+t.test('roots of who sees a part: objects with parents that he does not see', async (t) => {
+  const [above, seen, below] = [await create({ name: 'RA', l_Root: {} }), await create({ name: 'RB', l_Root: {} }), await create({ name: 'RC', l_Root: {} })];
+  await link(above, 'childAssets', seen);
+  await link(seen, 'childDevices', below);
+  await rest.create(`/user/${TENANT}/users`, { userName: 'of-a-part', password: 'Analytical-1' });
+  await rest.post(`/user/${TENANT}/users/of-a-part/roles/inventory`, { managedObject: seen, roles: [{ id: 1 }] });
+  const part = new Rest(server.url, `${TENANT}/of-a-part`, 'Analytical-1');
+  const roots = async (of: Rest): Promise<string[]> => (await of.read(`${MO}?onlyRoots=true&fragmentType=l_Root`)).managedObjects.map(({ id }: any) => id);
+  t.same([await roots(part), await roots(rest)], [[seen], [above]]);
+});
+
 t.test('parameters of the list', async (t) => {
   const [a, b, c, d] = [await create({ name: 'LA', type: 'l_T', l_X: {}, status: 'up' }), await create({ name: 'LB', type: 'l_T', l_X: {}, l_Text: 'Needle in hay' }),
     await create({ name: 'LC', type: 'l_U', l_X: {}, l_Number: 4242, 'key needle': 1 }), await create({ name: 'LD', l_X: {}, nested: { deep: ['Needle'] } })];

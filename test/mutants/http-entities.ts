@@ -87,7 +87,7 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
     { rule: 'the inventory by a child', file: 'src/api/managed-object-list.ts', tests: ['api/inventory'],
       changes: [["if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));", 'if (false) filter.none();']] },
     { rule: 'onlyRoots finds objects without parents', file: 'src/api/managed-object-list.ts', tests: ['api/inventory'],
-      changes: [["if (query.isTrue('onlyRoots')) filter.add('empty(parents)');", '']] },
+      changes: [["if (query.isTrue('onlyRoots')) filter.add(rootsCondition(request, filter));", '']] },
     { rule: 'the inventory is in the order of ids', file: 'src/api/managed-object-list.ts', tests: ['api/inventory'],
       changes: [["let order = 'id';", "let order = 'name';"]] },
     { rule: 'the count of managed objects has the filters of the list', file: 'src/api/managed-object-list.ts', tests: ['e2e/inventory'],
