@@ -35,6 +35,8 @@ const BEGIN_PAUSE_MS = 20;
 const CHANGES_AT_ONCE_LIMIT = 'records/changes-at-once';
 export const LOW_DISK_LIMIT = 'retention/disk-free';
 const HELD_LIMIT = 'retention/disk-full';
+/** A run waits an hour for space; the next one has the rules of its time. */
+const HELD_MAX_MS = 3_600_000;
 
 export interface RetentionRunnerOptions {
   readonly commands: CommandPort;
@@ -57,6 +59,8 @@ export interface RetentionRunnerOptions {
   readonly now: () => number;
 }
 
+/** Items of a run that wait for free space, since when and why; all of them are tried again at `retryAt`. Times are ms since 1970. */
+interface Held { readonly items: ReadonlySet<number>; readonly since: number; readonly retryAt: number; readonly error: PlatformError }
 interface Stored<Value> { readonly text: string; readonly value: Value }
 
 export class RetentionRunner {
@@ -67,8 +71,8 @@ export class RetentionRunner {
   /** Tenant -> attempts of the part under way that failed. */
   readonly #failures = new Map<number, number>();
   readonly #earlyAt = new Map<number, number>();
-  /** Tenant -> items of its run that wait for free space, while there are others. */
-  readonly #held = new Map<number, Set<number>>();
+  /** Tenant -> what of its run waits for free space. */
+  readonly #held = new Map<number, Held>();
   readonly #loop = new BackgroundLoop();
   #isWanted = false;
 
@@ -210,10 +214,13 @@ export class RetentionRunner {
       return false;
     }
     const held = this.#held.get(tenant);
-    const index = run.items.findIndex(({ isDone }, at) => !isDone && held?.has(at) !== true);
+    const now = this.#options.now();
+    if (held !== undefined && held.retryAt > now) return false;
+    const index = run.items.findIndex(({ isDone }, at) => !isDone && held?.items.has(at) !== true);
     if (index < 0) {
-      // All that is left is held: tried again when the schedule is looked at next.
-      if (!this.#held.delete(tenant)) await this.#end(tenant, state, { id, text, run }, { status: 'COMPLETED' });
+      if (held === undefined || held.items.size === 0) await this.#end(tenant, state, { id, text, run }, { status: 'COMPLETED' });
+      else if (now - held.since >= HELD_MAX_MS) await this.#end(tenant, state, { id, text, run }, { status: 'FAILED', failure: held.error.message });
+      else this.#held.set(tenant, { ...held, items: new Set(), retryAt: now + IDLE_MS });
       return false;
     }
     const isWanted = async (): Promise<boolean> =>
@@ -236,11 +243,11 @@ export class RetentionRunner {
 
   /** What frees space without taking any first goes on. */
   #hold(tenant: number, index: number, error: PlatformError): void {
-    const { refusals, log } = this.#options;
-    const held = this.#held.get(tenant) ?? new Set();
-    this.#held.set(tenant, held.add(index));
+    const { refusals, log, now } = this.#options;
+    const held = this.#held.get(tenant);
+    if (held === undefined) log.warn({ err: error, tenant, retryMs: IDLE_MS }, 'a part of a retention run waits for free space; others go on');
+    this.#held.set(tenant, { items: new Set([...held?.items ?? [], index]), since: held?.since ?? now(), retryAt: 0, error });
     refusals.count(HELD_LIMIT);
-    if (held.size === 1) log.warn({ err: error, tenant, retryMs: IDLE_MS }, 'a part of a retention run waits for free space; others go on');
   }
 
   /** The run is ended by somebody else: its record gets what was removed of the part that was under way. */

@@ -115,14 +115,35 @@ t.test('with too little free space parts that need some wait, others go on, and 
     (target.dataType === 'MEASUREMENT' && dropped === 0 ? { through: '202601', count: 5 } : next(tenant, target, after, others));
   const runner = world.runner();
   await runner.begin(2, 'REQUEST', { isDryRun: false });
+  for (let passes = 0; passes < 40; passes += 1) {
+    await stepAll(runner);
+    world.now += 30_000;
+  }
+  t.same([world.events.length, dropped, world.runs()[0].status], [10, 1, 'RUNNING'], 'it does not fail soon');
+  t.equal(world.refused.filter((limit) => limit === 'retention/disk-full').length, 40);
   await stepAll(runner);
   await stepAll(runner);
-  t.same([world.events.length, dropped, world.runs()[0].status], [10, 1, 'RUNNING'], 'however often, it does not fail');
-  t.ok(world.refused.includes('retention/disk-full'));
+  t.equal(world.refused.filter((limit) => limit === 'retention/disk-full').length, 41, 'tried again after a while only');
+  world.now += 30_000;
   isFull = false;
-  while (world.runs()[0].status === 'RUNNING') await stepAll(runner);
+  await stepAll(runner);
   t.match(world.runs()[0], { status: 'COMPLETED' });
-  t.same([world.events.length, world.audits], [0, ['the retention run has removed 10 events, 5 measurements']]);
+  t.same([world.events.length, world.audits.splice(0)], [0, ['the retention run has removed 10 events, 5 measurements']]);
+  world.events = [20, 21];
+  isFull = true;
+  await runner.begin(2, 'REQUEST', { isDryRun: false });
+  await stepAll(runner);
+  world.now += HOUR_MS - 1;
+  await stepAll(runner);
+  t.equal(world.runs()[1].status, 'RUNNING', 'for an hour');
+  world.now += 30_000;
+  await stepAll(runner);
+  t.match(world.runs()[1], { status: 'FAILED', failure: /nearly full \(disk\/free-bytes\)/ });
+  t.match(world.audits, [/failed after it had removed nothing: The disk is nearly full/]);
+  isFull = false;
+  await runner.begin(2, 'REQUEST', { isDryRun: false });
+  await stepAll(runner);
+  t.match(world.runs()[2], { status: 'COMPLETED' });
 });
 
 t.test('the night begins at the hour', async (t) => {
