@@ -50,7 +50,7 @@ import { readRedisTarget } from '../store/redis-settings.ts';
 import { SCHEMA_VERSION } from '../store/schema.ts';
 import { tlsFilesOf } from '../store/tls-files.ts';
 import { ClusterCaches } from './cluster-caches.ts';
-import { CLICKHOUSE_DISK, ClusterDisks } from './cluster-disks.ts';
+import { ClusterDisks } from './cluster-disks.ts';
 import { CoreEvents, loginParts } from './core.ts';
 import type { ClusterSessions, ServerCore } from './core.ts';
 
@@ -330,7 +330,7 @@ export class ClusterCore implements ServerCore {
       ({ ready: problem === undefined, ...(problem === undefined ? {} : { problem }), ...details });
     const members: readonly Member[] = leases.members;
     const report = {
-      journal: part(refusal === CLICKHOUSE_DISK ? undefined : refusal ?? journal.unavailable,
+      journal: part(this.#disks.isFullForAll && refusal === this.#disks.refusal ? undefined : refusal ?? journal.unavailable,
         { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) }),
       documents: this.#documentsState(members),
       // Behind, and not wrong: the journal has what is not there yet.

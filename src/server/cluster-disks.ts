@@ -19,9 +19,6 @@ export interface ClusterDisksOptions {
   readonly log: Log;
 }
 
-/** The limit of the disk of all nodes. */
-export const CLICKHOUSE_DISK: DiskLimit = 'clickhouse/free-bytes';
-
 type DiskPart = { readonly ready: boolean; readonly freeBytes: number; readonly refusal?: DiskLimit };
 
 export class ClusterDisks {
@@ -31,7 +28,7 @@ export class ClusterDisks {
   constructor({ data, freeBytesMin, warnBytes, historyFreeBytes, log }: ClusterDisksOptions) {
     this.#local = new DiskGuard({ path: data, freeBytesMin, warnBytes, log });
     this.#history = new DiskGuard({
-      path: 'ClickHouse', limit: CLICKHOUSE_DISK, everyMs: HISTORY_EVERY_MS, unreadToldAt: HISTORY_UNREAD_TOLD_AT, freeBytesMin,
+      path: 'ClickHouse', limit: 'clickhouse/free-bytes', everyMs: HISTORY_EVERY_MS, unreadToldAt: HISTORY_UNREAD_TOLD_AT, freeBytesMin,
       freeBytesOf: historyFreeBytes, log,
     });
   }
@@ -43,9 +40,11 @@ export class ClusterDisks {
   get localFreeBytes(): number { return this.#local.freeBytes; }
   get historyFreeBytes(): number { return this.#history.freeBytes; }
 
-  /** For /health/ready. */
-  get local(): DiskPart { return partOf(this.#local); }
-  /** That of all nodes: none does better, so none is out of service for it, and reads and what gives space back stay within reach. */
+  /** Whether all nodes refuse writes: then none does better, none is out of service for it, and reads and what gives space back stay within reach. */
+  get isFullForAll(): boolean { return this.#history.refusal !== undefined; }
+
+  /** For /health/ready. Nodes of one machine have one disk with ClickHouse. */
+  get local(): DiskPart { return { ...partOf(this.#local), ...(this.isFullForAll ? { ready: true } : {}) }; }
   get history(): DiskPart { return { ...partOf(this.#history), ready: true }; }
 
   /** Looks at both. The tables have to be there. */

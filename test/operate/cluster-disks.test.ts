@@ -30,12 +30,16 @@ t.test('ClickHouse\'s disk is looked at again and again, under a name of its own
   t.equal(logged.filter((details) => (details as { error?: string }).error === 'away').length, 1, 'and is told once, when it goes on');
 });
 
-t.test('a full data disk comes first', async (t) => {
-  const disks = new ClusterDisks({ data: t.testdir(), freeBytesMin: 2 ** 60, warnBytes: 0, historyFreeBytes: async () => 1, log: silentLog });
+t.test('a full data disk comes first, and takes its node out of service unless all refuse writes', async (t) => {
+  let historyFreeBytes = 1;
+  const disks = new ClusterDisks({ data: t.testdir(), freeBytesMin: 2 ** 60, warnBytes: 0, historyFreeBytes: async () => historyFreeBytes, log: silentLog });
   await disks.start();
   t.teardown(() => disks.stop());
-  t.equal(disks.refusal, 'disk/free-bytes');
-  t.match(disks.local, { ready: false, refusal: 'disk/free-bytes' }, 'another node may have room');
+  t.same([disks.refusal, disks.isFullForAll], ['disk/free-bytes', true]);
+  t.match(disks.local, { ready: true, refusal: 'disk/free-bytes' });
+  historyFreeBytes = Number.POSITIVE_INFINITY;
+  await until(() => !disks.isFullForAll, 'the next look');
+  t.match([disks.refusal, disks.local], ['disk/free-bytes', { ready: false, refusal: 'disk/free-bytes' }], 'another node may have room');
 });
 
 t.test('the log warns of the data disk, long before it is full', async (t) => {
