@@ -89,8 +89,9 @@ export class DataDeletion {
     const { table, filter } = command.body as DataDelete;
     const job: DeletionJob = { table, filter, seq, receivedAt, after: 0 };
     if (table === 'measurements') return this.#runMeasurements(command, job);
-    const found = await this.#options.history.select(tenant, table, filter, 0, this.#options.isBounded === true ? { seq, time: receivedAt } : undefined);
-    if (found.length < SELECT_PAGE) await this.#deleteEntities(tenant, table, { found, receivedAt }, () => false);
+    const found = await this.#options.history.select(tenant, table, filter, 0, this.#options.isBounded === true ? { seq, time: receivedAt } : undefined)
+      .catch(passFailed);
+    if (found !== undefined && found.length < SELECT_PAGE) await this.#deleteEntities(tenant, table, { found, receivedAt }, () => false);
     else await this.#record(tenant, job);
   }
 
@@ -158,7 +159,7 @@ export class DataDeletion {
   async #runMeasurements(command: JournalCommand, job: DeletionJob): Promise<void> {
     const { tenant, mode } = command;
     // The DELETE of one measurement by its id has told it when it was acknowledged.
-    const isTelling = job.filter.id === undefined && isNotified(mode) && !await this.#tell({ ...job, tenant }, 0, SELECT_PAGE);
+    const isTelling = job.filter.id === undefined && isNotified(mode) && await this.#tell({ ...job, tenant }, 0, SELECT_PAGE).catch(passFailed) !== true;
     if (isTelling || this.#isDiskFull) {
       await this.#record(tenant, { ...job, isTelling });
       return;
@@ -171,8 +172,7 @@ export class DataDeletion {
       }
     } catch (error) {
       settling.end();
-      // The store is there, and may fail again: others do not wait for that.
-      if (!(error instanceof StatementFailed)) throw error;
+      passFailed(error);
     }
     await this.#record(tenant, job);
   }
@@ -271,6 +271,11 @@ export class DataDeletion {
   #publish(tenant: number, { id, source }: Selected[number]): void {
     this.#options.bus.publish({ tenant, area: 'measurements', source: String(source), action: 'DELETE', text: () => JSON.stringify(String(id)) });
   }
+}
+
+/** What the store, which is there, fails at is a job: the projector does not wait for it. */
+function passFailed(error: unknown): undefined {
+  if (!(error instanceof StatementFailed)) throw error;
 }
 
 const keyOf = ({ tenant, seq }: { readonly tenant: number; readonly seq: number }): string => `${tenant}/${seq}`;

@@ -47,7 +47,7 @@ export class HistoryRefusal extends Error {
 /** How far the store is with a statement that it carries out by itself; with the call that answers `begun` it has begun. */
 export type StatementState = 'begun' | 'under way' | 'done';
 
-/** The store was at a statement and has failed: it answers, and others may succeed. */
+/** The store was at a statement and has failed, or needs more time or memory for a query than it may take: it is there, and others may succeed. */
 export class StatementFailed extends Error {}
 
 /** Calls reject with HistoryRefusal when the data are at fault. */
@@ -70,7 +70,7 @@ export interface HistoryWriter {
   deleteMeasurements(deletion: MeasurementDeletion, isBegun: boolean): Promise<StatementState>;
   /** Ids and sources of the measurements that `deleteMeasurements` would delete, by id, behind `afterId`: a page; one of less than `limit` is the last. */
   selectMeasurements(deletion: MeasurementDeletion, afterId: number, limit: number): Promise<{ id: number; source: number }[]>;
-  /** Ids and sources of the rows of a mutable table that the filters of its collection select, by id, behind `afterId`: a page. */
+  /** Ids and sources of the rows of a mutable table that the filters of its collection select, by id, behind `afterId`: a page. @throws StatementFailed */
   select(tenant: number, table: Exclude<DataDelete['table'], 'measurements'>, filter: DataDelete['filter'], afterId: number, before?: Before):
     Promise<{ id: number; source: number }[]>;
 }

@@ -1,5 +1,5 @@
 /** The history store on ClickHouse: both sides of it, over the one adapter clickhouse.ts (design 4 and 5). */
-import { HistoryRefusal, SELECT_PAGE } from '../ingest/history-writer.ts';
+import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../ingest/history-writer.ts';
 import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../ingest/history-writer.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
@@ -34,6 +34,8 @@ const FREE_BYTES = `SELECT minOrNull(free) AS freeBytes FROM (
   FROM (SELECT policy_name, arrayJoin(disks) AS disk FROM system.storage_policies) AS policies INNER JOIN system.disks AS disks ON disks.name = policies.disk
   WHERE policy_name IN (SELECT storage_policy FROM system.tables WHERE database = currentDatabase() AND storage_policy != '')
   GROUP BY policy_name)`;
+/** What the client says when a request has no answer within its time. */
+const TIMED_OUT = 'Timeout error.';
 /** ClickHouse's UNKNOWN_SETTING. */
 const UNKNOWN_SETTING = 115;
 
@@ -106,13 +108,13 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
   }
 
   async #isAny(where: string, params: Record<string, unknown>): Promise<boolean> {
-    return (await refusing(this.#clickHouse.query(`SELECT 1 FROM measurements WHERE ${where} LIMIT 1`, params))).length > 0;
+    return (await ofOne(this.#clickHouse.query(`SELECT 1 FROM measurements WHERE ${where} LIMIT 1`, params))).length > 0;
   }
 
   async selectMeasurements({ tenant, filter, seq }: MeasurementDeletion, afterId: number, limit: number): Promise<{ id: number; source: number }[]> {
     await this.createTables();
     const { where, params } = deleteFilter('measurements', tenant, filter);
-    return refusing(this.#clickHouse.query<{ id: number; source: number }>(
+    return ofOne(this.#clickHouse.query<{ id: number; source: number }>(
       `SELECT DISTINCT id, source FROM measurements WHERE ${where} AND seq <= {seq:UInt64} AND id > {after:UInt64} ORDER BY id LIMIT {limit:UInt32}`,
       { ...params, seq, after: afterId, limit }));
   }
@@ -135,9 +137,21 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
       params.beforeSeq = before.seq;
       if (isSure) params.beforeTime = before.time;
     }
-    return refusing(this.#clickHouse.query<{ id: number; source: number }>(
+    return ofOne(this.#clickHouse.query<{ id: number; source: number }>(
       `SELECT id, source FROM ${table} FINAL WHERE ${where}${wasThere} AND id > {after:UInt64} ORDER BY id LIMIT ${SELECT_PAGE}`,
       { ...params, after: afterId }));
+  }
+}
+
+/** Settles as `refusing`; with StatementFailed where the query alone needs more memory or time than the engine gives: others may succeed. */
+async function ofOne<Value>(call: Promise<Value>): Promise<Value> {
+  try {
+    return await refusing(call);
+  } catch (error) {
+    const { message } = error as Error;
+    const code = exceptionCodeOf(error);
+    const isTooLarge = code === undefined ? message === TIMED_OUT : TOO_LARGE.has(code) && !MEMORY_OF_ALL.test(message);
+    throw isTooLarge ? new StatementFailed(message) : error;
   }
 }
 

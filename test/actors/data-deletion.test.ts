@@ -18,6 +18,7 @@ class Measurements {
   readonly jobs = new Map<string, string>();
   readonly audits: AuditEntry[] = [];
   isWatched = true;
+  selectFailure: Error | undefined;
   isDiskFull = false;
   /** What the store answers, call by call; then that they are gone. */
   answers: (StatementState | Error)[] = [];
@@ -27,6 +28,7 @@ class Measurements {
     const history = {
       selectMeasurements: async ({ tenant, seq }: MeasurementDeletion, afterId: number, limit: number): Promise<Found> => {
         this.steps.push(`select ${tenant} ${seq} ${afterId}`);
+        if (this.selectFailure !== undefined) throw this.selectFailure;
         const length = Math.min(limit, count - afterId);
         return Array.from({ length }, (_, index) => ({ id: afterId + index + 1, source: 5 + index % 2 }));
       },
@@ -195,6 +197,8 @@ class Rig {
   readonly bounds: unknown[] = [];
   /** Called with each command that deletes. */
   onDelete: (id: number) => void = () => undefined;
+  /** Thrown by each select. */
+  failure: Error | undefined;
   isDiskFull = false;
   readonly deletion: DataDeletion;
 
@@ -202,6 +206,7 @@ class Rig {
     for (let id = 1; id <= count; id += 1) this.events.add(id);
     const history = {
       select: async (_tenant: number, _table: string, _filter: unknown, afterId: number, before: unknown) => {
+        if (this.failure !== undefined) throw this.failure;
         this.bounds.push(before);
         return [...this.events].filter((id) => id > afterId).slice(0, SELECT_PAGE).map((id) => ({ id, source: 5 }));
       },
@@ -237,6 +242,26 @@ t.test('few entities are deleted while the projector waits', async (t) => {
   const rig = new Rig(SELECT_PAGE - 1);
   await rig.run();
   t.same([rig.events.size, rig.jobs.size, rig.bounds], [0, 0, [undefined]]);
+});
+
+t.test('a selection that the store fails at is a job: the projector does not wait for it', async (t) => {
+  const rig = new Rig(3);
+  rig.failure = new StatementFailed('Timeout error.');
+  await rig.run();
+  t.same([rig.events.size, rig.jobs.size], [3, 1]);
+  await t.rejects(rig.page(), rig.failure);
+  rig.failure = undefined;
+  await rig.page();
+  t.same([rig.events.size, rig.jobs.size], [0, 0]);
+  rig.failure = new Error('no connection');
+  await t.rejects(rig.run(), rig.failure, 'while it is away the projector waits');
+  const told = new Measurements(2);
+  told.selectFailure = new StatementFailed('Timeout error.');
+  t.same([await told.run(), told.jobs.size], [['select 2 3 0'], 1]);
+  told.selectFailure = undefined;
+  await told.page();
+  await told.page();
+  t.same([told.taken(), told.jobs.size], [['select 2 3 0', 'DELETE 2 measurements 5 "1"', 'DELETE 2 measurements 6 "2"', 'delete 2 3 1'], 0]);
 });
 
 t.test('many are a job, page by page, with the place kept', async (t) => {
