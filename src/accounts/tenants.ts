@@ -2,6 +2,7 @@
 import type { Documents } from '../actors/documents.ts';
 import type { RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { formatTime } from '../model/iso-time.ts';
 import type { Refusals } from '../model/refusals.ts';
 
 export const TENANT_STATUSES = ['ACTIVE', 'SUSPENDED'] as const;
@@ -68,8 +69,9 @@ export class Tenants {
     nextNumber = Math.max(nextNumber, 1, ...Array.from(this.#byNumber.keys(), (number) => number + 1));
     for (const id of [MANAGEMENT_TENANT, this.#defaultId]) {
       if (this.#byId.has(id)) continue;
+      const creationTime = formatTime(Date.now());
       const tenant: Tenant = id === MANAGEMENT_TENANT
-        ? { id, number: nextNumber, allowCreateTenants: true } : { id, number: nextNumber, parent: MANAGEMENT_TENANT };
+        ? { id, number: nextNumber, allowCreateTenants: true, creationTime } : { id, number: nextNumber, parent: MANAGEMENT_TENANT, creationTime };
       nextNumber += 1;
       version += 1;
       const registry: TenantRegistry = { nextNumber, version };

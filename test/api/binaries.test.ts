@@ -24,7 +24,9 @@ async function send(api: Api, method: string, path: string, body: Buffer | strin
     ...(body === undefined ? {} : { body: body as string }) });
   const content = Buffer.from(await response.arrayBuffer());
   const text = content.toString();
-  return { status: response.status, headers: response.headers, content, text, json: text.startsWith('{') ? JSON.parse(text) : undefined };
+  // A file with random bytes may begin with a brace.
+  const isJson = content.length < 100_000 && text.startsWith('{"');
+  return { status: response.status, headers: response.headers, content, text, json: isJson ? JSON.parse(text) : undefined };
 }
 
 const FORM = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };

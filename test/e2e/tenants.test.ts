@@ -35,6 +35,7 @@ t.test('a tenant as it is created: every field comes back, the password does not
   await admin.create('/inventory/managedObjects', { name: 'first' });
   t.match(await admin.read('/tenant/currentTenant'), { name: 'acme', domainName: 'acme', allowCreateTenants: true, customProperties: { language: 'en' } });
   t.equal((await admin.read('/tenant/currentTenant?withParent=true')).parent, 'management');
+  for (const id of ['management', 't1']) t.match((await management.read(`/tenant/tenants/${id}`)).creationTime, /^\d{4}-\d\d-\d\dT.*Z$/, `of the first start: ${id}`);
 });
 
 t.test('an id is generated when there is none, of the form t<number>', async (t) => {
