@@ -8,7 +8,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { checkNode, compileTests, compiledTestPath, ensureBuilt, ensureInstalled, root, say } from './setup.mjs';
+import { buildTests, checkNode, checkTypes, compiledTestPath, ensureBuilt, ensureInstalled, root, say } from './setup.mjs';
 
 const WORKERS = Number(process.env.MILLRACE_MUTANT_WORKERS ?? 2);
 const TIMEOUT_SECONDS = 240;
@@ -86,7 +86,7 @@ async function share(trees, tasks, work) {
 
 checkNode();
 await ensureInstalled();
-if (!await ensureBuilt() || !await compileTests()) {
+if (!await ensureBuilt() || !await buildTests() || !await checkTypes()) {
   say('the build failed');
   process.exit(1);
 }

@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { createWriteStream, mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { checkNode, compiledTestPath, compileTests, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, say } from './setup.mjs';
+import { buildTests, checkNode, checkTypes, compiledTestPath, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, say } from './setup.mjs';
 import { TapCount } from './tap-count.mjs';
 
 const PROGRAMS = {
@@ -144,8 +144,7 @@ if (flags.length > 0) {
 }
 const files = testFiles(given);
 if (files.length === 0) say(`no test file is named like ${given.join(' ')}`);
-const steps = { build: await ensureBuilt() };
-steps['type check'] = await compileTests();
+const steps = { build: await ensureBuilt() && await buildTests(), 'type check': await checkTypes() };
 await programs;
 const total = { passed: 0, failed: files.length === 0 ? 1 : 0, skipped: 0 };
 for (const [name, isGood] of Object.entries(steps)) {

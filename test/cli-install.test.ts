@@ -1,6 +1,6 @@
 /** What `npm start` installs before it builds: all that the build needs, whatever the shell says about the environment. */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
@@ -21,8 +21,7 @@ function makeClone(directory: string): void {
   writeFileSync(join(directory, 'package.json'), JSON.stringify(root));
   writeFileSync(join(directory, 'package-lock.json'),
     JSON.stringify({ name: 'clone', version: '1.0.0', lockfileVersion: 3, requires: true, packages: { '': root, ...packages } }));
-  mkdirSync(join(directory, 'bin'));
-  copyFileSync(join(ROOT, 'bin', 'setup.mjs'), join(directory, 'bin', 'setup.mjs'));
+  cpSync(join(ROOT, 'bin'), join(directory, 'bin'), { recursive: true });
 }
 
 t.test('the packages of development are installed also under NODE_ENV=production', async (t) => {

@@ -1,0 +1,6 @@
+/** `npm run build`: builds sources into dist/ when they have changed. */
+import { checkNode, ensureBuilt, ensureInstalled } from './setup.mjs';
+
+checkNode();
+await ensureInstalled();
+process.exitCode = await ensureBuilt() ? 0 : 1;
