@@ -17,6 +17,8 @@ import type { BodyLimit } from './body-budget.ts';
 import { BrokenBody } from './body-stream.ts';
 import { TenantCors } from './cors.ts';
 import type { HttpExchange } from './http-exchange.ts';
+import type { HttpLibrary } from './http-library.ts';
+import { HttpServer } from './http-server.ts';
 import { STALLED_LIMIT } from './paced-answer.ts';
 import { JSON_TYPE, chooseKind, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import type { MediaKind } from './media-types.ts';
@@ -27,7 +29,6 @@ import { ANSWERED } from './route.ts';
 import type { Answer, Route } from './route.ts';
 import { Router, allowedMethods } from './router.ts';
 import type { CompiledRoute } from './router.ts';
-import { UwsServer } from './uws.ts';
 import type { WebSocketHandlers } from './web-socket.ts';
 
 const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
@@ -37,12 +38,12 @@ export class ApiServer implements RequestOwner {
   /** What all request bodies together may take. */
   readonly bodies: BodyBudget;
   private readonly platform: Platform;
-  private readonly server: UwsServer;
+  private readonly server: HttpServer;
   private readonly authentication: HeaderAuthentication;
   private readonly cors: TenantCors;
 
   /** @param routes the whole table, see routes.ts. */
-  constructor(platform: Platform, routes: readonly Route[]) {
+  constructor(platform: Platform, routes: readonly Route[], library: HttpLibrary) {
     this.platform = platform;
     this.router = new Router(routes);
     this.authentication = new HeaderAuthentication({
@@ -59,7 +60,8 @@ export class ApiServer implements RequestOwner {
       pausedMsMax: bodiesPausedMsMax,
       largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes),
     });
-    this.server = new UwsServer({
+    this.server = new HttpServer({
+      library,
       log: platform.log,
       bodies: this.bodies,
       stalledMsMax: answerStalledMsMax,

@@ -5,9 +5,10 @@ import t from 'tap';
 import WebSocket from 'ws';
 import type { ApiRequest } from '../../src/api/api-request.ts';
 import { BodyBudget } from '../../src/api/body-budget.ts';
+import { HttpServer } from '../../src/api/http-server.ts';
 import { ANSWERED } from '../../src/api/route.ts';
 import type { Answer, Route } from '../../src/api/route.ts';
-import { UwsServer } from '../../src/api/uws.ts';
+import { uwsLibrary as library } from '../../src/api/uws.ts';
 import type { WebSocketChannel } from '../../src/api/web-socket.ts';
 import type { Log } from '../../src/model/log.ts';
 import { FakePlatform } from './helpers/fake-platform.ts';
@@ -423,7 +424,7 @@ t.test('at debug: a line for each connection that opens or closes; at other leve
       debug: (details, message) => void lines.push({ details: details as Record<string, unknown>, message }),
       info: silent, warn: silent, error: silent, child: () => log, isLevelEnabled: (level) => level === 'debug' && isDebug,
     };
-    const server = new UwsServer({ log, bodies: new BodyBudget({ largestBytes: 1 }), onRequest: (exchange) => exchange.respond(204, [], ''), onFailure: silent });
+    const server = new HttpServer({ library, log, bodies: new BodyBudget({ largestBytes: 1 }), onRequest: (exchange) => exchange.respond(204, [], ''), onFailure: silent });
     server.webSocket('/socket', { protocols: ['mqtt'], open: silent, message: silent });
     const port = await server.listen({ host: '127.0.0.1', port: 0 });
     const client = new WebSocket(`ws://127.0.0.1:${port}/socket`, ['mqtt']);
@@ -464,7 +465,7 @@ t.test('a port that is in use, and closing with an answer under way', async (t) 
   });
   const { log } = new FakePlatform().platform();
   const bodies = new BodyBudget({ largestBytes: 1 });
-  const second = new UwsServer({ log, bodies, onRequest: () => undefined, onFailure: () => undefined });
+  const second = new HttpServer({ library, log, bodies, onRequest: () => undefined, onFailure: () => undefined });
   await t.rejects(second.listen({ host: '127.0.0.1', port: api.port }), /in use/);
   const answer = api.call('GET', '/wait');
   for (let tries = 0; tries < 100 && api.server.requestCount === 0; tries += 1) await pause(5);

@@ -1,9 +1,11 @@
 /** An API server over the fake platform on a free port, and a small client. */
 import type { Test } from 'tap';
 import { ApiServer } from '../../../src/api/api-server.ts';
+import type { HttpLibrary } from '../../../src/api/http-library.ts';
 import type { ApiConfig, Platform } from '../../../src/api/platform.ts';
 import { apiRoutes } from '../../../src/api/routes.ts';
 import type { Route } from '../../../src/api/route.ts';
+import { uwsLibrary } from '../../../src/api/uws.ts';
 import { FakePlatform } from './fake-platform.ts';
 
 export const basic = (user: string, password = 'secret'): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
@@ -28,11 +30,11 @@ export interface Api {
 
 export async function startApi(
   t: Test,
-  options: { further?: Route[]; prepare?: (server: ApiServer) => void; config?: Partial<ApiConfig>; platform?: Partial<Platform> } = {},
+  options: { further?: Route[]; prepare?: (server: ApiServer) => void; config?: Partial<ApiConfig>; platform?: Partial<Platform>; library?: HttpLibrary } = {},
 ): Promise<Api> {
   const fake = new FakePlatform();
   fake.config = { ...fake.config, ...options.config };
-  const server = new ApiServer(Object.assign(fake.platform(), options.platform), apiRoutes(options.further));
+  const server = new ApiServer(Object.assign(fake.platform(), options.platform), apiRoutes(options.further), options.library ?? uwsLibrary);
   options.prepare?.(server);
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close(100));

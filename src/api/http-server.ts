@@ -1,0 +1,285 @@
+/**
+ * The HTTP and WebSocket server on a library in the shape of uWebSockets.js. What ends the process there cannot happen behind this
+ * wrapper: `onAborted` is set first, everything is caught, nothing touches a response that is over, options are checked.
+ */
+import type { Log } from '../model/log.ts';
+import type { BodyBudget } from './body-budget.ts';
+import { HttpExchange } from './http-exchange.ts';
+import type { ExchangeOwner, RawRequest } from './http-exchange.ts';
+import type { HttpLibrary, LibraryApp, LibraryResponse, LibraryWebSocket, ListenSocket } from './http-library.ts';
+import { STALLED_MS_MAX } from './paced-answer.ts';
+import {
+  BUFFERED_BYTES_MAX,
+  BUFFERED_HARD_FACTOR,
+  IDLE_TIMEOUT_SECONDS,
+  MAX_PAYLOAD_BYTES,
+  agreeProtocol,
+  checkHandlers,
+} from './web-socket.ts';
+import type { UpgradeHead, WebSocketChannel, WebSocketHandlers } from './web-socket.ts';
+
+/** Refuse to share the port: the library's default lets a second server take every other connection. */
+const LISTEN_EXCLUSIVELY = 1;
+/** How often a closing server looks whether the last answer has been sent. */
+const CLOSE_POLL_MS = 10;
+const GOING_AWAY = 1001;
+const INTERNAL_ERROR = 1011;
+/** A close frame has room for 123 bytes. */
+const REASON_LENGTH_MAX = 120;
+
+export interface HttpServerOptions {
+  readonly library: HttpLibrary;
+  readonly log: Log;
+  readonly bodies: BodyBudget;
+  /** A client that takes nothing of its answer for so long is cut off. Default 60,000. */
+  readonly stalledMsMax?: number | undefined;
+  readonly onStalled?: (exchange: HttpExchange) => void;
+  /** Answers one request, now or later; synchronous, must call `readBody` before it returns if it wants the body. */
+  readonly onRequest: (exchange: HttpExchange) => void;
+  /** Answers after something was thrown; the exchange is not over. */
+  readonly onFailure: (exchange: HttpExchange, error: unknown) => void;
+}
+
+export class HttpServer implements ExchangeOwner {
+  readonly log: Log;
+  readonly bodies: BodyBudget;
+  readonly stalledMsMax: number;
+  private readonly options: HttpServerOptions;
+  private readonly app: LibraryApp;
+  private readonly channels = new Set<HttpChannel>();
+  private listenSocket: ListenSocket | undefined = undefined;
+  private openExchangeCount = 0;
+  private httpConnectionCount = 0;
+  private isClosing = false;
+
+  constructor(options: HttpServerOptions) {
+    this.options = options;
+    this.log = options.log;
+    this.bodies = options.bodies;
+    this.stalledMsMax = options.stalledMsMax ?? STALLED_MS_MAX;
+    this.app = options.library.App();
+    // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that it has become one.
+    this.app.filter((response, change) => {
+      this.httpConnectionCount += Number(change);
+      if (this.log.isLevelEnabled('debug')) this.logHttpConnection(response, Number(change) > 0);
+    });
+    this.app.any('/*', (response, request) => this.accept(response, request));
+  }
+
+  /** Requests without a complete answer. */
+  get requestCount(): number {
+    return this.openExchangeCount;
+  }
+
+  /** Open connections that are no WebSockets, whether a request has arrived on them or not. */
+  get connectionCount(): number {
+    return this.httpConnectionCount;
+  }
+
+  get webSocketCount(): number {
+    return this.channels.size;
+  }
+
+  /** Registers a WebSocket route; before `listen`. A request without upgrade on the same path goes to `onRequest`. */
+  webSocket(path: string, handlers: WebSocketHandlers): void {
+    checkHandlers(path, handlers);
+    for (const pattern of [path, `${path}/`]) this.addWebSocketRoute(pattern, handlers);
+  }
+
+  private accept(response: LibraryResponse, request: RawRequest): void {
+    const exchange = new HttpExchange(response, request, this);
+    this.openExchangeCount += 1;
+    try {
+      this.options.onRequest(exchange);
+    } catch (error) {
+      this.fail(exchange, error);
+    }
+    exchange.detachRequest();
+  }
+
+  ended(_exchange: HttpExchange): void {
+    this.openExchangeCount -= 1;
+  }
+
+  stalled(exchange: HttpExchange): void {
+    this.options.onStalled?.(exchange);
+  }
+
+  fail(exchange: HttpExchange, error: unknown): void {
+    try {
+      this.options.onFailure(exchange, error);
+    } catch (second) {
+      this.log.error({ err: second, path: exchange.path }, 'a request could not be answered');
+      exchange.destroy();
+    }
+  }
+
+  guard(exchange: HttpExchange, callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.fail(exchange, error);
+    }
+  }
+
+  private addWebSocketRoute(pattern: string, handlers: WebSocketHandlers): void {
+    const bufferedBytesMax = handlers.bufferedBytesMax ?? BUFFERED_BYTES_MAX;
+    this.app.ws<{ channel: HttpChannel }>(pattern, {
+      idleTimeout: handlers.idleTimeoutSeconds ?? IDLE_TIMEOUT_SECONDS,
+      maxPayloadLength: handlers.maxPayloadBytes ?? MAX_PAYLOAD_BYTES,
+      maxBackpressure: Math.min(0x7fffffff, bufferedBytesMax * BUFFERED_HARD_FACTOR),
+      closeOnBackpressureLimit: 1,
+      compression: this.options.library.DISABLED,
+      upgrade: (response, request, context) => {
+        response.onAborted(() => undefined);
+        if (this.isClosing) {
+          response.writeStatus('503 Service Unavailable');
+          response.end();
+          return;
+        }
+        const head = upgradeHead(request, handlers);
+        const key = head.headers.get('sec-websocket-key') ?? '';
+        const extensions = head.headers.get('sec-websocket-extensions') ?? '';
+        response.upgrade({ channel: new HttpChannel(head, bufferedBytesMax) }, key, head.protocol, extensions, context);
+      },
+      open: (socket) => {
+        this.httpConnectionCount -= 1;
+        const { channel } = socket.getUserData();
+        channel.opened(socket);
+        this.channels.add(channel);
+        if (this.log.isLevelEnabled('debug')) this.logWebSocket(channel, {}, 'WebSocket opened');
+        this.guardChannel(channel, () => handlers.open(channel));
+      },
+      message: (socket, data, binary) => {
+        const { channel } = socket.getUserData();
+        const copy = Buffer.from(new Uint8Array(data));
+        this.guardChannel(channel, () => handlers.message(channel, copy, binary));
+      },
+      drain: (socket) => {
+        const { channel } = socket.getUserData();
+        if (channel.bufferedBytes <= bufferedBytesMax) this.guardChannel(channel, () => handlers.drain?.(channel));
+      },
+      close: (socket, code, reason) => {
+        const { channel } = socket.getUserData();
+        channel.closed();
+        this.channels.delete(channel);
+        const text = Buffer.from(new Uint8Array(reason)).toString();
+        if (this.log.isLevelEnabled('debug')) this.logWebSocket(channel, { code, reason: text }, 'WebSocket closed');
+        this.guardChannel(channel, () => handlers.close?.(channel, code, text));
+      },
+    });
+  }
+
+  /** Of one that is over the library says only that there is one less. */
+  private logHttpConnection(response: LibraryResponse, isOpened: boolean): void {
+    const counts = { httpConnections: this.httpConnectionCount, webSockets: this.webSocketCount };
+    if (!isOpened) {
+      this.log.debug(counts, 'http connection closed');
+      return;
+    }
+    const remoteAddress = Buffer.from(response.getRemoteAddressAsText()).toString();
+    this.log.debug({ remoteAddress, ...counts }, 'http connection opened');
+  }
+
+  private logWebSocket(channel: HttpChannel, details: object, message: string): void {
+    const { remoteAddress, head } = channel;
+    const { httpConnectionCount: httpConnections, webSocketCount: webSockets } = this;
+    const protocol = head.protocol === '' ? {} : { protocol: head.protocol };
+    this.log.debug({ path: head.path, ...protocol, remoteAddress, ...details, httpConnections, webSockets }, message);
+  }
+
+  private guardChannel(channel: HttpChannel, callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.log.error({ err: error, path: channel.head.path }, 'a WebSocket handler failed');
+      channel.end(INTERNAL_ERROR, 'the server failed');
+    }
+  }
+
+  /** @param port 0 = any free one. @returns the port. @throws Error when it cannot be taken. */
+  listen(options: { readonly host: string; readonly port: number }): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const taken = (socket: ListenSocket | false): void => {
+        if (socket === false) {
+          reject(new Error(`cannot listen on ${options.host}:${options.port}: the port is in use or the address is not of this machine`));
+          return;
+        }
+        this.listenSocket = socket;
+        resolve(this.options.library.us_socket_local_port(socket));
+      };
+      this.app.listen(options.host, options.port, LISTEN_EXCLUSIVELY, taken);
+    });
+  }
+
+  /** Takes no new connections; those that are open go on. */
+  stopListening(): void {
+    if (this.listenSocket !== undefined) this.options.library.us_listen_socket_close(this.listenSocket);
+    this.listenSocket = undefined;
+  }
+
+  /** Stops listening, ends WebSockets, lets answers under way finish for `drainMs`, then closes every connection. */
+  async close(drainMs: number): Promise<void> {
+    if (this.isClosing) return;
+    this.isClosing = true;
+    this.stopListening();
+    for (const channel of [...this.channels]) channel.end(GOING_AWAY, 'the server is stopping');
+    const deadline = Date.now() + drainMs;
+    while (this.openExchangeCount > 0 && Date.now() < deadline)
+      await new Promise((resolve) => {
+        setTimeout(resolve, CLOSE_POLL_MS);
+      });
+    this.app.close();
+  }
+}
+
+class HttpChannel implements WebSocketChannel {
+  readonly head: UpgradeHead;
+  remoteAddress = '';
+  private readonly bufferedBytesMax: number;
+  private socket: LibraryWebSocket<{ channel: HttpChannel }> | undefined = undefined;
+
+  constructor(head: UpgradeHead, bufferedBytesMax: number) {
+    this.head = head;
+    this.bufferedBytesMax = bufferedBytesMax;
+  }
+
+  get isOpen(): boolean {
+    return this.socket !== undefined;
+  }
+
+  get bufferedBytes(): number {
+    return this.socket === undefined ? 0 : this.socket.getBufferedAmount();
+  }
+
+  send(data: string | Uint8Array, binary: boolean): boolean {
+    const { socket } = this;
+    if (socket === undefined) return false;
+    socket.send(data, binary);
+    return this.bufferedBytes <= this.bufferedBytesMax && this.socket !== undefined;
+  }
+
+  end(code: number, reason: string): void {
+    this.socket?.end(code, reason.slice(0, REASON_LENGTH_MAX));
+  }
+
+  opened(socket: LibraryWebSocket<{ channel: HttpChannel }>): void {
+    this.socket = socket;
+    this.remoteAddress = Buffer.from(socket.getRemoteAddressAsText()).toString();
+  }
+
+  closed(): void {
+    this.socket = undefined;
+  }
+}
+
+function upgradeHead(request: RawRequest, handlers: WebSocketHandlers): UpgradeHead {
+  const headers = new Map<string, string>();
+  request.forEach((name, value) => headers.set(name, value));
+  return {
+    path: request.getUrl(),
+    queryText: request.getQuery() ?? '',
+    headers,
+    protocol: agreeProtocol(headers.get('sec-websocket-protocol') ?? '', handlers.protocols),
+  };
+}
