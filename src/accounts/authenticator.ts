@@ -250,7 +250,7 @@ export class CachingAuthenticator implements Authenticator {
     try {
       return await this.#checkPassword(tenant, login, underWay);
     } finally {
-      this.#turns.end();
+      this.#turns.end(tenant, login.name);
     }
   }
 

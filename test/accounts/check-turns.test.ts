@@ -7,15 +7,16 @@ async function busy(waitingMax?: number) {
   const counted: string[] = [];
   const turns = new CheckTurns({ refusals: { count: (limit) => void counted.push(limit) }, waitingMax });
   for (let index = 0; index < 8; index += 1) await turns.begin(1, 'x');
+  const running: [number, string][] = Array.from({ length: 8 }, () => [1, 'x']);
   const begun: string[] = [];
   const refused: string[] = [];
   const wait = (tenant: number, account: string, name = `${tenant}/${account}`): void => {
-    turns.begin(tenant, account).then(() => begun.push(name), ({ details }: { details: { limit: string } }) => refused.push(`${name} ${details.limit}`));
+    turns.begin(tenant, account).then(() => { running.push([tenant, account]); begun.push(name); }, ({ details }: { details: { limit: string } }) => refused.push(`${name} ${details.limit}`));
   };
   /** Ends one check after the other. */
   const end = async (count: number): Promise<string[]> => {
     for (let index = 0; index < count; index += 1) {
-      turns.end();
+      turns.end(...running.shift() as [number, string]);
       await new Promise((resolve) => { setImmediate(resolve); });
     }
     return begun;
