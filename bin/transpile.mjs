@@ -1,5 +1,5 @@
 /** TypeScript to JavaScript, a file for a file, about a second for all of it. Types are checked elsewhere: `npm run typecheck`, `npm test`. */
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Imports stay imports: only the ending of the file's name changes. */
@@ -10,11 +10,10 @@ const FILES_STAY_APART = {
   },
 };
 
-/** @param outDir is emptied first. @returns false when a file could not be read as TypeScript; esbuild has printed why. */
+/** Writes over what is in `outDir`: a server that runs from there may still load a file. @returns false when a file could not be read as TypeScript; esbuild has printed why. */
 export async function transpile({ root, folders, outDir }) {
   // Loaded here: this file is imported before packages are installed.
   const { build } = await import('esbuild');
-  rmSync(join(root, outDir), { recursive: true, force: true });
   const entryPoints = folders.flatMap((folder) => readdirSync(join(root, folder), { recursive: true })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')).map((name) => join(folder, name)));
   try {
