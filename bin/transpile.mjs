@@ -10,7 +10,10 @@ const FILES_STAY_APART = {
   },
 };
 
-/** Writes over what is in `outDir`: a server that runs from there may still load a file. @returns false when a file could not be read as TypeScript; esbuild has printed why. */
+/**
+ * Writes over what is in `outDir`: a server that runs from there may still load a file.
+ * @returns false when a file could not be read as TypeScript; esbuild has printed why.
+ */
 export async function transpile({ root, folders, outDir }) {
   // Loaded here: this file is imported before packages are installed.
   const { build } = await import('esbuild');
