@@ -239,6 +239,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'exports/of-user': 'a user has at most 5 exports under way', 'exports/of-tenant': 'a tenant has at most 10 exports under way',
   'exports/of-server': 'at most 20 exports are under way',
   'clickhouse/free-bytes': 'the disk of ClickHouse has less free space than --disk-free-min-bytes',
+  'retention/clock': 'the clock of the server differs from the newest time in its journal; see its log, and --retention-clock-settle-ms',
   'journal/storage': 'JetStream has no storage left for the journal, below --journal-max-bytes: its max_file_store, account or disk',
 };
 

@@ -14,6 +14,7 @@ import {
   RETENTION_RULES, RULES_MAX, RULE_PREFIX, RUNS_KEPT, RUN_PREFIX, STATE_KEY, describeRun, lastNight, mayOverlap, plannedItems, rulesOf, runKey,
 } from '../model/retention.ts';
 import type { IsWanted, RetentionItem, RetentionRun, RetentionState, RetentionStore, RunTrigger } from '../model/retention.ts';
+import { CLOCK_LIMIT } from './clock-trust.ts';
 
 const TENANT_KEY = 't';
 /** Between two steps while a run is under way. */
@@ -37,6 +38,8 @@ export const LOW_DISK_LIMIT = 'retention/disk-free';
 const HELD_LIMIT = 'retention/disk-full';
 /** A run waits an hour for space; the next one has the rules of its time. */
 const HELD_MAX_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const TENANTS_ASKED_MAX = 1_000;
 
 export interface RetentionRunnerOptions {
   readonly commands: CommandPort;
@@ -53,6 +56,8 @@ export interface RetentionRunnerOptions {
   readonly defaultDays: number;
   /** Below `warnBytes` there is a warning, and a run of all tenants when `isEarly`. */
   readonly disk: { readonly freeBytes: () => number; readonly warnBytes: number; readonly isEarly: boolean };
+  /** Nothing is planned or removed while it gives no time. */
+  readonly clock: { read(): Promise<number | undefined> };
   readonly refusals: Refusals;
   readonly log: Log;
   /** ms since 1970. */
@@ -100,6 +105,7 @@ export class RetentionRunner {
   async step(): Promise<boolean> {
     const { tenants, isMine } = this.#options;
     this.#lookAtDisk();
+    if (await this.#options.clock.read() === undefined) return false;
     let isMore = false;
     for (const tenant of tenants()) {
       if (this.#loop.isStopped) return false;
@@ -120,7 +126,10 @@ export class RetentionRunner {
     return isMore;
   }
 
-  /** Plans a run. @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`. @returns its id. */
+  /**
+   * Plans a run.
+   * @throws PlatformError `retention/running` when there is one already, 503 `records/changes-at-once`, `retention/clock`. @returns its id.
+   */
   async begin(tenant: number, trigger: RunTrigger, options: { isDryRun: boolean; user?: string }): Promise<string> {
     for (let tries = 1; ; tries += 1) {
       const state = await this.#state(tenant);
@@ -188,11 +197,15 @@ export class RetentionRunner {
 
   async #begin(tenant: number, state: Stored<RetentionState> | undefined, run: { trigger: RunTrigger; isDryRun: boolean; user?: string },
     doneFor: number): Promise<string> {
-    const { documents, defaultDays, now } = this.#options;
+    const { documents, defaultDays } = this.#options;
     if (state?.value.active !== undefined) throw new PlatformError('retention/running', { id: state.value.active });
     const rules = rulesOf(await documents.list(RETENTION_RULES, tenant, RULE_PREFIX, { limit: RULES_MAX + 1 }), defaultDays);
     const id = String(await this.#options.ids.nextInOrder());
-    const startedAt = now();
+    const startedAt = await this.#options.clock.read();
+    if (startedAt === undefined) {
+      this.#options.refusals.count(CLOCK_LIMIT);
+      throw refusedBy(CLOCK_LIMIT);
+    }
     const planned: RetentionRun = { ...run, status: 'RUNNING', startedAt, items: plannedItems(rules, startedAt) };
     const next: RetentionState = { doneFor, active: id };
     const runs = await documents.list(RETENTION_RULES, tenant, RUN_PREFIX, { limit: RUNS_KEPT * 2 });
@@ -321,6 +334,19 @@ export class RetentionRunner {
       body: { changes: changes.map(withDigest), ...(audits.length > 0 ? { audits } : {}) },
     });
   }
+}
+
+/** For a server that has kept no confirmed time yet: the end of the newest day that a run took care of, in the first tenants. */
+export async function newestRetentionDay(documents: DocumentReader, tenants: Iterable<number>): Promise<number | undefined> {
+  let newest: number | undefined;
+  let count = 0;
+  for (const tenant of tenants) {
+    count += 1;
+    if (count > TENANTS_ASKED_MAX) break;
+    const text = await documents.get(RETENTION_RULES, tenant, STATE_KEY);
+    if (text !== undefined) newest = Math.max(newest ?? 0, (JSON.parse(text) as RetentionState).doneFor + DAY_MS);
+  }
+  return newest;
 }
 
 const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';

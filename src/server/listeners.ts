@@ -43,7 +43,8 @@ import { BulkOperationScheduler } from '../operate/bulk-operation-scheduler.ts';
 import { ControlSocket } from '../operate/control-socket.ts';
 import type { ControlHandler } from '../operate/control-socket.ts';
 import { RetentionRemoval } from '../operate/retention-store.ts';
-import { RetentionRunner } from '../operate/retention-runner.ts';
+import { ClockTrust, machineClock } from '../operate/clock-trust.ts';
+import { RetentionRunner, newestRetentionDay } from '../operate/retention-runner.ts';
 import { RetiredBlobs } from '../operate/retired-blobs.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
 import { TenantServices, endConnections } from '../operate/tenant-services.ts';
@@ -207,8 +208,12 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   events.recordListeners.push((tenant, changes) => bulkOperations.recordsChanged(tenant, changes));
   // Not refused while the journal is at its bound or the disk is nearly full: retention is what frees it. Below the reserve it only drops whole parts.
   const removing = { request: <Answer>(command: Command): Promise<Answer> => commands.requestBeyondBound<Answer>(command) };
+  const clock = new ClockTrust({
+    commands: removing, documents, now: Date.now, steady: machineClock(), refusals: metrics, log, differenceMaxMs: config.retentionClockDifferenceMaxMs,
+    settleMs: config.retentionClockSettleMs, newestKnown: () => newestRetentionDay(documents, numbers()),
+  });
   const retention = new RetentionRunner({
-    commands: removing, documents, ids, refusals: metrics, log, now: Date.now, isMine, hour: config.retentionHour,
+    commands: removing, clock, documents, ids, refusals: metrics, log, now: Date.now, isMine, hour: config.retentionHour,
     defaultDays: config.retentionDefaultDays, tenants: numbers,
     disk: { freeBytes: () => core.historyFreeBytes, warnBytes: config.diskFreeWarnBytes, isEarly: config.retentionEarly === 'yes' },
     store: new RetentionRemoval({
@@ -271,6 +276,8 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     metrics.gauges('millrace_realtime_relayed_polls', 'Long polls between nodes: of clients of this node, of sessions of this node', 'of', () => [
       ['clients', pollRelay.counts.waiting], ['sessions', pollRelay.counts.answering]]);
   }
+  metrics.gauge('millrace_retention_waits_for_clock', '1 while retention waits since the clock differs from the newest time in the journal',
+    () => (clock.isWaiting ? 1 : 0));
   metrics.total('millrace_retention_removed_total', 'Measurements, entities and records that retention removed', () => retention.removedCount);
   core.registerMetrics();
   registerServerMetrics(metrics, { mqtt, api, bayeux, sweeper });

@@ -21,6 +21,8 @@ interface Test { teardown(action: () => void | Promise<void>): void; comment(...
 
 export interface HttpAnswer { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string; json<T>(): T }
 
+export interface LaunchOptions { readonly args?: readonly string[]; readonly environment?: Record<string, string> }
+
 /** Data directory that is gone after the test; every server process of it is killed before. */
 export class ServerProcess {
   readonly data: string;
@@ -52,17 +54,17 @@ export class ServerProcess {
   get isAlive(): boolean { return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null; }
 
   /** Starts and waits for the screen with the ports. @throws with the log when the process ends before. */
-  async start(options: { args?: readonly string[] } = {}): Promise<this> {
+  async start(options: LaunchOptions = {}): Promise<this> {
     this.launch(options);
     await this.listening();
     return this;
   }
 
   /** Starts without waiting. */
-  launch(options: { args?: readonly string[] } = {}): void {
+  launch(options: LaunchOptions = {}): void {
     if (options.args) this.#args = options.args;
     const child = spawn(process.execPath, [join(DIST, 'src', 'main.js'), 'serve', '--host', '127.0.0.1', '--http-port', '0', '--mqtt-port', '0',
-      '--data', this.data, ...this.#args], { env: cleanEnvironment({ MILLRACE_ADMIN_PASSWORD: PASSWORD }), stdio: ['ignore', 'pipe', 'pipe'] });
+      '--data', this.data, ...this.#args], { env: cleanEnvironment({ MILLRACE_ADMIN_PASSWORD: PASSWORD, ...options.environment }), stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     this.httpPort = 0;
     this.mqttPort = 0;

@@ -1,11 +1,12 @@
 /** The schedule and the recovery of retention runs, with a clock, records and a store of the test's own. */
 import t from 'tap';
-import type { Command, RecordsChange } from '../../src/model/command.ts';
+import type { Command, DocumentReader, RecordsChange } from '../../src/model/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { isAsExpected } from '../../src/model/record-change.ts';
 import { RULES_MAX, RUNS_KEPT, RUN_PREFIX, lastNight, mayOverlap, plannedItems, rulesOf, ruleKey, runKey } from '../../src/model/retention.ts';
 import type { RetentionRun, RetentionState, RetentionStore, RetentionTarget } from '../../src/model/retention.ts';
-import { LOW_DISK_LIMIT, RetentionRunner } from '../../src/operate/retention-runner.ts';
+import { CLOCK_KEY, CLOCK_LIMIT, ClockTrust } from '../../src/operate/clock-trust.ts';
+import { LOW_DISK_LIMIT, RetentionRunner, newestRetentionDay } from '../../src/operate/retention-runner.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -15,6 +16,10 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} } as never;
 /** Records with compare and set; each tenant has ten old events that go three at a time. */
 class World {
   now = NOON;
+  /** How far the wall clock was set forward; the steady clock counts what is left. */
+  setForwardMs = 0;
+  /** Times since 1970 at which machines started; the newest is this one's. */
+  boot = NOON - HOUR_MS;
   freeBytes = 1e12;
   isEarly = false;
   tenants = [2];
@@ -71,17 +76,35 @@ class World {
 
   runner(defaultDays = 60): RetentionRunner {
     const world = this;
-    return new RetentionRunner({
-      commands: { request: async <Answer>(command: Command) => world.request(command) as Answer },
-      documents: {
-        get: (_collection, tenant, id) => world.records.get(`${tenant}/${id}`), getMany: () => [],
-        list: (_collection, tenant, prefix, { limit }) => [...world.records].filter(([key]) => key.startsWith(`${tenant}/${prefix}`)).sort()
+    const commands = { request: async <Answer>(command: Command): Promise<Answer> => world.request(command) as Answer };
+    const refusals = { count: (limit: string) => void world.refused.push(limit) };
+    const documents: DocumentReader = {
+      get: (_collection, tenant, id) => world.records.get(`${tenant}/${id}`), getMany: () => [],
+      list: (_collection, tenant, prefix, { limit }) => [...world.records].filter(([key]) => key.startsWith(`${tenant}/${prefix}`)).sort()
           .slice(0, limit).map(([key, value]) => ({ id: key.slice(String(tenant).length + 1), value })),
-      },
+    };
+    const clock = new ClockTrust({
+      commands, documents, refusals, log: quiet, now: () => world.now, differenceMaxMs: DAY_MS, settleMs: DAY_MS,
+      steady: { boot: String(world.boot), now: () => world.now - world.setForwardMs - world.boot },
+      newestKnown: () => newestRetentionDay(documents, world.tenants),
+    });
+    return new RetentionRunner({
+      commands, documents, clock,
       store: this.store, ids: { nextInOrder: async () => { world.id += 1; return world.id; } } as never, tenants: () => world.tenants,
-      isMine: (tenant) => !world.foreign.has(tenant), hour: 2, defaultDays, refusals: { count: (limit) => void world.refused.push(limit) }, log: quiet, now: () => world.now,
+      isMine: (tenant) => !world.foreign.has(tenant), hour: 2, defaultDays, refusals, log: quiet, now: () => world.now,
       disk: { freeBytes: () => world.freeBytes, warnBytes: 1e9, get isEarly() { return world.isEarly; } },
     });
+  }
+
+  setForward(ms: number): void {
+    this.now += ms;
+    this.setForwardMs += ms;
+  }
+
+  /** The machine starts, with the clock of the world. */
+  reboot(): void {
+    this.boot = this.now;
+    this.setForwardMs = 0;
   }
 
   runs(tenant = 2): RetentionRun[] {
@@ -357,4 +380,112 @@ t.test('rules, items and overlaps', async (t) => {
   t.notOk(mayOverlap(item, { ...item, dataType: 'ALARM' }));
   t.notOk(mayOverlap({ ...item, source: '4' }, { ...item, source: '5' }));
   t.ok(RULES_MAX > 0);
+});
+
+/** Steps as the loop does, for that time. */
+async function runFor(world: World, runner: RetentionRunner, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += HOUR_MS / 2) {
+    world.now += HOUR_MS / 2;
+    await stepAll(runner);
+  }
+}
+
+t.test('a clock that jumps forward while the server runs deletes nothing until it ran steadily for the settling time', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  await stepAll(runner);
+  world.setForward(61 * DAY_MS);
+  await stepAll(runner);
+  t.same([world.runs(), world.events.length], [[], 10]);
+  t.ok(world.refused.includes(CLOCK_LIMIT), 'it is counted');
+  await t.rejects(runner.begin(2, 'REQUEST', { isDryRun: false }), { code: 'general/busy', message: /retention\/clock/ }, 'nor for a user who asks for it');
+  await runFor(world, runner, 23 * HOUR_MS);
+  t.same([world.runs(), world.events.length], [[], 10], 'not for 23 hours');
+  world.setForward(-61 * DAY_MS);
+  await stepAll(runner);
+  await runner.begin(2, 'REQUEST', { isDryRun: true });
+  t.ok(world.runs().some(({ isDryRun }) => isDryRun), 'at once when the clock is right again');
+  t.ok(world.runs().every(({ startedAt }) => startedAt < NOON + 2 * DAY_MS));
+});
+
+t.test('many small steps of the clock count as one large step', async (t) => {
+  const world = new World();
+  const runner = world.runner();
+  await stepAll(runner);
+  for (let day = 0; day < 61; day += 1) {
+    world.setForward(20 * HOUR_MS);
+    world.now += 60_000;
+    await stepAll(runner);
+  }
+  // The first step is within the limit.
+  t.ok(world.runs().every(({ startedAt }) => startedAt < NOON + 2 * DAY_MS), 'no run has believed them');
+});
+
+t.test('a machine that was off for months waits for the settling time, and not for ever when it is started again and again', async (t) => {
+  const world = new World();
+  let runner = world.runner();
+  await stepAll(runner);
+  world.now += 90 * DAY_MS;
+  world.reboot();
+  runner = world.runner();
+  await stepAll(runner);
+  t.same([world.runs(), world.events.length], [[], 10], 'a clock that is set wrong looks like this too');
+  for (let day = 0; day < 3; day += 1) {
+    await runFor(world, runner, 7 * HOUR_MS);
+    t.same([world.runs(), world.events.length], [[], 10]);
+    world.now += 17 * HOUR_MS;
+    world.reboot();
+    runner = world.runner();
+    await stepAll(runner);
+  }
+  await runFor(world, runner, 7 * HOUR_MS);
+  t.same([world.runs().map(({ status }) => status), world.events.length], [['COMPLETED'], 0], 'after 24 hours of running');
+});
+
+t.test('a server that stood still while the machine went on does not wait', async (t) => {
+  const world = new World();
+  await stepAll(world.runner());
+  world.now += 90 * DAY_MS;
+  await stepAll(world.runner());
+  t.same([world.runs().map(({ status }) => status), world.events.length], [['COMPLETED'], 0]);
+});
+
+t.test('a machine without a clock of its own starts in 1970 and goes on when its clock is set', async (t) => {
+  const world = new World();
+  await stepAll(world.runner());
+  world.now = 0;
+  world.reboot();
+  const runner = world.runner();
+  await stepAll(runner);
+  t.same(world.refused, [CLOCK_LIMIT]);
+  world.now = 60_000;
+  world.setForward(NOON + DAY_MS - 60_000);
+  await stepAll(runner);
+  t.same(world.runs().map(({ status }) => status), ['COMPLETED']);
+});
+
+t.test('data of a server that had no confirmed time yet are not believed to be months older', async (t) => {
+  const world = new World();
+  await stepAll(world.runner());
+  world.records.delete(`0/${CLOCK_KEY}`);
+  world.now += 61 * DAY_MS;
+  world.reboot();
+  await stepAll(world.runner());
+  t.same([world.runs(), world.events.length, world.refused], [[], 10, [CLOCK_LIMIT]]);
+});
+
+t.test('while another node vouches for the time, a node with a wrong clock waits for ever', async (t) => {
+  const world = new World();
+  const right = world.runner();
+  await stepAll(right);
+  for (let hour = 0; hour < 60; hour += 1) {
+    world.now += HOUR_MS;
+    world.foreign.add(2);
+    await stepAll(right);
+    world.foreign.clear();
+    world.setForward(61 * DAY_MS);
+    await stepAll(world.runner());
+    world.setForward(-61 * DAY_MS);
+  }
+  t.same([world.runs(), world.events.length], [[], 10]);
 });
