@@ -1,7 +1,7 @@
 /** One request as the resources see it: who asks for what, in which form, and the ways to answer. */
 import { PlatformError } from '../model/errors.ts';
 import { AUDITED_KINDS, COMMAND } from '../model/command.ts';
-import type { ActorKey, AskedBy, CommandKind, HistoryReader } from '../model/command.ts';
+import type { ActorKey, AskedBy, CommandKind, HistoryReader, QueryAsker } from '../model/command.ts';
 import { isDeviceUser } from '../model/device-request.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -102,8 +102,16 @@ export class ApiRequest {
     return this.principal.tenantNumber;
   }
 
+  /** Queries run in the turns of the user, and end when the client leaves. */
   get history(): HistoryReader {
-    return this.skipsFlush ? this.platform.historyAsIs ?? this.platform.history : this.platform.history;
+    return this.historyOf(this.skipsFlush ? this.platform.historyAsIs ?? this.platform.history : this.platform.history);
+  }
+
+  /** Queries of the user of this request. */
+  historyOf(history: HistoryReader): HistoryReader {
+    const { principal: { tenantNumber, userName }, exchange: { signal } } = this;
+    const asker: QueryAsker = { tenant: tenantNumber, user: userName, signal };
+    return { query: (sql, params) => history.query(sql, params, asker), stream: (sql, params, format) => history.stream(sql, params, format) };
   }
 
   /** Start of all links, without a slash at the end. */

@@ -2,7 +2,6 @@
  * The rows of exports, in the order of the table's key: pieces of bounded size, each with a query of its own that begins behind the last row of the one
  * before. Nothing of the history is held while a client reads.
  */
-import type { HistoryReader } from '../model/command.ts';
 import type { ApiRequest } from './api-request.ts';
 import { textBatches } from './document-page.ts';
 import type { HistoryFilter, MutableTable } from './history-filter.ts';
@@ -64,9 +63,9 @@ export async function* piecesOf<Row>(request: ApiRequest, { rowsMax, mayBeCut = 
   const { platform } = request;
   let after: Row | undefined;
   // What was acknowledged before the export began is in its first piece's time; later pieces wait for nothing.
-  for (let history: HistoryReader = request.history; ; history = platform.historyAsIs ?? history) {
+  for (let { history } = request; ; history = request.historyOf(platform.historyAsIs ?? platform.history)) {
     const { sql, params } = statementBehind(after);
-    const rows = await platform.exports.query(() => history.query<Row>(sql, params));
+    const rows = await platform.exports.query(request.principal, () => history.query<Row>(sql, params), request.exchange.signal);
     after = rows.at(-1);
     if (after === undefined) return;
     yield rows;

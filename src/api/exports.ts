@@ -2,20 +2,26 @@
 import { refusedBy } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { Turns } from '../model/turns.ts';
+
+type Holder = Pick<Principal, 'tenantNumber' | 'userName'>;
 
 /** Each holds some MB of texts for as long as its client reads. */
 export const EXPORTS_MAX = { user: 5, tenant: 10, server: 20 } as const;
-/** Queries of exports at one time; the embedded engine has three sessions for reads. */
+/** Queries of exports at one time; the embedded engine runs five queries (store/history-bounds.ts). */
 const QUERIES_MAX = 2;
 
 export class Exports {
   readonly #refusals: Refusals;
   readonly #counts = new Map<string, number>();
-  readonly #waiting: (() => void)[] = [];
-  #queries = 0;
+  readonly #turns: Turns;
 
   constructor(refusals: Refusals) {
     this.#refusals = refusals;
+    const { user, server } = EXPORTS_MAX;
+    this.#turns = new Turns({
+      refusals, running: { all: QUERIES_MAX }, waiting: { all: server, ofUser: user }, limits: { all: 'exports/of-server', ofUser: 'exports/of-user' },
+    });
   }
 
   /** Exports under way. */
@@ -24,7 +30,7 @@ export class Exports {
   }
 
   /** An export begins. @returns to be called when it has ended. @throws PlatformError `general/busy` when there are too many. */
-  begin({ tenantNumber, userName }: Pick<Principal, 'tenantNumber' | 'userName'>): () => void {
+  begin({ tenantNumber, userName }: Holder): () => void {
     const places = [['user', `${tenantNumber}/${userName}`], ['tenant', String(tenantNumber)], ['server', '']] as const;
     for (const [name, key] of places) {
       if ((this.#counts.get(key) ?? 0) < EXPORTS_MAX[name]) continue;
@@ -42,17 +48,13 @@ export class Exports {
     };
   }
 
-  /** Runs a bounded query of an export, which has at most one at a time; in the order in which they come. */
-  async query<Result>(run: () => Promise<Result>): Promise<Result> {
-    if (this.#queries >= QUERIES_MAX) await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
-    else this.#queries += 1;
+  /** Runs a bounded query of an export, which has at most one at a time. Tenants take turns, and so do the users of a tenant. */
+  async query<Result>({ tenantNumber, userName }: Holder, run: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    await this.#turns.begin(tenantNumber, userName, signal);
     try {
       return await run();
     } finally {
-      // Whoever waited takes the place over.
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#queries -= 1;
-      else next();
+      this.#turns.end(tenantNumber, userName);
     }
   }
 }

@@ -2,6 +2,7 @@
  * One HTTP request with its answer, above the library's response (see http-server.ts): body collection with a limit, answers in one piece or as a
  * stream with back-pressure. After the end of the answer, or of the client, every call is harmless.
  */
+import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Log } from '../model/log.ts';
 import { BODY_LIMIT } from './body-budget.ts';
@@ -88,6 +89,8 @@ export class HttpExchange {
   /** Nothing is held any more. */
   private isEnded = false;
   private abortCallback: (() => void) | undefined = undefined;
+  /** Made when it is first asked for. */
+  private abortController: AbortController | undefined = undefined;
   private bodyStream: BodyStream | undefined = undefined;
   private body: Buffer = EMPTY_BODY;
   /** Negative when nothing more is collected. */
@@ -128,6 +131,17 @@ export class HttpExchange {
   /** Registers what to do when the client goes before the answer is complete; at most one. */
   onAborted(callback: () => void): void {
     this.abortCallback = callback;
+  }
+
+  /** Aborts when the client goes before the answer is complete. */
+  get signal(): AbortSignal {
+    if (this.abortController === undefined) {
+      this.abortController = new AbortController();
+      // A handler may run many queries at once.
+      setMaxListeners(0, this.abortController.signal);
+      if (this.isAborted) this.abortController.abort();
+    }
+    return this.abortController.signal;
   }
 
   /** Ends the access to the request: the library reuses it. Called by the server. */
@@ -433,6 +447,7 @@ export class HttpExchange {
     this.bodyStream?.fail(new BrokenBody('the client went before the end of the body'));
     this.end();
     this.paced?.stop();
+    this.abortController?.abort();
     const callback = this.abortCallback;
     this.abortCallback = undefined;
     // Who has given the whole answer looks no further.

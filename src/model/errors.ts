@@ -238,6 +238,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'cluster/no-shard-role': 'no node of the cluster has the role shard: start one with --roles gateway,shard',
   'exports/of-user': 'a user has at most 5 exports under way', 'exports/of-tenant': 'a tenant has at most 10 exports under way',
   'exports/of-server': 'at most 20 exports are under way',
+  'history/queries-waiting': 'too many queries of the history wait', 'history/queries-of-user': 'a user has at most 250 queries of the history waiting',
+  'history/queries-wait': 'earlier queries took all turns for --history-query-max-ms; narrow dateFrom and dateTo',
   'clickhouse/free-bytes': 'the disk of ClickHouse has less free space than --disk-free-min-bytes',
   'retention/clock': 'the clock of the server differs from the newest time in its journal; see its log, and --retention-clock-settle-ms',
   'journal/storage': 'JetStream has no storage left for the journal, below --journal-max-bytes: its max_file_store, account or disk',

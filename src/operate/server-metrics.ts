@@ -5,17 +5,20 @@ import type { Metrics } from './metrics.ts';
 export interface MeteredServer {
   readonly mqtt: { readonly connectionsCount: number };
   readonly api: { readonly connectionCount: number; readonly requestCount: number; readonly webSocketCount: number };
+  readonly history: { readonly runningCount: number; readonly waitingCount: number };
   readonly sweeper: { readonly expiredCount: number };
   readonly bayeux: { readonly sessionCount: number; readonly queuedMessageCount: number; readonly queuedBytes: number };
 }
 
 /** Of the listeners. */
-export function registerServerMetrics(metrics: Metrics, { mqtt, api, bayeux, sweeper }: MeteredServer): void {
+export function registerServerMetrics(metrics: Metrics, { mqtt, api, bayeux, history, sweeper }: MeteredServer): void {
   metrics.gauges('millrace_connections', 'Open connections', 'protocol', () => [
     ['mqtt', mqtt.connectionsCount], ['http', api.connectionCount], ['websocket', api.webSocketCount], ['http-under-way', api.requestCount],
     ['bayeux-session', bayeux.sessionCount]]);
   metrics.gauges('millrace_bayeux_queue_size', 'What waits for subscribers', 'queue', () => [
     ['messages', bayeux.queuedMessageCount], ['bytes', bayeux.queuedBytes]]);
+  metrics.gauges('millrace_history_queries', 'Queries of the history that run, and that wait for their turn', 'state', () => [
+    ['running', history.runningCount], ['waiting', history.waitingCount]]);
   metrics.total('millrace_mqtt_sessions_expired_total', 'Stored MQTT sessions that were removed because their time was over', () => sweeper.expiredCount);
 }
 

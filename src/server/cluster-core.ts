@@ -24,6 +24,7 @@ import { COMMAND } from '../model/command.ts';
 import type { ActorKey, RecordsChange } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { Turns } from '../model/turns.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
@@ -31,6 +32,7 @@ import { Metrics } from '../operate/metrics.ts';
 import { SecretsFile } from '../operate/secrets-file.ts';
 import { ClickHouse } from '../store/clickhouse.ts';
 import { ClickHouseHistoryReader, ClickHouseHistoryWriter } from '../store/clickhouse-history.ts';
+import { historyBounds } from '../store/history-bounds.ts';
 import { NatsBlobs } from '../store/nats-blobs.ts';
 import { NatsConnection } from '../store/nats-connection.ts';
 import { JOURNAL_SPARE_BYTES, NatsJournal } from '../store/nats-journal.ts';
@@ -117,6 +119,7 @@ export class ClusterCore implements ServerCore {
   readonly bus: NatsLiveBus;
   readonly historyReader: ClickHouseHistoryReader;
   readonly historyAsIs: ClickHouseHistoryReader;
+  readonly historyTurns: Turns;
   readonly clickHouse: ClickHouse;
   readonly blobs: NatsBlobs;
   readonly blobReferences: BlobReferences[] = [];
@@ -182,8 +185,10 @@ export class ClusterCore implements ServerCore {
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
       onCommitted: (recordCount, durationMs) => this.metrics.commitLatency.observe(durationMs / 1_000, recordCount),
     });
-    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) => this.node.visible(timeoutMs, query), log);
-    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log);
+    const bounds = historyBounds('server', config.historyQueryMaxMs, this.metrics);
+    this.historyTurns = bounds.turns;
+    this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) => this.node.visible(timeoutMs, query), log, bounds);
+    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log, bounds);
     const { authenticator, tokens, secondFactor } = loginParts(this, CACHE_AGE_MAX_MS);
     this.authenticator = authenticator;
     this.tokens = tokens;

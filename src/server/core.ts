@@ -17,6 +17,7 @@ import type { Sources } from '../ingest/sources.ts';
 import type { Blobs } from '../model/blobs.ts';
 import type { ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange, RecordCollection } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
+import type { Turns } from '../model/turns.ts';
 import type { SessionsElsewhere } from '../mqtt/session-registry.ts';
 import type { RunningBackups } from '../operate/backup-running.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
@@ -82,6 +83,7 @@ export interface ServerCore {
   readonly bus: LiveBus;
   readonly historyReader: HistoryReader;
   readonly historyAsIs: HistoryReader;
+  readonly historyTurns: Pick<Turns, 'runningCount' | 'waitingCount'>;
   readonly clickHouse: ClickHouse;
   readonly tenantRows: { has(tenant: number): Promise<boolean>; remove(tenant: number): Promise<void> };
   readonly blobs: Blobs;

@@ -280,7 +280,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
     () => (clock.isWaiting ? 1 : 0));
   metrics.total('millrace_retention_removed_total', 'Measurements, entities and records that retention removed', () => retention.removedCount);
   core.registerMetrics();
-  registerServerMetrics(metrics, { mqtt, api, bayeux, sweeper });
+  registerServerMetrics(metrics, { mqtt, api, bayeux, sweeper, history: core.historyTurns });
   const tls = !core.isGateway || config.tlsKey === undefined || config.tlsCertificate === undefined ? undefined
     : { key: await readFile(config.tlsKey), cert: await readFile(config.tlsCertificate) };
   const run = randomUUID();

@@ -17,6 +17,7 @@ import { entryOfCommand } from '../ingest/quarantine.ts';
 import { Projector } from '../ingest/projector.ts';
 import { Sources } from '../ingest/sources.ts';
 import type { Log } from '../model/log.ts';
+import type { Turns } from '../model/turns.ts';
 import { BLOBS_DIRECTORY, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME, RunningBackups } from '../operate/backup-running.ts';
 import type { BlobReferences } from '../operate/blob-sweeper.ts';
 import { finishRestore } from '../cli/restore-files.ts';
@@ -33,6 +34,7 @@ import { ClickHouse } from '../store/clickhouse.ts';
 import { ClickHouseHistoryReader, ClickHouseHistoryWriter } from '../store/clickhouse-history.ts';
 import { EmbeddedClickHouse } from '../store/embedded-clickhouse/supervisor.ts';
 import { FileBlobs } from '../store/file-blobs.ts';
+import { READ_SESSIONS, historyBounds } from '../store/history-bounds.ts';
 import { IdBlocks } from '../store/id-blocks.ts';
 import { LmdbDocuments } from '../store/lmdb-documents.ts';
 import { openLmdb } from '../store/lmdb-environment.ts';
@@ -71,6 +73,7 @@ export class SingleNode implements ServerCore {
   readonly quarantine: QuarantineFile;
   readonly historyReader: ClickHouseHistoryReader;
   readonly historyAsIs: ClickHouseHistoryReader;
+  readonly historyTurns: Turns;
   readonly authenticator: CachingAuthenticator;
   readonly tokens: Tokens;
   readonly secondFactor: SecondFactor;
@@ -152,11 +155,13 @@ export class SingleNode implements ServerCore {
       onPosition: (position) => this.journal.trim(Math.min(position, this.actors.committedSeq)),
       onInserted: (table, rows) => this.metrics.counter('millrace_rows_inserted_total', 'Rows in the history store', ['table']).inc({ table }, rows),
     });
+    const bounds = historyBounds('embedded', config.historyQueryMaxMs, this.metrics);
+    this.historyTurns = bounds.turns;
     this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, async (timeoutMs, query) => {
       await this.projector.visible(this.handledSeq, timeoutMs, query);
       await this.deletion.settled(query);
-    }, log);
-    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log);
+    }, log, bounds);
+    this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log, bounds);
     const { authenticator, tokens, secondFactor } = loginParts(this);
     this.authenticator = authenticator;
     this.tokens = tokens;
@@ -175,7 +180,8 @@ export class SingleNode implements ServerCore {
       await lock.release();
       throw error;
     }
-    const engine = new EmbeddedClickHouse({ directory: join(data, CLICKHOUSE_DIRECTORY), log, memoryBytesMax: config.clickhouseMemoryMaxBytes });
+    const engine = new EmbeddedClickHouse({ directory: join(data, CLICKHOUSE_DIRECTORY), log, readSessions: READ_SESSIONS,
+      memoryBytesMax: config.clickhouseMemoryMaxBytes });
     try {
       const url = await engine.start();
       const quarantine = await QuarantineFile.open(join(data, QUARANTINE_NAME));

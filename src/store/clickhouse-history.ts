@@ -3,13 +3,15 @@ import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../ingest/history-
 import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../ingest/history-writer.ts';
 import type { MeasurementColumns } from '../ingest/measurement-columns.ts';
 import type { HistoryQuery } from '../ingest/projector.ts';
-import type { DataDelete, HistoryReader } from '../model/command.ts';
+import type { DataDelete, HistoryReader, QueryAsker } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import { PAGE_BYTES_MAX } from '../model/page-limits.ts';
 import { parseTime } from '../model/iso-time.ts';
 import { exceptionCodeOf } from './clickhouse.ts';
 import type { ClickHouse } from './clickhouse.ts';
+import { HISTORY_LIMIT } from './history-bounds.ts';
+import type { HistoryBounds } from './history-bounds.ts';
 import { refusing } from './history-refusals.ts';
 import { advance, carryOut } from './mutations.ts';
 import { encodeNative } from './native-columns.ts';
@@ -266,9 +268,10 @@ type MakeVisible = (timeoutMs: number, query: HistoryQuery) => Promise<void>;
 const REASONS: ReadonlyMap<number, string> = new Map([[202, 'too many queries are under way'], [241, 'the queries under way need all memory']]);
 /** What the engine refuses for the query itself, by its numbers: it would refuse it again. */
 const TOO_LARGE: ReadonlyMap<number, string> = new Map([
-  [241, 'it needs more memory than one may take; ask for less, with narrower filters'],
-  [159, 'it took too long; ask for less, with narrower filters'],
+  [241, `it needs more memory than one may take (${HISTORY_LIMIT.MEMORY}); ask for less, with narrower filters`],
+  [159, `it took too long (${HISTORY_LIMIT.TIME}, --history-query-max-ms); ask for less, with a narrower dateFrom and dateTo`],
 ]);
+const LIMIT_OF: ReadonlyMap<number, string> = new Map([[241, HISTORY_LIMIT.MEMORY], [159, HISTORY_LIMIT.TIME]]);
 /** Of all queries together, not of this one. */
 const MEMORY_OF_ALL = /\(total\)/;
 
@@ -284,31 +287,52 @@ export class ClickHouseHistoryReader implements HistoryReader {
   readonly #writer: ClickHouseHistoryWriter;
   readonly #makeVisible: MakeVisible;
   readonly #log: Pick<Log, 'warn'>;
+  readonly #bounds: HistoryBounds | undefined;
 
-  constructor(clickHouse: ClickHouse, writer: ClickHouseHistoryWriter, makeVisible: MakeVisible, log: Pick<Log, 'warn'>) {
+  /** @param bounds of all readers of the process together; none when absent. */
+  constructor(clickHouse: ClickHouse, writer: ClickHouseHistoryWriter, makeVisible: MakeVisible, log: Pick<Log, 'warn'>, bounds?: HistoryBounds) {
     this.#clickHouse = clickHouse;
     this.#log = log;
+    this.#bounds = bounds;
     this.#writer = writer;
     this.#makeVisible = makeVisible;
   }
 
-  async query<Row>(sql: string, params: Readonly<Record<string, unknown>>): Promise<Row[]> {
+  async query<Row>(sql: string, params: Readonly<Record<string, unknown>>, asker?: QueryAsker): Promise<Row[]> {
     try {
       await this.#makeVisible(VISIBLE_TIMEOUT_MS, queryOf(sql, params));
       await this.#writer.createTables();
-      return await this.#clickHouse.query<Row>(sql, params);
+      return await this.#inTurn<Row>(sql, params, asker ?? { tenant: typeof params.tenant === 'number' ? params.tenant : 0, user: '' });
     } catch (error) {
+      if (error instanceof PlatformError) throw error;
       if (exceptionCodeOf(error) === TOO_MANY_BYTES) throw new PlatformError('general/page-too-large', { limit: PAGE_BYTES_MAX });
-      throw this.#unavailable(error);
+      throw this.#unavailable(error, asker);
+    }
+  }
+
+  /** Runs one query in the turn of its tenant and user. The time limit is for users: the server's own queries have that of the connection. */
+  async #inTurn<Row>(sql: string, params: Readonly<Record<string, unknown>>, { tenant, user, signal }: QueryAsker): Promise<Row[]> {
+    if (this.#bounds === undefined) return this.#clickHouse.query<Row>(sql, params, {}, signal);
+    const { turns, queryMsMax } = this.#bounds;
+    await turns.begin(tenant, user, signal);
+    try {
+      return await this.#clickHouse.query<Row>(sql, params, user === '' ? {} : { max_execution_time: queryMsMax / 1_000 }, signal);
+    } finally {
+      turns.end(tenant, user);
     }
   }
 
   /** What the engine says of a statement is for the log: it tells of tables, addresses and sizes. */
-  #unavailable(error: unknown): PlatformError {
+  #unavailable(error: unknown, asker?: QueryAsker): PlatformError {
+    if (asker?.signal?.aborted === true) return new PlatformError('general/history-unavailable', { reason: 'the client has left' });
     const code = exceptionCodeOf(error);
-    if (code !== undefined) this.#log.warn({ code, error: (error as Error).message }, 'the history store refused a query');
+    const { tenant, user } = asker ?? {};
+    if (code !== undefined) this.#log.warn({ code, error: (error as Error).message, tenant, user }, 'the history store refused a query');
     const tooLarge = code === undefined || MEMORY_OF_ALL.test((error as Error).message) ? undefined : TOO_LARGE.get(code);
-    if (tooLarge !== undefined) return new PlatformError('general/query-too-large', { reason: tooLarge });
+    if (code !== undefined && tooLarge !== undefined) {
+      this.#bounds?.refusals.count(LIMIT_OF.get(code) as string);
+      return new PlatformError('general/query-too-large', { reason: tooLarge });
+    }
     return new PlatformError('general/history-unavailable', { reason: reasonOf(error, code) });
   }
 

@@ -74,9 +74,12 @@ export class ClickHouse {
     });
   }
 
-  /** All rows of a SELECT, without a FORMAT clause. For results that are bounded by their LIMIT. */
-  async query<Row>(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}): Promise<Row[]> {
-    return this.#query<Row>(sql, params, settings);
+  /**
+   * All rows of a SELECT, without a FORMAT clause. For results that are bounded by their LIMIT.
+   * @param signal closes the connection of the query, with which the embedded engine ends it; rejects.
+   */
+  async query<Row>(sql: string, params: QueryParams = {}, settings: ClickHouseSettings = {}, signal?: AbortSignal): Promise<Row[]> {
+    return this.#query<Row>(sql, params, settings, signal);
   }
 
   /** A query on which a write depends: `abortWrites` ends it. */

@@ -6,6 +6,7 @@ import type { ApiRequest } from '../../src/api/api-request.ts';
 import type { Platform } from '../../src/api/platform.ts';
 import { ANSWERED } from '../../src/api/route.ts';
 import type { Answer, Route } from '../../src/api/route.ts';
+import { until } from '../helpers/setup-command.ts';
 import { ADMIN, startApi } from './helpers/api.ts';
 import type { Api } from './helpers/api.ts';
 
@@ -128,11 +129,23 @@ t.test('exports under way are bounded, and their queries leave room', async (t) 
   t.equal(exports.count, 0, 'an export that has ended counts no more');
   let running = 0;
   let most = 0;
-  await Promise.all(Array.from({ length: 6 }, () => exports.query(async () => {
+  await Promise.all(Array.from({ length: 6 }, () => exports.query({ tenantNumber: 1, userName: 'a' }, async () => {
     running += 1;
     most = Math.max(most, running);
     await new Promise((resolve) => { setTimeout(resolve, 5); });
     running -= 1;
   })));
   t.equal(most, 2);
+});
+
+t.test('queries are those of the user, and end when the client leaves', async (t) => {
+  const api = await startApi(t);
+  api.fake.queried = new Promise(() => undefined);
+  const left = new AbortController();
+  const call = fetch(`http://127.0.0.1:${api.port}/event/events`, { headers: { Authorization: ADMIN }, signal: left.signal });
+  await until('a query of the list', () => api.fake.askers.length === 1);
+  t.match(api.fake.askers[0], { tenant: 2, user: 'admin', signal: { aborted: false } });
+  left.abort();
+  await t.rejects(call, { name: 'AbortError' });
+  await until('its signal', () => api.fake.askers[0]?.signal?.aborted === true);
 });

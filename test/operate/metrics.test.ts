@@ -55,7 +55,7 @@ t.test('of the process: resident memory and the delay of the event loop', async 
 t.test('of the listeners and of a single node: each value under its name', async (t) => {
   const { metrics, value } = newMetrics(t);
   registerServerMetrics(metrics, { mqtt: { connectionsCount: 1 }, api: { connectionCount: 2, requestCount: 3, webSocketCount: 4 }, sweeper: { expiredCount: 5 },
-    bayeux: { sessionCount: 6, queuedMessageCount: 7, queuedBytes: 8 } });
+    bayeux: { sessionCount: 6, queuedMessageCount: 7, queuedBytes: 8 }, history: { runningCount: 27, waitingCount: 28 } });
   registerNodeMetrics(metrics, {
     journal: { sizeBytes: 11, lastSeq: 100 }, group: { openBytes: 12, lastAppendedSeq: 113, groupsCount: 14, recordsCount: 15 },
     actors: { mailboxCount: 16, pendingCount: 17, commandsCount: 18 }, commands: { underWayCount: 19 },
@@ -70,6 +70,7 @@ t.test('of the listeners and of a single node: each value under its name', async
     'millrace_group_commits_total': 14, 'millrace_records_total': 15, 'millrace_queue_size{queue="mailboxes"}': 16, 'millrace_queue_size{queue="follow-ups"}': 17,
     'millrace_commands_total': 18, 'millrace_queue_size{queue="commands-under-way"}': 19, 'millrace_queue_size{queue="projector-rows"}': 20,
     'millrace_projector_insert_errors_total': 21, 'millrace_projector_set_aside_total': 22, 'millrace_quarantine_entries': 23, 'millrace_quarantine_size_bytes': 24,
+    'millrace_history_queries{state="running"}': 27, 'millrace_history_queries{state="waiting"}': 28,
     'millrace_clickhouse_restarts_total': 25, 'millrace_disk_free_bytes': 26, 'millrace_projector_lag_records': 39, 'millrace_journal_last_sequence': 100,
   };
   const found: Record<string, number | undefined> = {};

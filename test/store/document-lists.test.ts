@@ -24,7 +24,7 @@ const counted: string[] = [];
 /** Texts that the documents have, by id. */
 const documents = new Map<string, string>();
 const request = {
-  tenant: 1,
+  tenant: 1, principal: { tenantNumber: 1, userName: 'a' }, exchange: {}, historyOf: () => request.history,
   history: { query: (sql: string, params: Record<string, unknown>) => { asked.push(sql); return reader.query(sql, params); } },
   platform: {
     documents: { getMany: (_collection: string, _tenant: number, ids: readonly string[]) => ids.map((id) => documents.get(id)) },

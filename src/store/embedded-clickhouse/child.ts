@@ -5,8 +5,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import { Engine } from './engine.ts';
 import type { EngineOptions } from './engine.ts';
+import { configureEngine } from './engine-config.ts';
 import { createHttpServer } from './server.ts';
 import { Spool } from './spool.ts';
 
@@ -29,10 +31,12 @@ const HOST = '127.0.0.1';
 const CLOSE_LIMIT_MS = 5_000;
 
 function main(): void {
-  const options = JSON.parse(process.argv[2]) as ChildOptions;
+  const given = JSON.parse(process.argv[2]) as ChildOptions;
+  const options: ChildOptions = { ...given, directory: resolve(given.directory) };
   // A signal to the whole group (Ctrl-C) must not end the child before its parent has written its last rows.
   process.on('SIGINT', () => undefined);
   mkdirSync(options.directory, { recursive: true });
+  configureEngine(options.directory, options.memoryBytesMax);
   const engine = new Engine(options);
   const spool = new Spool(options.directory);
   const password = process.env[PASSWORD_VARIABLE] ?? '';

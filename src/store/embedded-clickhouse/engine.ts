@@ -7,6 +7,7 @@
 import { createRequire } from 'node:module';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChdbQueryStream, Session } from 'chdb';
+import { statementMemoryBytes } from './engine-config.ts';
 import { ClickHouseException, quoteLiteral } from './protocol.ts';
 import type { StatementKind } from './protocol.ts';
 
@@ -17,6 +18,7 @@ export interface EngineOptions {
   /** Requests that may wait for a session of one kind. */
   readonly waitingMax: number;
   readonly threads: number;
+  /** Of the whole engine; a statement may take half of it. */
   readonly memoryBytesMax: number;
 }
 
@@ -34,6 +36,12 @@ export interface Context {
 const CANCEL_AGAIN_MS = 200;
 /** A statement that goes on for so long after the first request is reported. */
 const CANCEL_SLOW_MS = 10_000;
+
+/** When the engine's memory is used up, it ends the largest read; an insert waits until there is room. */
+const OF_KIND: Readonly<Record<StatementKind, readonly (readonly [string, string])[]>> = {
+  read: [],
+  write: [['memory_overcommit_ratio_denominator', '0'], ['memory_overcommit_ratio_denominator_for_user', '0']],
+};
 
 interface Slot {
   readonly session: Session;
@@ -65,7 +73,7 @@ export class Engine {
     this.#base = new Map([
       ['max_threads', String(options.threads)],
       ['max_insert_threads', '1'],
-      ['max_memory_usage', String(options.memoryBytesMax)],
+      ['max_memory_usage', String(statementMemoryBytes(options.memoryBytesMax))],
       ['output_format_json_quote_64bit_integers', '0'],
       // A block of the file stays one block of the table, and so one part and one entry of the deduplication log.
       ['min_insert_block_size_rows', '0'],
@@ -109,7 +117,7 @@ export class Engine {
     const finish = this.#endWhenAborted(context);
     let isUncertain = true;
     try {
-      const result = await slot.session.queryAsync(this.#prefix(slot, context) + sql, { format });
+      const result = await slot.session.queryAsync(this.#prefix(kind, slot, context) + sql, { format });
       isUncertain = false;
       return result.bytes();
     } finally {
@@ -128,7 +136,7 @@ export class Engine {
     let stream: ChdbQueryStream | undefined;
     let isUncertain = true;
     try {
-      const prefix = this.#prefix(slot, context);
+      const prefix = this.#prefix('read', slot, context);
       if (prefix !== '') await slot.session.queryAsync(prefix, { format: 'TSV' });
       stream = slot.session.queryStream(sql, { format });
       for await (const chunk of stream) yield chunk.raw();
@@ -224,8 +232,8 @@ export class Engine {
   }
 
   /** Statements that bring the session from the state of its last call to that of this one. */
-  #prefix(slot: Slot, context: Context): string {
-    const wanted = new Map([...this.#base, ...context.settings, ['log_comment', context.label]]);
+  #prefix(kind: StatementKind, slot: Slot, context: Context): string {
+    const wanted = new Map([...this.#base, ...OF_KIND[kind], ...context.settings, ['log_comment', context.label]]);
     const assignments: string[] = [];
     for (const [name, value] of wanted) {
       if (slot.isUncertain || slot.applied.get(name) !== value) assignments.push(`${name} = ${quoteLiteral(value)}`);

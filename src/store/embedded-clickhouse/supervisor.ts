@@ -25,7 +25,7 @@ export interface EmbeddedClickHouseOptions {
   readonly waitingMax?: number;
   /** Threads of one statement. Default 1. */
   readonly threads?: number;
-  /** Memory of one statement, bytes. Default 2 GiB. */
+  /** Memory of the whole engine, bytes; a statement may take half. Default 2 GiB. */
   readonly memoryBytesMax?: number;
   /** Body of one request, bytes. Default 256 MiB. */
   readonly bodyBytesMax?: number;

@@ -6,7 +6,7 @@ import { COMMAND } from '../../../src/model/command.ts';
 import { MemoryBlobs } from './memory-blobs.ts';
 import { UntrustedCertificate } from '../../../src/accounts/certificates.ts';
 import { TextCipher } from '../../../src/accounts/option-cipher.ts';
-import type { Collection, Command, Notification } from '../../../src/model/command.ts';
+import type { Collection, Command, Notification, QueryAsker } from '../../../src/model/command.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
 import type { Log } from '../../../src/model/log.ts';
 import type { Mail } from '../../../src/accounts/mailer.ts';
@@ -38,6 +38,10 @@ export class FakePlatform {
   readonly collections = new Map<string, Map<string, string>>();
   readonly sent: Command[] = [];
   readonly asked: AskedQuery[] = [];
+  /** Of each of these. */
+  readonly askers: (QueryAsker | undefined)[] = [];
+  /** Answers of the history wait for it. */
+  queried: Promise<void> = Promise.resolve();
   readonly blobs = new MemoryBlobs();
   /** Keys of content that was replaced or deleted. */
   readonly retired: string[] = [];
@@ -132,8 +136,10 @@ export class FakePlatform {
             .map(([id, value]) => ({ id, value })),
       },
       history: {
-        query: async <Row>(sql: string, params: Readonly<Record<string, unknown>>) => {
+        query: async <Row>(sql: string, params: Readonly<Record<string, unknown>>, asker?: QueryAsker) => {
           fake.asked.push({ sql, params });
+          fake.askers.push(asker);
+          await fake.queried;
           return (fake.rows.shift() ?? []) as Row[];
         },
         stream: async () =>
