@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isNativeThere, prepareNative } from './native.mjs';
 import { transpile } from './transpile.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -81,7 +82,7 @@ const seconds = (startMs) => ((Date.now() - startMs) / 1000).toFixed(0);
 function sourceHash() {
   const hash = createHash('sha256');
   const add = (path) => hash.update(path).update(readFileSync(join(root, path)));
-  for (const path of ['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs']) add(path);
+  for (const path of ['package-lock.json', 'tsconfig.json', 'bin/transpile.mjs', 'bin/native.mjs']) add(path);
   for (const folder of ['src', 'bench']) {
     if (!existsSync(join(root, folder))) continue;
     const files = readdirSync(join(root, folder), { recursive: true }).filter((name) => name.endsWith('.ts')).sort();
@@ -96,9 +97,10 @@ function sourceHash() {
  */
 export async function ensureBuilt() {
   const hash = sourceHash();
-  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash) return true;
+  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === hash && await isNativeThere()) return true;
   const startMs = Date.now();
   if (!await transpile({ root, folders: ['src', 'bench'], outDir: 'dist' })) return false;
+  await prepareNative();
   writeFileSync(`${stampPath}.${process.pid}`, hash);
   renameSync(`${stampPath}.${process.pid}`, stampPath);
   say(`built in ${((Date.now() - startMs) / 1000).toFixed(1)} s`);

@@ -39,7 +39,7 @@ const OUTER_PACKAGES = [
 const INNER_FOLDERS = ['model', 'ports', 'actors', 'ingest', 'smartrest', 'accounts'];
 
 /** Packages that stand behind one file, with the folder it lies in. */
-const ONE_FILE_PACKAGES: Readonly<Record<string, string>> = { 'uWebSockets.js': 'src/api', chdb: 'src/store' };
+const ONE_FILE_PACKAGES: Readonly<Record<string, string>> = { chdb: 'src/store' };
 
 /** Folders and files that write to the terminal. */
 const TERMINAL = /^src\/(cli\/|main\.ts$)/;
@@ -128,6 +128,10 @@ t.test('some packages stand behind one file', async (t) => {
     t.ok(importers.length <= 1, `${name}: ${importers.join(', ')}`);
     t.ok(importers.every((path) => path.startsWith(folder)), `${name} belongs into ${folder}`);
   }
+});
+
+t.test('uWebSockets.js is loaded by its digest (src/api/uws.ts), not imported', async (t) => {
+  t.same(ALL.filter(({ imports }) => imports.some(({ from }) => from === 'uWebSockets.js')).map(({ path }) => path), []);
 });
 
 t.test('every import of a file names it with its ending, and it exists', async (t) => {

@@ -1,17 +1,22 @@
 /** A bare uWebSockets.js handler that collects the body, JSON.parses it and answers 201: the ceiling of an HTTP server here. */
-import uws, { type HttpResponse } from 'uWebSockets.js';
+import type { LibraryResponse } from '../../src/api/http-library.ts';
+import { loadUws } from '../../src/api/uws.ts';
 
-function answer(response: HttpResponse, body: Buffer): void {
+function answer(response: LibraryResponse, body: Buffer): void {
   let status = '201 Created';
   try {
     JSON.parse(body.toString('utf8'));
   } catch {
     status = '400 Bad Request';
   }
-  response.cork(() => response.writeStatus(status).end());
+  response.cork(() => {
+    response.writeStatus(status);
+    response.end();
+  });
 }
 
-uws.App().post('/measurement/measurements', (response) => {
+const app = loadUws().App();
+app.any('/measurement/measurements', (response) => {
   let aborted = false;
   const chunks: Buffer[] = [];
   response.onAborted(() => {
@@ -26,8 +31,9 @@ uws.App().post('/measurement/measurements', (response) => {
     chunks.push(Buffer.from(chunk.slice(0)));
     if (isLast) answer(response, Buffer.concat(chunks));
   });
-}).listen('127.0.0.1', Number(process.argv[2]), (listening) => {
-  if (listening) process.send?.('listening');
+});
+app.listen('127.0.0.1', Number(process.argv[2]), 0, (socket) => {
+  if (socket !== false) process.send?.('listening');
   else process.exit(1);
 });
 process.on('disconnect', () => process.exit(0));

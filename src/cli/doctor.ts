@@ -22,13 +22,13 @@ const DISK_COMFORTABLE_BYTES = 5 * 1024 ** 3;
 const MEMORY_COMFORTABLE_BYTES = 1024 ** 3;
 const LOAD_TIMEOUT_MS = 30_000;
 
-/** Run in a process of its own with the package's name and a scratch directory as arguments. */
-const LOADS: readonly { name: string; packageName: string; code: string }[] = [
+/** Run in a process of its own with the package's name, or the file that loads it, and a scratch directory as arguments. */
+const LOADS: readonly { name: string; packageName: string; module?: string; code: string }[] = [
   { name: 'engine', packageName: 'chdb', code: 'const s = new m.Session(scratch); const r = s.query("SELECT version()", "TabSeparated");'
     + ' console.log(String(r?.text?.() ?? r).trim()); process.exit(0);' },
   { name: 'document store', packageName: 'lmdb', code: 'const d = m.open({ path: scratch }); await d.put("a", 1);'
     + ' if (d.get("a") !== 1) throw new Error("a value did not come back"); await d.close(); console.log("reads and writes");' },
-  { name: 'HTTP server', packageName: 'uWebSockets.js', code: 'm.default.App(); console.log("loads"); process.exit(0);' },
+  { name: 'HTTP server', packageName: 'uWebSockets.js', module: '../api/uws.js', code: 'm.loadUws().App(); console.log("loads"); process.exit(0);' },
 ];
 const LOAD_PREFIX = 'const [name, scratch] = process.argv.slice(1); const m = await import(name); ';
 
@@ -153,10 +153,10 @@ function checkPort(host: string, port: number, name: string, isRunning: boolean)
 }
 
 /** Loads a native package in a process of its own: one that crashes does not take the doctor along. */
-export function checkLoad(load: { name: string; code: string; packageName: string }): Promise<Finding> {
+export function checkLoad(load: { name: string; code: string; packageName: string; module?: string }): Promise<Finding> {
   const scratch = mkdtempSync(join(tmpdir(), 'millrace-doctor-'));
   return new Promise((resolveLoad) => {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', LOAD_PREFIX + load.code, load.packageName, scratch], {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', LOAD_PREFIX + load.code, load.module ?? load.packageName, scratch], {
       cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'pipe'], timeout: LOAD_TIMEOUT_MS, killSignal: 'SIGKILL',
     });
     let output = '';

@@ -16,7 +16,7 @@ import { apiRoutes } from '../api/routes.ts';
 import { Exports } from '../api/exports.ts';
 import { TotalCache } from '../api/total-cache.ts';
 import { systemRoutes } from '../api/system.ts';
-import { uwsLibrary } from '../api/uws.ts';
+import { loadUws } from '../api/uws.ts';
 import { removeApplicationsOf } from '../api/service-users.ts';
 import { AvailabilityRelay } from '../cluster/availability-relay.ts';
 import { PollRelay } from '../cluster/poll-relay.ts';
@@ -267,7 +267,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
       messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });
       if (durationMs !== undefined && method !== 'GET' && status < 300) metrics.httpLatency.observe(durationMs / 1_000, 1);
     },
-  }, core.isGateway ? apiRoutes(realtimeRoutes(realtime)) : systemRoutes(), uwsLibrary);
+  }, core.isGateway ? apiRoutes(realtimeRoutes(realtime)) : systemRoutes(), loadUws());
   if (core.isGateway) {
     registerRealtimeSockets(api, realtime);
     api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt));

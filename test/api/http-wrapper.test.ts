@@ -8,7 +8,7 @@ import { BodyBudget } from '../../src/api/body-budget.ts';
 import { HttpServer } from '../../src/api/http-server.ts';
 import { ANSWERED } from '../../src/api/route.ts';
 import type { Answer, Route } from '../../src/api/route.ts';
-import { uwsLibrary as library } from '../../src/api/uws.ts';
+import { loadUws } from '../../src/api/uws.ts';
 import type { WebSocketChannel } from '../../src/api/web-socket.ts';
 import type { Log } from '../../src/model/log.ts';
 import { FakePlatform } from './helpers/fake-platform.ts';
@@ -38,6 +38,7 @@ function raw(port: number, write: (socket: Socket) => void | Promise<void>, done
     socket.on('error', reject);
   });
 }
+const library = loadUws();
 const answers = (text: string): number => text.split('HTTP/1.1 ').length - 1;
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {

@@ -1,0 +1,50 @@
+/**
+ * Puts the builds of uWebSockets.js for this machine into dist/native, in a form that loads on older glibc too; see src/api/uws-binaries.ts.
+ * `node bin/native.mjs --print` writes the digests of all builds of the package, for that table.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const packageFolder = join(root, 'node_modules', 'uWebSockets.js');
+const target = join(root, 'dist', 'native');
+
+const digestOf = (bytes) => createHash('sha256').update(bytes).digest('hex');
+const table = () => import('../dist/src/api/uws-binaries.js');
+const keysHere = ({ UWS_BINARIES }) => Object.keys(UWS_BINARIES).filter((key) => key.startsWith(`${process.platform}_${process.arch}_`));
+
+/** True when no build for this machine is missing in dist/native. */
+export async function isNativeThere() {
+  const binaries = await table();
+  return keysHere(binaries).every((key) => existsSync(join(target, binaries.uwsFileName(key))));
+}
+
+/** Needs dist/src. @throws Error where a build differs from what the table says. */
+export async function prepareNative() {
+  const binaries = await table();
+  const { forOlderGlibc } = await import('../dist/src/api/elf-glibc.js');
+  mkdirSync(target, { recursive: true });
+  for (const key of keysHere(binaries)) {
+    const name = binaries.uwsFileName(key);
+    const require = (what, bytes, digest) => {
+      const found = digestOf(bytes);
+      if (found !== digest) throw new Error(`${what} is refused: its SHA-256 digest is ${found}, not ${digest} of src/api/uws-binaries.ts`);
+      return bytes;
+    };
+    const source = require(join(packageFolder, name), readFileSync(join(packageFolder, name)), binaries.UWS_BINARIES[key].source);
+    const copy = require(`the copy of ${name} for older glibc`, forOlderGlibc(source), binaries.UWS_BINARIES[key].digest);
+    // A server that runs has the old file open: it is replaced, not written over.
+    writeFileSync(join(target, `.${name}.${process.pid}`), copy, { mode: 0o644 });
+    renameSync(join(target, `.${name}.${process.pid}`), join(target, name));
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === '--print') {
+  const { forOlderGlibc } = await import('../dist/src/api/elf-glibc.js');
+  for (const name of readdirSync(packageFolder).filter((name) => /^uws_linux_(?:x64|arm64)_(?:115|127|137)\.node$/.test(name)).sort()) {
+    const source = readFileSync(join(packageFolder, name));
+    process.stdout.write(`  ${name.slice(4, -5)}: {\n    source: '${digestOf(source)}',\n    digest: '${digestOf(forOlderGlibc(source))}',\n  },\n`);
+  }
+}
