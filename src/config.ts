@@ -116,6 +116,11 @@ export const SETTINGS = [
     description: 'NATS credentials file (JWT and key).' },
   { name: 'nats-replicas', type: 'integer', needs: 'nats', default: 1, minimum: 1, maximum: 5,
     description: 'Copies that JetStream keeps of journal, leases and binaries; more than one wants a NATS cluster.' },
+  { name: 'nats-monitor', type: 'text', needs: 'nats', default: null, maximum: 4096, pattern: urls('http|https'),
+    description: 'Monitoring ports of the NATS servers, comma separated, where doctor and the start read how often JetStream synchronises; '
+      + 'port 8222 of the hosts in --nats when none is given.' },
+  { name: 'accept-power-loss', type: 'choice', needs: 'nats', choices: ['no', 'yes'], default: 'no',
+    description: 'Whether doctor only warns, and does not fail, when a power failure of NATS or ClickHouse takes what was acknowledged.' },
   { name: 'redis', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('redis|rediss'),
     description: 'Redis server of a cluster, or several, comma separated, of a Redis Cluster: the documents.' },
   { name: 'clickhouse', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('http|https', false),

@@ -10,6 +10,7 @@ import { checkClickHouse } from '../src/store/clickhouse-doctor.ts';
 import { NatsBlobs } from '../src/store/nats-blobs.ts';
 import { NatsConnection } from '../src/store/nats-connection.ts';
 import { checkNats } from '../src/store/nats-doctor.ts';
+import { findNatsDurability } from '../src/store/nats-durability.ts';
 import type { NatsFinding } from '../src/store/nats-doctor.ts';
 import { NatsJournal } from '../src/store/nats-journal.ts';
 import { NatsLeases } from '../src/store/nats-leases.ts';
@@ -45,15 +46,57 @@ t.test('the command looks at all three, and ends with 0 when all can be used', {
     ...SHARED, nats: nats.url, redis: redis.url, clickhouse: url, 'http-port': '0', 'mqtt-port': '0', 'data': scratchDirectory(t), 'journal-max-bytes': '1GiB',
   };
   redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-  const result = await millrace(['doctor', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])]);
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
+  const refused = await millrace(['doctor', ...args]);
+  t.match(refused.stdout, /^fail +NATS durability .*power failure.*sync_interval: always/m, 'what NATS loses by itself is not accepted in silence');
+  t.match(refused.stdout, /^1 of \d+ checks failed/m, 'that is all');
+  t.equal(refused.code, 1);
+  const result = await millrace(['doctor', ...args, '--accept-power-loss', 'yes']);
   t.equal(result.code, 0, result.stdout + result.stderr);
   for (const name of ['NATS version', 'JetStream', 'NATS streams', 'redis', 'ClickHouse version', 'ClickHouse tables', 'ClickHouse tokens', 'ClickHouse queries']) {
     t.match(result.stdout, new RegExp(`^ok +${name} `, 'm'));
   }
-  t.match(result.stdout, /^warn +NATS durability .*power/m);
+  t.match(result.stdout, /^warn +NATS durability .*power failure/m);
   t.match(result.stdout, /^ok +ClickHouse disk|^warn +ClickHouse disk/m);
   t.match(result.stdout, /This machine can run the server/);
   t.notMatch(result.stdout, new URL(url).password, 'no password is shown');
+});
+
+/** A monitoring port that tells this of the server. @returns its URL. */
+async function startMonitor(t: Test, varz: object): Promise<string> {
+  const server = createHttpServer((request, response) => { response.writeHead(request.url === '/varz' ? 200 : 404).end(JSON.stringify(varz)); });
+  await new Promise<void>((done) => { server.listen(0, '127.0.0.1', done); });
+  t.teardown(() => server.close());
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+t.test('NATS: how often each server synchronises decides', async (t) => {
+  let count = 0;
+  const monitorOf = (config: object, version = '2.11.4'): Promise<string> => {
+    count += 1;
+    return startMonitor(t, { server_id: `id-${count}`, server_name: `n${count}`, version, jetstream: { config } });
+  };
+  const always = { sync_interval: 120_000_000_000, sync_always: true };
+  const each = (ms: number): object => ({ sync_interval: ms * 1_000_000 });
+  const find = async (configs: readonly object[], replicas: number, version = '2.11.4', isAccepted = false): Promise<string> => {
+    const monitors = (await Promise.all(configs.map((config) => monitorOf(config, version)))).join(',');
+    const { state, fact } = await findNatsDurability({ servers: 'nats://127.0.0.1:1', monitors, version, replicas, isAccepted });
+    return `${state}: ${fact}`;
+  };
+  t.match(await find([always], 1), /^ok: 1 replica; what is acknowledged is synchronised/);
+  t.match(await find([{}], 1), /^fail: 1 replica; n2 synchronises every 120 s: a power failure takes/);
+  t.match(await find([each(1_000)], 1), /^fail: .* every 1 s/, 'one copy that is synchronised later');
+  t.match(await find([each(1_000)], 1, '2.11.4', true), /^warn: /, 'the loss is accepted');
+  t.match(await find([each(1_000), always, each(500)], 3), /^ok: 3 replicas; synchronised every 1 s: lost only when most replicas/);
+  t.match(await find([always, always, {}], 3), /^fail: 3 replicas; n\d+ synchronises every 120 s/);
+  t.match(await find([always, always], 3), /^warn: 3 replicas; 2 servers told/);
+  t.match(await find([{ ...always }], 1, '2.9.10'), /^ok/, 'a server that says so does so');
+  t.match(await find([each(1_000)], 3, '2.9.10'), /^fail/, 'one that cannot know the setting');
+  const silent = `http://${await nowhere()}`;
+  const options = { servers: 'nats://127.0.0.1:1', monitors: silent, version: '2.11.4', replicas: 1, isAccepted: false };
+  t.match(await findNatsDurability(options), { state: 'fail', fact: /0 servers told.*ECONNREFUSED/, remedy: /--nats-monitor/ });
+  t.match(await findNatsDurability({ ...options, version: '2.9.10' }), { state: 'fail', fact: /nats-server 2\.9\.10 synchronises every 120 s/ });
+  t.match(await findNatsDurability({ ...options, monitors: await startMonitor(t, { other: true }) }), { state: 'fail', fact: /no monitoring port/ });
 });
 
 t.test('without settings of a cluster nothing of it is looked at', async (t) => {
@@ -101,7 +144,7 @@ t.test('NATS: each thing that a node does and the user may not is a finding of i
   const connectionOf = (user: string): NatsSettings => ({ servers: `nats://${user}:p@127.0.0.1:${port}`, name: 'test' });
   const owner = await NatsConnection.open(connectionOf('all'), { log: silentLog, timeoutMs: 0 });
   t.teardown(() => owner.close());
-  const wanted = { prefix, replicas: 1, journalMaxBytes: 2 ** 30 };
+  const wanted = { prefix, replicas: 1, journalMaxBytes: 2 ** 30, isLossAccepted: true };
   /** Everything that there is in the streams. */
   const stored = async (): Promise<unknown[]> => {
     const found: unknown[] = [];

@@ -25,7 +25,10 @@ export async function clusterFindings(config: Config, timeLimitMs = TIME_LIMIT_M
     const settings = {
       servers: nats, name: 'millrace-doctor', ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }), ...tls,
     };
-    const wanted = { prefix: config.clusterPrefix, replicas: config.natsReplicas, journalMaxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES };
+    const wanted = {
+      prefix: config.clusterPrefix, replicas: config.natsReplicas, journalMaxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES,
+      monitors: config.natsMonitor, isLossAccepted: config.acceptPowerLoss === 'yes',
+    };
     checks.push(limited('NATS', timeLimitMs, () => checkNats(settings, wanted, NO_LOG)));
   }
   if (redis !== undefined) {

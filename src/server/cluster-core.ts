@@ -35,6 +35,7 @@ import { ClickHouseHistoryReader, ClickHouseHistoryWriter } from '../store/click
 import { historyBounds } from '../store/history-bounds.ts';
 import { NatsBlobs } from '../store/nats-blobs.ts';
 import { NatsConnection } from '../store/nats-connection.ts';
+import { findNatsDurability } from '../store/nats-durability.ts';
 import { JOURNAL_SPARE_BYTES, NatsJournal } from '../store/nats-journal.ts';
 import { NatsLeases } from '../store/nats-leases.ts';
 import { NatsLiveBus } from '../store/nats-live-bus.ts';
@@ -393,6 +394,7 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
   const nats = opened.add(await NatsConnection.open({
     servers: config.nats, name: nodeId, ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }), ...tls,
   }, { log, timeoutMs: START_TIMEOUT_MS }), (connection) => connection.close());
+  void warnOfPowerLoss(config, nats, log);
   const target = readRedisTarget(config.redis, tls);
   const owners = opened.add(new RedisConnection({ target, log, name: `${nodeId}-owners` }), (connection) => connection.close());
   const gateways = opened.add(new RedisConnection({
@@ -438,4 +440,12 @@ async function openClickHouse(config: ClusterConfig, log: Log): Promise<ClickHou
     await first.close();
   }
   return new ClickHouse({ ...server, database });
+}
+
+/** As `millrace doctor` says it; the start does not wait for it. */
+async function warnOfPowerLoss(config: ClusterConfig, connection: NatsConnection, log: Log): Promise<void> {
+  const { nats: servers, natsMonitor: monitors, natsReplicas: replicas, acceptPowerLoss } = config;
+  const { version } = connection.core.info!;
+  const { state, fact, remedy } = await findNatsDurability({ servers, monitors, version, replicas, isAccepted: acceptPowerLoss === 'yes' });
+  if (state !== 'ok') log.warn({ fact, remedy }, 'NATS may lose acknowledged messages in a power failure');
 }

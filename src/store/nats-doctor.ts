@@ -4,6 +4,7 @@ import { createInbox, nanos, nuid } from '@nats-io/nats-core';
 import type { Log } from '../model/log.ts';
 import { NatsConnection } from './nats-connection.ts';
 import { checkNatsRights } from './nats-doctor-rights.ts';
+import { findNatsDurability } from './nats-durability.ts';
 import { serverNames } from './nats-settings.ts';
 import type { NatsSettings } from './nats-settings.ts';
 import { TLS_REMEDY } from './tls-files.ts';
@@ -22,7 +23,14 @@ const NO_SUITABLE_PEERS = new Set([10005, 10023, 10047, 10074]);
 const ROOM_REMEDY = 'raise max_file_store of nats-server (and max_file of the account), or lower journal-max-bytes: the journal takes 256 MiB more than that';
 const NO_OWN_STREAM = 'allow the user $JS.API.> and the subjects below the prefix, so that streams can be tried before the server makes its own';
 
-interface Wanted { readonly prefix: string; readonly replicas: number; readonly journalMaxBytes: number }
+interface Wanted {
+  readonly prefix: string;
+  readonly replicas: number;
+  readonly journalMaxBytes: number;
+  /** As in NatsDurabilityOptions. */
+  readonly monitors?: string | undefined;
+  readonly isLossAccepted?: boolean;
+}
 
 /** Connects, looks, tries what the user may do, makes streams and removes them. Stops at what makes the next checks senseless. */
 export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log): Promise<NatsFinding[]> {
@@ -43,9 +51,11 @@ export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log
       { state: payload >= PAYLOAD_BYTES_MIN ? 'ok' : 'fail', name: 'NATS messages', fact: `${payload} bytes at most`,
         remedy: `set max_payload: ${PAYLOAD_BYTES_MIN} in nats-server's configuration` },
     ];
+    const { replicas, monitors, isLossAccepted: isAccepted = false } = wanted;
+    const durability = findNatsDurability({ servers: settings.servers, monitors, version, replicas, isAccepted });
     const rights = await checkNatsRights(connection, wanted.prefix);
     const jetStream = await checkJetStream(connection, wanted);
-    findings.push(...rights, ...jetStream);
+    findings.push(...rights, ...jetStream, await durability);
     if (jetStream.every(({ state }) => state !== 'fail')) {
       const streams = await checkStream(connection, other, wanted);
       findings.push(...streams);
@@ -107,7 +117,7 @@ async function checkStream(connection: NatsConnection, other: NatsConnection, { 
     step = `tell other nodes something (${prefix}.n.>)`;
     await askOther(connection, other, `${prefix}.n.doctor-${id}.echo`);
     const fact = `can be made with ${replicas} replica${replicas === 1 ? '' : 's'}, written, read, followed, purged; nodes reach each other`;
-    return [durabilityFinding(replicas), { state: 'ok', name: 'NATS streams', fact },
+    return [{ state: 'ok', name: 'NATS streams', fact },
       clockFinding(message!.time.getTime(), sentAt, storedBy)];
   } catch (error) {
     // The server may run all the same: its own streams and subjects are looked at by checkNatsRights.
@@ -173,13 +183,6 @@ async function askOther({ core }: NatsConnection, other: NatsConnection, subject
   } catch (error) {
     throw refused ?? error;
   }
-}
-
-/** JetStream acknowledges what the operating system has, which a power failure forgets (nats-io/nats-server#7564). */
-function durabilityFinding(replicas: number): NatsFinding {
-  return { state: replicas >= 3 ? 'ok' : 'warn', name: 'NATS durability', fact: `${replicas} replica${replicas === 1 ? '' : 's'}`,
-    remedy: 'when the machine of NATS loses power, what was acknowledged in up to two minutes before is lost: take 3 replicas on machines '
-      + 'of their own, or with nats-server 2.10 and newer jetstream { sync_interval: always }' };
 }
 
 function clockFinding(storedAt: number, sentAt: number, storedBy: number): NatsFinding {

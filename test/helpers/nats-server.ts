@@ -1,5 +1,5 @@
 /** Private nats-server processes with JetStream for tests: one, or a cluster of three. Ports of their own, stores in temporary directories. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
@@ -81,13 +81,22 @@ export class NatsServer {
   }
 }
 
-/** One server, started; ended and removed at teardown. @param options.config more lines of its configuration. */
-export async function startNats(t: Teardown, options: { config?: string; storageBytes?: number } = {}): Promise<NatsServer> {
-  const directory = mkdtempSync(join(tmpdir(), 'millrace-nats-'));
+/** `within`: the directory of its own one. `config`, `jetStream`: more lines of its configuration and of the block `jetstream`. */
+export interface NatsOptions { readonly config?: string; readonly jetStream?: string; readonly storageBytes?: number; readonly within?: string }
+
+/** Since 2.10 JetStream can synchronise each message before it acknowledges it (`sync_interval: always`). */
+export function canSyncAlways(): boolean {
+  const [, major, minor] = /v(\d+)\.(\d+)/.exec(spawnSync('nats-server', ['--version'], { encoding: 'utf8' }).stdout ?? '') ?? [];
+  return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 10);
+}
+
+/** One server, started; ended and removed at teardown. */
+export async function startNats(t: Teardown, options: NatsOptions = {}): Promise<NatsServer> {
+  const directory = mkdtempSync(join(options.within ?? tmpdir(), 'millrace-nats-'));
   const port = await freePort();
   const server = new NatsServer(port, directory, `
     listen: "127.0.0.1:${port}"
-    jetstream { store_dir: "${directory}", max_file_store: ${options.storageBytes ?? '4GB'}, max_memory_store: 256MB }
+    jetstream { store_dir: "${directory}", max_file_store: ${options.storageBytes ?? '4GB'}, max_memory_store: 256MB, ${options.jetStream ?? ''} }
     ${options.config ?? ''}`);
   t.teardown(async () => {
     await server.kill();
