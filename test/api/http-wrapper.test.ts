@@ -2,17 +2,20 @@ import { Agent, request as httpRequest } from 'node:http';
 import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import t from 'tap';
+import type { Test } from 'tap';
 import WebSocket from 'ws';
 import type { ApiRequest } from '../../src/api/api-request.ts';
 import { BodyBudget } from '../../src/api/body-budget.ts';
 import { HttpServer } from '../../src/api/http-server.ts';
 import { ANSWERED } from '../../src/api/route.ts';
 import type { Answer, Route } from '../../src/api/route.ts';
-import { loadUws } from '../../src/api/uws.ts';
+import type { HttpLibrary } from '../../src/api/http-library.ts';
 import type { WebSocketChannel } from '../../src/api/web-socket.ts';
 import type { Log } from '../../src/model/log.ts';
 import { FakePlatform } from './helpers/fake-platform.ts';
-import { ADMIN, startApi } from './helpers/api.ts';
+import { ADMIN, startApi as startApiOn } from './helpers/api.ts';
+import type { Api } from './helpers/api.ts';
+import { ENGINES } from './helpers/engines.ts';
 
 const route = (
   path: string,
@@ -38,14 +41,25 @@ function raw(port: number, write: (socket: Socket) => void | Promise<void>, done
     socket.on('error', reject);
   });
 }
-const library = loadUws();
+/** The engine of the test that runs. */
+let library: HttpLibrary;
+/** Every test runs on both engines, one after the other. */
+function test(name: string, run: (t: Test, engine: string) => Promise<void>): void {
+  for (const [engine, its] of ENGINES) {
+    t.test(`${engine}: ${name}`, (t) => {
+      library = its;
+      return run(t, engine);
+    });
+  }
+}
+const startApi = (t: Test, options: Parameters<typeof startApiOn>[1] = {}): Promise<Api> => startApiOn(t, { library, ...options });
 const answers = (text: string): number => text.split('HTTP/1.1 ').length - 1;
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms);
   });
 
-t.test('bodies: in one piece, in many, chunked, slow', async (t) => {
+test('bodies: in one piece, in many, chunked, slow', async (t) => {
   const api = await startApi(t, { further: [echo] });
   const large = 'x'.repeat(19_000);
   t.equal((await api.call('POST', '/echo', { body: large, headers: { accept: '*/*' } })).text, '19000:xxxxxxxxxx');
@@ -86,7 +100,7 @@ t.test('bodies: in one piece, in many, chunked, slow', async (t) => {
   t.equal(api.server.requestCount, 0);
 });
 
-t.test('a body above the limit: 413, by its announced and by its real length', async (t) => {
+test('a body above the limit: 413, by its announced and by its real length', async (t) => {
   const api = await startApi(t, { further: [echo] });
   const reply = await api.call('POST', '/echo', { body: 'x'.repeat(20_001) });
   t.equal(reply.status, 413);
@@ -110,7 +124,7 @@ t.test('a body above the limit: 413, by its announced and by its real length', a
   t.equal((await api.call('GET', '/health')).status, 200, 'goes on');
 });
 
-t.test('a client that goes: while it sends, while it waits, while it reads', async (t) => {
+test('a client that goes: while it sends, while it waits, while it reads', async (t) => {
   let aborted = 0;
   let release: () => void = () => undefined;
   const api = await startApi(t, {
@@ -172,7 +186,7 @@ t.test('a client that goes: while it sends, while it waits, while it reads', asy
   t.equal((await api.call('GET', '/health')).status, 200);
 });
 
-t.test('a reader that stops holds up the source', async (t) => {
+test('a reader that stops holds up the source', async (t) => {
   let pieces = 0;
   const api = await startApi(t, {
     further: [
@@ -208,7 +222,7 @@ t.test('a reader that stops holds up the source', async (t) => {
   t.ok(length > 400 * 65_536, 'everything came');
 });
 
-t.test('pipelined requests do not end the process', async (t) => {
+test('pipelined requests do not end the process', async (t) => {
   const api = await startApi(t);
   const one = `GET /user/currentUser HTTP/1.1\r\nHost: h\r\nAuthorization: ${ADMIN}\r\n\r\n`;
   await Promise.race([
@@ -233,7 +247,7 @@ t.test('pipelined requests do not end the process', async (t) => {
   t.equal(answers(sequential), 3, 'keep-alive');
 });
 
-t.test('keep-alive: every request is answered after a HEAD, whatever answers it', async (t) => {
+test('keep-alive: every request is answered after a HEAD, whatever answers it', async (t) => {
   const content = 'x'.repeat(1000);
   const api = await startApi(t, {
     further: [
@@ -271,7 +285,7 @@ t.test('keep-alive: every request is answered after a HEAD, whatever answers it'
   t.equal(sockets.size, 1, 'on one connection');
 });
 
-t.test('HEAD, OPTIONS, 405, paths, override', async (t) => {
+test('HEAD, OPTIONS, 405, paths, override', async (t) => {
   const api = await startApi(t);
   const get = await api.call('GET', '/health');
   const both = await raw(
@@ -310,7 +324,7 @@ t.test('HEAD, OPTIONS, 405, paths, override', async (t) => {
   t.equal((await api.call('POST', '/inventory/managedObjects/5', { body: { a: 1 }, headers: { 'x-http-method': 'put' } })).status, 200);
 });
 
-t.test('what a handler throws is a 500 with a reference and no stack', async (t) => {
+test('what a handler throws is a 500 with a reference and no stack', async (t) => {
   const api = await startApi(t, {
     further: [
       route('/throws', () => {
@@ -328,7 +342,7 @@ t.test('what a handler throws is a 500 with a reference and no stack', async (t)
   t.equal(api.fake.failures.length, 2);
 });
 
-t.test('WebSockets: protocol, copies, back-pressure, close', async (t) => {
+test('WebSockets: protocol, copies, back-pressure, close', async (t) => {
   const seen: string[] = [];
   let channel: WebSocketChannel | undefined;
   let drained = 0;
@@ -393,7 +407,7 @@ t.test('WebSockets: protocol, copies, back-pressure, close', async (t) => {
   t.throws(() => api.server.webSocket('/x', { idleTimeoutSeconds: 5, open: () => undefined, message: () => undefined }), /8 to 960/);
 });
 
-t.test('open connections are counted, WebSockets apart', async (t) => {
+test('open connections are counted, WebSockets apart', async (t) => {
   const api = await startApi(t, { prepare: (server) => server.webSocket('/socket', { protocols: [], open: () => undefined, message: () => undefined }) });
   const becomes = async (http: number, webSockets: number, what: string): Promise<void> => {
     const counts = (): number[] => [api.server.connectionCount, api.server.webSocketCount];
@@ -417,7 +431,7 @@ t.test('open connections are counted, WebSockets apart', async (t) => {
   await becomes(0, 0, 'all closed');
 });
 
-t.test('at debug: a line for each connection that opens or closes; at other levels none is made', async (t) => {
+test('at debug: a line for each connection that opens or closes; at other levels none is made', async (t) => {
   for (const isDebug of [true, false]) {
     const lines: { details: Record<string, unknown>; message: string }[] = [];
     const silent = (): void => undefined;
@@ -451,7 +465,7 @@ t.test('at debug: a line for each connection that opens or closes; at other leve
   }
 });
 
-t.test('a port that is in use, and closing with an answer under way', async (t) => {
+test('a port that is in use, and closing with an answer under way', async (t) => {
   let release: () => void = () => undefined;
   const api = await startApi(t, {
     further: [

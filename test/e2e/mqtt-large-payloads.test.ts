@@ -48,6 +48,7 @@ t.test('a WebSocket message beyond all limits ends the connection and is counted
   await once(socket, 'open');
   const closed = once(socket, 'close');
   socket.send(Buffer.alloc(3 * KIB * KIB));
-  t.equal((await closed)[0], 1006);
+  const [code] = await closed as number[];
+  t.ok([1006, 1009].includes(code), `${code}: the engine on node:http says that it was too big`);
   await eventually('the refusal is counted', async () => await refusals('mqtt/frame-bytes') === 1);
 });

@@ -5,7 +5,7 @@ import type { HttpLibrary } from '../../../src/api/http-library.ts';
 import type { ApiConfig, Platform } from '../../../src/api/platform.ts';
 import { apiRoutes } from '../../../src/api/routes.ts';
 import type { Route } from '../../../src/api/route.ts';
-import { loadUws } from '../../../src/api/uws.ts';
+import { LIBRARY } from './engines.ts';
 import { FakePlatform } from './fake-platform.ts';
 
 export const basic = (user: string, password = 'secret'): string => `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
@@ -34,7 +34,7 @@ export async function startApi(
 ): Promise<Api> {
   const fake = new FakePlatform();
   fake.config = { ...fake.config, ...options.config };
-  const server = new ApiServer(Object.assign(fake.platform(), options.platform), apiRoutes(options.further), options.library ?? loadUws());
+  const server = new ApiServer(Object.assign(fake.platform(), options.platform), apiRoutes(options.further), options.library ?? LIBRARY);
   options.prepare?.(server);
   const port = await server.listen({ host: '127.0.0.1', port: 0 });
   t.teardown(() => server.close(100));
