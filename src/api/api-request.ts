@@ -166,8 +166,8 @@ export class ApiRequest {
 
   /** Sends a command and waits for what its actor decides. @param commands `platform.freeing` for what gives space back. */
   async command<Result>(kind: CommandKind, key: ActorKey, body: object, commands = this.platform.commands): Promise<Result> {
-    const { platform, tenant, mode } = this;
-    const result = commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body) });
+    const { platform, tenant, mode, principal: { userName: user } } = this;
+    const result = commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body), user });
     if (typeof key !== 'number' || !OF_DEVICES.has(kind)) return result;
     // By what is refused nobody is heard: the id may be that of another tenant's device.
     const answer = await result;

@@ -3,6 +3,7 @@
  * An answer is matched by shard and sequence; one that overtakes the journal's acknowledgement is kept until that comes.
  */
 import { encodeCommand } from '../ingest/command-record.ts';
+import { REQUESTS_MAX, UNDER_WAY } from '../ingest/command-bus.ts';
 import type { DeviceCommands, OfferedRecord } from '../ingest/command-bus.ts';
 import { partName, receiptRecord } from '../ingest/received-packet.ts';
 import type { ReceivedPacket } from '../ingest/received-packet.ts';
@@ -11,11 +12,10 @@ import type { Command } from '../model/command.ts';
 import { ERRORS, PlatformError, limitText, refusedBy } from '../model/errors.ts';
 import type { ErrorCode } from '../model/errors.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { Shares } from '../model/shares.ts';
 import type { GatewayJournal, ShardRecords } from './gateway-journal.ts';
 import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX } from './shard-journal.ts';
 
-/** Requests under way at once; more are refused. */
-const REQUESTS_MAX = 20_000;
 /** Answers that came before their acknowledgement. */
 const EARLY_MAX = 20_000;
 const EARLY_AGE_MAX_MS = 10_000;
@@ -47,6 +47,8 @@ interface Early { readonly shard: number; readonly answer: CommandAnswer; readon
 export interface CommandGatewayOptions {
   readonly intake: GatewayJournal;
   readonly refusals: Refusals;
+  /** Requests under way at once. Default 20,000. */
+  readonly requestsMax?: number;
   /** A name of what keeps commands from being answered, beside the journal's. */
   readonly refusal?: () => string | undefined;
   /** A command that was stored and has no answer after this time gets the error `commands/answer-timeout`. */
@@ -76,10 +78,12 @@ export class CommandGateway implements DeviceCommands {
   /** Shards whose owners are being asked for answers that are late. */
   readonly #asking = new Set<number>();
   readonly #overOf: CommandGatewayOptions['overOf'];
-  #underWay = 0;
+  /** Of this node. */
+  readonly #underWay: Shares;
 
   constructor(options: CommandGatewayOptions) {
     this.#overOf = options.overOf;
+    this.#underWay = new Shares(UNDER_WAY, options.requestsMax ?? REQUESTS_MAX);
     this.#intake = options.intake;
     this.#refusals = options.refusals;
     this.#refusal = options.refusal;
@@ -89,19 +93,19 @@ export class CommandGateway implements DeviceCommands {
     this.#timer.unref();
   }
 
-  get underWayCount(): number { return this.#underWay; }
+  get underWayCount(): number { return this.#underWay.used; }
   get earlyCount(): number { return this.#early.size; }
 
   async request<Answer>(command: Command): Promise<Answer> {
-    const limit = this.#intake.refusal ?? this.#refusal?.();
+    const limit = this.#intake.refusal ?? this.#refusal?.() ?? this.#underWay.refusal(command.tenant, command.user ?? '');
     if (limit !== undefined) throw this.#busy(limit);
     return this.requestBeyondBound<Answer>(command);
   }
 
   /** As `request`, for commands of the projector and follow-ups, which the journal's bound does not refuse. */
   async requestBeyondBound<Answer>(command: Command): Promise<Answer> {
-    if (this.#underWay >= REQUESTS_MAX) throw this.#busy('commands/under-way');
-    return this.#request<Answer>(encodeCommand(command));
+    if (this.#underWay.used >= this.#underWay.maximum) throw this.#busy(UNDER_WAY);
+    return this.#request<Answer>(encodeCommand(command), command.tenant, command.user);
   }
 
   /**
@@ -110,19 +114,19 @@ export class CommandGateway implements DeviceCommands {
    */
   async deliver(command: Command, pendingId: string): Promise<void> {
     try {
-      await this.#request(encodeCommand(command, pendingId));
+      await this.#request(encodeCommand(command, pendingId), command.tenant);
     } catch (error) {
       if (!(error instanceof PlatformError) || error.status === 503) throw error;
     }
   }
 
-  #request<Answer>(record: Buffer): Promise<Answer> {
+  #request<Answer>(record: Buffer, tenant: number, user = ''): Promise<Answer> {
     if (record.length > GROUP_BYTES_MAX) return Promise.reject(new PlatformError('general/record-too-large', { limit: GROUP_BYTES_MAX }));
-    this.#underWay += 1;
+    this.#underWay.add(tenant, user);
     return new Promise<Answer>((resolve, reject) => {
       const onAnswer: Reply = {
-        resolve: (answer) => { this.#underWay -= 1; resolve(answer as Answer); },
-        reject: (error) => { this.#underWay -= 1; reject(error); },
+        resolve: (answer) => { this.#underWay.give(tenant, user); resolve(answer as Answer); },
+        reject: (error) => { this.#underWay.give(tenant, user); reject(error); },
       };
       this.#append(record, onAnswer);
     });

@@ -2,6 +2,7 @@
 import type { Command, CommandPort } from '../model/command.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { Shares } from '../model/shares.ts';
 import { encodeCommand } from './command-record.ts';
 import { GROUP_BYTES_MAX } from './group-commit.ts';
 import type { GroupCommit } from './group-commit.ts';
@@ -10,7 +11,9 @@ import type { ReceivedPacket } from './received-packet.ts';
 import type { AcknowledgementSink } from './record-intake.ts';
 
 /** Requests under way at once; more are refused. */
-const REQUESTS_MAX = 20_000;
+export const REQUESTS_MAX = 20_000;
+/** Name of this limit, and of the shares of users and tenants with `-of-…`. */
+export const UNDER_WAY = 'commands/under-way';
 
 /** What the command bus needs of the actors. */
 export interface ReplyRegistry {
@@ -43,12 +46,13 @@ export class CommandBus implements DeviceCommands {
   readonly #replies: ReplyRegistry;
   readonly #refusals: Refusals;
   readonly #sink: AcknowledgementSink;
-  #underWay = 0;
+  readonly #underWay: Shares;
 
-  constructor(options: { group: GroupCommit; replies: ReplyRegistry; refusals: Refusals }) {
+  constructor(options: { requestsMax?: number; group: GroupCommit; replies: ReplyRegistry; refusals: Refusals }) {
     this.#group = options.group;
     this.#replies = options.replies;
     this.#refusals = options.refusals;
+    this.#underWay = new Shares(UNDER_WAY, options.requestsMax ?? REQUESTS_MAX);
     this.#sink = {
       durable() { /* The answer comes from the actor, after its state is committed. */ },
       flushDurable() { /* Nothing is written here. */ },
@@ -56,10 +60,12 @@ export class CommandBus implements DeviceCommands {
     };
   }
 
-  get underWayCount(): number { return this.#underWay; }
+  get underWayCount(): number { return this.#underWay.used; }
 
   async request<Answer>(command: Command): Promise<Answer> {
     this.#refuseWhenFull();
+    const limit = this.#underWay.refusal(command.tenant, command.user ?? '');
+    if (limit !== undefined) throw this.#busy(limit);
     return this.#request<Answer>(command);
   }
 
@@ -72,14 +78,15 @@ export class CommandBus implements DeviceCommands {
   }
 
   async #request<Answer>(command: Command): Promise<Answer> {
-    if (this.#underWay >= REQUESTS_MAX) throw this.#busy('commands/under-way');
+    if (this.#underWay.used >= this.#underWay.maximum) throw this.#busy(UNDER_WAY);
     const record = encodeCommand(command);
-    this.#underWay += 1;
+    const { tenant, user = '' } = command;
+    this.#underWay.add(tenant, user);
     try {
       await this.#room(record.length);
       return await this.#append<Answer>(record);
     } finally {
-      this.#underWay -= 1;
+      this.#underWay.give(tenant, user);
     }
   }
 

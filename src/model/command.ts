@@ -95,6 +95,8 @@ export interface Command<Body extends object = object> {
   /** When the gateway received it, ms since 1970; becomes creationTime and lastUpdated. */
   readonly receivedAt: number;
   readonly body: Body;
+  /** Who waits for the answer, for the shares of commands under way; '' when absent. Not stored. */
+  readonly user?: string;
 }
 
 /** Who asked for a command over REST, for the audit log. */

@@ -211,14 +211,14 @@ export class PlatformError extends Error {
 
   /** MQTT 5 reason code; 0x80 (unspecified) where the table names none. */
   get mqttReason(): number {
-    if (this.code === 'general/busy' && PASSING.has(String(this.details['limit']))) return 0x89;
+    if (this.code === 'general/busy' && PASSING.has(String(this.details['limit']).split(' ', 1)[0])) return 0x89;
     return (ERRORS[this.code] as ErrorEntry).mqttReason ?? 0x80;
   }
 }
 
 /** Limits of `general/busy` that are no quota (0x97): nothing is used up, and it passes by itself. */
 const PASSING: ReadonlySet<string> = new Set(['journal/unavailable', 'journal/unreachable', 'authentication/checks-waiting', 'commands/under-way',
-  'records/changes-at-once']);
+  'commands/under-way-of-tenant', 'commands/under-way-of-user', 'records/changes-at-once']);
 
 /** The longest value that a message repeats; the rest of a hostile value is cut. */
 const VALUE_LENGTH_MAX = 200;
@@ -238,6 +238,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'cluster/no-shard-role': 'no node of the cluster has the role shard: start one with --roles gateway,shard',
   'exports/of-user': 'a user has at most 5 exports under way', 'exports/of-tenant': 'a tenant has at most 10 exports under way',
   'exports/of-server': 'at most 20 exports are under way',
+  'commands/under-way-of-user': 'the user has its share of 20,000 commands under way', 'commands/under-way-of-tenant': 'the tenant has its share of 20,000',
   'history/queries-waiting': 'too many queries of the history wait', 'history/queries-of-user': 'a user has at most 250 queries of the history waiting',
   'history/queries-wait': 'earlier queries took all turns for --history-query-max-ms; narrow dateFrom and dateTo',
   'clickhouse/free-bytes': 'the disk of ClickHouse has less free space than --disk-free-min-bytes',

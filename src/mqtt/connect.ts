@@ -118,6 +118,15 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
     return refuse(connection, REASON.NOT_AUTHORIZED, `the client id is not ${deviceId}, the common name of the certificate`);
   }
   if (!mayConnect) return refuse(connection, REASON.NOT_AUTHORIZED, 'the user may not connect');
+  // Who takes over the connection of its session needs no second one.
+  const { tenantNumber, userName } = principal;
+  const limit = context.sessions.isConnected(tenantNumber, key) ? undefined : context.shares.refusal(tenantNumber, userName);
+  if (limit !== undefined) {
+    const reason = `the ${limit === LIMIT.CONNECTIONS_OF_USER ? 'user' : 'tenant'} has its share of ${context.shares.maximum} connections`;
+    return refuse(connection, REASON.QUOTA_EXCEEDED, reason, limit);
+  }
+  context.shares.add(tenantNumber, userName);
+  context.counted.add(connection);
   await openSession(connection, { key, isClean, requestedSeconds: expiryOf(packet), hasClientId: packet.clientId !== '' });
 }
 

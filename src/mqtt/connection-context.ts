@@ -1,6 +1,7 @@
 /** What all connections of a server share. An interface, so that connection and packet handlers do not import each other. */
 import type { MqttApplication, SessionStore } from './application.ts';
 import type { Log } from '../model/log.ts';
+import type { Shares } from '../model/shares.ts';
 import type { LimitName, MqttLimits } from './limits.ts';
 import type { MqttMetrics } from './metrics.ts';
 import type { PacketDecoder } from './packet-decoder.ts';
@@ -17,6 +18,10 @@ export interface SharedContext<C> {
   readonly store: SessionStore;
   readonly sessions: SessionRegistry;
   readonly limits: MqttLimits;
+  /** Of connections after login, by tenant and user. */
+  readonly shares: Shares;
+  /** Connections that count in them. */
+  readonly counted: Set<C>;
   readonly log: Log;
   readonly metrics: MqttMetrics;
   readonly wheel: TimerWheel;

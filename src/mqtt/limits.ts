@@ -2,7 +2,10 @@
 import { SESSION_EXPIRY_NEVER } from '../model/session-expiry.ts';
 
 export interface MqttLimits {
-  /** Open connections; more are answered with CONNACK 3 (0x97). 18,000 leaves 2,000 of 20,000 descriptors to the rest. */
+  /**
+   * Open connections; more are answered with CONNACK 3 (0x97). One user gets 80, one tenant 90 hundredths (model/shares.ts). 18,000 leaves 2,000
+   * of 20,000 descriptors to the rest.
+   */
   readonly connections: number;
   /** Bytes of one packet, fixed header included; announced as Maximum Packet Size (5.0). */
   readonly packetBytes: number;
@@ -77,6 +80,8 @@ export function limitsOfPayload(payloadBytes: number): Pick<MqttLimits, 'payload
 /** Names of the limits, as counted by `Refusals.count` and named in reasons. */
 export const LIMIT = {
   CONNECTIONS: 'mqtt/connections',
+  CONNECTIONS_OF_USER: 'mqtt/connections-of-user',
+  CONNECTIONS_OF_TENANT: 'mqtt/connections-of-tenant',
   PACKET_BYTES: 'mqtt/packet-bytes',
   PAYLOAD_BYTES: 'mqtt/payload-bytes',
   CONNECT_TIMEOUT: 'mqtt/connect-timeout',

@@ -7,6 +7,7 @@ import type { MqttApplication, SessionStore } from './application.ts';
 import type { Log } from '../model/log.ts';
 import { addUser, dependsOn } from '../model/principal.ts';
 import type { ConnectedUsers } from '../model/principal.ts';
+import { Shares } from '../model/shares.ts';
 import { BLOCK, Connection } from './connection.ts';
 import type { ConnectionContext } from './connection.ts';
 import { DEFAULT_LIMITS, LIMIT } from './limits.ts';
@@ -233,6 +234,8 @@ export class MqttServer {
     return {
       application, store, log, metrics, now, limitHit, receivedCounts,
       limits: this.limits,
+      shares: new Shares(LIMIT.CONNECTIONS, this.limits.connections),
+      counted: new Set(),
       sessions: this.sessions,
       wheel: this.#wheel,
       scanner: new PublishScanner(),
@@ -305,6 +308,7 @@ export class MqttServer {
 
   #gone(connection: Connection): void {
     this.#connections.delete(connection);
+    if (this.#context.counted.delete(connection)) this.#context.shares.give(connection.principal.tenantNumber, connection.principal.userName);
     this.#options.metrics.connections(this.#connections.size);
     if (this.#connections.size === 0) this.#onEmpty?.();
   }

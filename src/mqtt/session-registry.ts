@@ -65,6 +65,11 @@ export class SessionRegistry {
     return this.#sessions.size;
   }
 
+  /** Whether the session has a connection on this node, which the next one ends. */
+  isConnected(tenantNumber: number, key: string): boolean {
+    return this.#sessions.get(nameOf(tenantNumber, key))?.owner !== undefined;
+  }
+
   /**
    * Makes `owner` the connection of the session; an earlier one is closed first [MQTT-3.1.4-3]. What is in memory counts only while the store
    * says that nobody has had the session since.

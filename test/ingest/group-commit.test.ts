@@ -332,7 +332,7 @@ t.test('command bus: requests under way are bounded, the next one is refused by 
     group, refusals: { count: (limit) => { refused.push(limit); } }, replies: { expectReply: () => undefined, cancelReply: () => undefined },
   });
   const command = { kind: COMMAND.EVENT_DELETE, tenant: 1, key: 1, mode: 0 as const, receivedAt: 0, body: { id: '1' } };
-  for (let count = 0; count < 20_000; count += 1) void bus.request(command);
+  for (let tenant = 1; tenant <= 20_000; tenant += 1) void bus.request({ ...command, tenant });
   t.same([bus.underWayCount, refused], [20_000, []]);
   // One that is taken is never answered here.
   await t.rejects(Promise.race([bus.request(command), turn()]), { code: 'general/busy', message: /commands\/under-way/ });

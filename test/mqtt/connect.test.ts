@@ -151,6 +151,34 @@ t.test('too many connections are told so', async (t) => {
   t.equal(harness.counts.get('mqtt/connections'), 2);
 });
 
+t.test('no user and no tenant takes all connections', async (t) => {
+  const harness = new Harness({ connections: 20 });
+  harness.authenticate = (userName) => ({ ...principalOf(userName), tenantNumber: userName.startsWith('t2/') ? 2 : 1 });
+  const clients: Awaited<ReturnType<Harness['connect']>>[] = [];
+  const connect = async (clientId: string, username: string): ReturnType<Harness['connect']> => {
+    const client = await harness.connect(clientId, 5, { username });
+    clients.push(client);
+    return client;
+  };
+  const isOpen = async (clientId: string, username: string): Promise<boolean> => (await connect(clientId, username)).take()[0].reasonCode === 0;
+  for (let index = 0; index < 16; index += 1) t.ok(await isOpen(`a${index}`, 't1/ada'));
+  const refuse = async (clientId: string, username: string, reasonString: RegExp): Promise<void> => {
+    const client = await connect(clientId, username);
+    t.match(client.take(), [{ reasonCode: 0x97, properties: { reasonString } }]);
+    client.drop();
+  };
+  await refuse('a16', 't1/ada', /its share of 20 connections \(mqtt\/connections-of-user\)/);
+  t.ok(await isOpen('a0', 't1/ada'), 'a device that comes back takes over its connection');
+  clients[0].drop();
+  t.ok(await isOpen('b1', 't1/bob') && await isOpen('b2', 't1/bob'), 'another user of the tenant');
+  await refuse('b3', 't1/bob', /mqtt\/connections-of-tenant/);
+  t.ok(await isOpen('c1', 't2/cy'), 'another tenant');
+  t.match([...harness.counts], [['mqtt/connections-of-user', 1], ['mqtt/connections-of-tenant', 1]]);
+  for (const client of clients) client.drop();
+  await settle();
+  for (let index = 0; index < 16; index += 1) t.ok(await isOpen(`d${index}`, 't1/ada'), 'all is free again');
+});
+
 t.test('the server closes', async (t) => {
   const harness = new Harness();
   const version5 = await harness.connected('c5', 5);
