@@ -1,7 +1,7 @@
 /** The bounds and times of the Bayeux server. Every count has its refusal, named in the second table. */
 
 export interface BayeuxLimits {
-  /** Sessions of all users. */
+  /** Sessions of all users; one user gets 80, one tenant 90 hundredths at most (model/shares.ts). */
   readonly sessions: number;
   readonly sessionsPerUser: number;
   /** Sessions of one user that are subscribed to one channel; one more ends the oldest (document 4, section 10.3). */
@@ -65,6 +65,9 @@ export const BAYEUX_LIMITS: BayeuxLimits = {
 /** The names under which refusals and losses are counted, logged and told to the client. */
 export const LIMIT_NAMES = {
   sessions: 'realtime/sessions',
+  sessionsOfUser: 'realtime/sessions-of-user',
+  sessionsOfTenant: 'realtime/sessions-of-tenant',
+  sessionsAbandoned: 'realtime/sessions-abandoned',
   sessionsPerUser: 'realtime/sessions-per-user',
   sessionsPerUserAndChannel: 'realtime/sessions-per-user-and-channel',
   subscriptions: 'realtime/subscriptions',

@@ -178,7 +178,10 @@ export class BayeuxServer {
       onDelivered: (count) => this.#metrics?.delivered(count),
       onReady: (session) => this.#flushLater(session),
       onExpired: (session) => this.#sessions.end(session, UNKNOWN_CLIENT),
-      onPresence: (session) => this.presence.presenceChanged(session),
+      onPresence: (session) => {
+        this.#sessions.connected(session);
+        this.presence.presenceChanged(session);
+      },
     });
   }
 

@@ -75,6 +75,7 @@ export class BayeuxSession {
   readonly #intervalMs: number;
   #held: HeldConnect | undefined = undefined;
   #wasConnected = false;
+  #connectDueAt = 0;
   #isPresent = false;
   #hasEnded = false;
   #lostSinceConnect = 0;
@@ -108,6 +109,11 @@ export class BayeuxSession {
   /** The client has connected, and is not known to have gone. */
   get isPresent(): boolean {
     return this.#isPresent;
+  }
+
+  /** Milliseconds for which a connect is overdue; 0 while one is held or its client may still wait. */
+  get overdueMs(): number {
+    return this.#held === undefined ? Math.max(0, this.#options.clock.now() - this.#connectDueAt) : 0;
   }
 
   get queuedMessageCount(): number {
@@ -237,6 +243,7 @@ export class BayeuxSession {
   }
 
   #awaitConnect(): void {
+    this.#connectDueAt = this.#options.clock.now() + this.#intervalMs;
     this.#startTimer(this.#intervalMs + this.#options.limits.sessionExpiryMs, () => this.#options.onExpired(this));
   }
 

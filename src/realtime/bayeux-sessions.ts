@@ -1,6 +1,7 @@
 /** The sessions of the Bayeux server, with the bounds on their number (document 4, section 10.3 'Sessions'). */
 import { dependsOn } from '../model/principal.ts';
 import type { Principal } from '../model/principal.ts';
+import { Shares } from '../model/shares.ts';
 import type { AgentPresence } from './agent-presence.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
 import type { BayeuxLimits } from './bayeux-limits.ts';
@@ -11,6 +12,9 @@ import type { Answer } from './bayeux-message.ts';
 import type { BayeuxRouter } from './bayeux-router.ts';
 import type { BayeuxSession } from './bayeux-session.ts';
 
+/** A client that is this late with its next connect counts as gone when its user needs the place. */
+const ABANDONED_MS = 10_000;
+
 export class BayeuxSessions {
   readonly #limits: BayeuxLimits;
   readonly #router: BayeuxRouter;
@@ -18,11 +22,15 @@ export class BayeuxSessions {
   readonly #presence: AgentPresence;
   readonly #sessions = new Map<string, BayeuxSession>();
   readonly #byUser = new Map<string, Set<BayeuxSession>>();
+  readonly #shares: Shares;
+  /** Sessions whose clients have not connected yet, the oldest first. */
+  readonly #unconnected = new Set<BayeuxSession>();
   /** The sessions of a user on a channel, the oldest subscription first. */
   readonly #byUserAndChannel = new Map<string, Set<BayeuxSession>>();
 
   constructor(options: { limits: BayeuxLimits; router: BayeuxRouter; presence: AgentPresence; onRefused: (limit: string) => void }) {
     this.#limits = options.limits;
+    this.#shares = new Shares(LIMIT_NAMES.sessions, options.limits.sessions);
     this.#router = options.router;
     this.#presence = options.presence;
     this.#onRefused = options.onRefused;
@@ -32,20 +40,53 @@ export class BayeuxSessions {
     return this.#sessions.size;
   }
 
-  /** @returns the limit that keeps the user from another session, counted, or undefined when there is room. */
+  /**
+   * Room for another session of the user. Sessions that their clients have left are ended for it: those that never connected first.
+   * @returns the limit that keeps the user from it, counted, or undefined when there is room.
+   */
   refusal(principal: Principal): { limit: string; maximum: number } | undefined {
-    let refusal: { limit: string; maximum: number } | undefined;
-    if (this.#sessions.size >= this.#limits.sessions) {
-      refusal = { limit: LIMIT_NAMES.sessions, maximum: this.#limits.sessions };
-    } else if ((this.#byUser.get(userKey(principal))?.size ?? 0) >= this.#limits.sessionsPerUser) {
-      refusal = { limit: LIMIT_NAMES.sessionsPerUser, maximum: this.#limits.sessionsPerUser };
+    for (;;) {
+      const limit = this.#limitOf(principal);
+      if (limit === undefined) return undefined;
+      const abandoned = this.#abandonedBy(principal, limit);
+      if (abandoned === undefined) {
+        this.#onRefused(limit);
+        return { limit, maximum: limit === LIMIT_NAMES.sessionsPerUser ? this.#limits.sessionsPerUser : this.#limits.sessions };
+      }
+      this.#onRefused(LIMIT_NAMES.sessionsAbandoned);
+      this.end(abandoned, UNKNOWN_CLIENT);
     }
-    if (refusal !== undefined) this.#onRefused(refusal.limit);
-    return refusal;
+  }
+
+  #limitOf(principal: Principal): string | undefined {
+    if ((this.#byUser.get(userKey(principal))?.size ?? 0) >= this.#limits.sessionsPerUser) return LIMIT_NAMES.sessionsPerUser;
+    return this.#shares.refusal(principal.tenantNumber, principal.userName);
+  }
+
+  /** A session that its client has left, of those that `limit` counts. */
+  #abandonedBy(principal: Principal, limit: string): BayeuxSession | undefined {
+    if (limit === LIMIT_NAMES.sessions) return this.#unconnected.values().next().value;
+    if (limit === LIMIT_NAMES.sessionsOfTenant) {
+      for (const session of this.#unconnected) if (session.principal.tenantNumber === principal.tenantNumber) return session;
+      return undefined;
+    }
+    let longest: BayeuxSession | undefined;
+    for (const session of this.#byUser.get(userKey(principal)) ?? []) {
+      if (this.#unconnected.has(session)) return session;
+      if (session.overdueMs >= ABANDONED_MS && session.overdueMs > (longest?.overdueMs ?? 0)) longest = session;
+    }
+    return longest;
+  }
+
+  /** The session's client has connected. */
+  connected(session: BayeuxSession): void {
+    this.#unconnected.delete(session);
   }
 
   add(session: BayeuxSession): void {
     this.#sessions.set(session.clientId, session);
+    this.#unconnected.add(session);
+    this.#shares.add(session.principal.tenantNumber, session.principal.userName);
     addTo(this.#byUser, userKey(session.principal), session);
   }
 
@@ -95,7 +136,8 @@ export class BayeuxSessions {
   /** Ends a session; `answer` goes to a connect that is held. */
   end(session: BayeuxSession, answer: Answer): void {
     for (const channelText of [...session.channels.keys()]) this.unsubscribe(session, channelText);
-    this.#sessions.delete(session.clientId);
+    this.#unconnected.delete(session);
+    if (this.#sessions.delete(session.clientId)) this.#shares.give(session.principal.tenantNumber, session.principal.userName);
     removeFrom(this.#byUser, userKey(session.principal), session);
     session.end(answer);
   }

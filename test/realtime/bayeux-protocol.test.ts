@@ -165,13 +165,13 @@ t.test('sessions are bounded in all and per user', async (t) => {
   const world = createWorld({ limits: { sessions: 3, sessionsPerUser: 2 } });
   const one = new PollingClient(world);
   const other = new PollingClient(world, { principal: principal('other') });
-  await one.handshake();
-  await one.handshake();
+  await one.watch('/alarms/1');
+  await one.watch('/alarms/1');
   t.match(await one.handshake(), {
     successful: false, error: '403::Handshake denied', advice: { reconnect: 'none' },
     ext: { limit: 'realtime/sessions-per-user', maximum: 2 },
   });
-  t.equal((await other.handshake()).successful, true);
+  await other.watch('/alarms/1');
   const refused = await other.handshake();
   t.match(refused, { error: '403::Handshake denied', ext: { limit: 'realtime/sessions', maximum: 3 } });
   t.notOk('clientId' in refused);
@@ -179,6 +179,49 @@ t.test('sessions are bounded in all and per user', async (t) => {
   t.equal(world.log.lines.filter((line) => line.level === 'warn').length, 2);
   await one.one({ channel: '/meta/disconnect', clientId: one.clientId });
   t.equal((await one.handshake()).successful, true);
+});
+
+t.test('abandoned handshakes give way to a new one of their user, whatever interval they asked for', async (t) => {
+  const world = createWorld();
+  const dashboard = new PollingClient(world);
+  const poll = await dashboard.watch('/alarms/1');
+  const abandoned: string[] = [];
+  for (let count = 0; count < 300; count += 1) {
+    const client = new PollingClient(world);
+    t.equal((await client.handshake({ advice: { interval: 600_000 } })).successful, true);
+    abandoned.push(client.clientId);
+  }
+  t.equal(world.server.sessionCount, 200);
+  t.equal(world.refusals.counts['realtime/sessions-abandoned'], 101);
+  t.equal(poll.messages, undefined, 'a dashboard that is connected stays');
+  t.match(await dashboard.one({ channel: '/meta/subscribe', clientId: abandoned[0], subscription: '/alarms/1' }), { successful: false }, 'the oldest went');
+  t.match(await dashboard.one({ channel: '/meta/subscribe', clientId: abandoned[299], subscription: '/alarms/1' }), { successful: true });
+});
+
+t.test('a session whose client has left gives way, the longest left first; one that its client holds does not', async (t) => {
+  const world = createWorld({ limits: { sessionsPerUser: 3 } });
+  const clients = [0, 1, 2].map(() => new PollingClient(world));
+  for (const client of clients) await client.watch('/alarms/1');
+  const [gone, goneFirst] = clients;
+  for (const client of [goneFirst, gone]) {
+    await client.connect({ advice: { timeout: 0 } });
+    world.clock.advance(1_000);
+  }
+  t.match(await new PollingClient(world).handshake(), { successful: false }, 'they may come back');
+  world.clock.advance(9_000);
+  t.equal((await new PollingClient(world).handshake()).successful, true);
+  t.match((await goneFirst.connect()).messages, [UNKNOWN]);
+});
+
+t.test('no tenant takes all sessions', async (t) => {
+  const world = createWorld({ limits: { sessions: 20, sessionsPerUser: 9 } });
+  const watch = (tenant: number, user: number): ReturnType<PollingClient['watch']> =>
+    new PollingClient(world, { principal: principal(`u${user}`, undefined, tenant) }).watch('/alarms/1');
+  for (let count = 0; count < 18; count += 1) await watch(1, count % 6);
+  const late = new PollingClient(world, { principal: principal('late') });
+  t.match(await late.handshake(), { successful: false, ext: { limit: 'realtime/sessions-of-tenant', maximum: 20 } });
+  const foreign = new PollingClient(world, { principal: principal('ada', undefined, 2) });
+  t.equal((await foreign.handshake()).successful, true);
 });
 
 t.test('one session too many of a user on a channel ends the oldest', async (t) => {
