@@ -1,4 +1,5 @@
 /** The server: its core, by the configuration, and its listeners. */
+import { chooseHttpEngine } from './api/http-engine.ts';
 import { isClustered } from './config.ts';
 import type { Config } from './config.ts';
 import type { Log } from './model/log.ts';
@@ -19,9 +20,13 @@ async function openCore(config: Config, log: Log): Promise<ServerCore> {
 
 /** Starts the server. Rejects when it cannot; then everything that was started is stopped. */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
+  // Beside the opening of the stores, which takes longer.
+  const choosing = chooseHttpEngine(config.httpEngine);
+  // Thrown below, where it is awaited.
+  choosing.catch(() => undefined);
   const core = await openCore(config, log);
   try {
-    return await startListeners(core);
+    return await startListeners(core, await choosing);
   } catch (error) {
     await core.close();
     throw error;

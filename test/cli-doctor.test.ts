@@ -1,7 +1,7 @@
 /** `millrace doctor` on this machine, and with a port that is taken. */
 import { createServer } from 'node:net';
 import t from 'tap';
-import { checkData, checkDescriptors, checkDisk, checkGlibc, checkLoad, checkNode, findingLine } from '../src/cli/doctor.ts';
+import { checkData, checkDescriptors, checkDisk, checkGlibc, checkHttpEngine, checkLoad, checkNode, findingLine } from '../src/cli/doctor.ts';
 import { millrace, scratchDirectory } from './helpers/setup-command.ts';
 
 t.test('a machine that can run the server', async (t) => {
@@ -11,6 +11,7 @@ t.test('a machine that can run the server', async (t) => {
     'HTTP server'];
   for (const name of names) t.match(result.stdout, new RegExp(`^(ok|warn) +${name} `, 'm'));
   t.match(result.stdout, /chdb: \d+\.\d+/);
+  t.match(result.stdout, /^ok {4}HTTP server +uWebSockets\.js .* answered the request in several reads/m);
 });
 
 t.test('what fails is named with its remedy', async (t) => {
@@ -48,4 +49,6 @@ t.test('each check has what fails, what may, and what is right', async (t) => {
   t.match(refused, { state: 'fail', fact: `${data} cannot be written`, remedy: /--data/ });
   t.same(asked, [data], 'the nearest that is there');
   t.match(await checkLoad({ name: 'engine', packageName: 'no-such-package', code: '' }), { state: 'fail', fact: /^no-such-package does not load \(Error/, remedy: /install/ });
+  t.match(await checkHttpEngine('node'), { state: 'ok', fact: /^node:http, as --http-engine says/ });
+  t.match(await checkHttpEngine('auto', 'node:fs'), { state: 'fail', fact: /^TypeError/, remedy: /--http-engine/ });
 });

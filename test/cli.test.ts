@@ -75,7 +75,7 @@ function serveStandIn(t: Tap, stopMs: number, flags: Record<string, string> = {}
     const server = async () => {
       if (process.env.FAIL_START) throw new Error('the port is taken');
       if (process.env.FAIL_LATER) setTimeout(() => { throw new Error('nobody caught this'); }, 50);
-      return { httpPort: 1, mqttPort: 2, firstStart: true, generatedPassword: 'abc', staged: new Promise(() => {}), stop };
+      return { httpPort: 1, mqttPort: 2, httpEngine: 'of the stand-in', firstStart: true, generatedPassword: 'abc', staged: new Promise(() => {}), stop };
     };
     process.exit(await serve(loadConfig({ flags: ${JSON.stringify(flags)}, environment: process.env }), server));
   `);
@@ -149,14 +149,14 @@ t.test('the screen and the log', async (t) => {
   await isUp(running);
   running.child.kill('SIGTERM');
   const { stdout, stderr } = await running.ended;
-  t.match(stdout, /http:\/\/localhost:1\n[\s\S]*MQTT port {6}2\n[\s\S]*tenant {9}t1\n[\s\S]*administrator {2}admin\n[\s\S]*abc {2}\(generated, shown only now\)\n/);
+  t.match(stdout, /http:\/\/localhost:1\n[\s\S]*MQTT port {6}2\n {2}HTTP engine {4}of the stand-in\n[\s\S]*tenant {9}t1\n[\s\S]*administrator {2}admin\n[\s\S]*abc {2}\(generated, shown only now\)\n/);
   for (const line of stderr.trim().split('\n')) t.ok(JSON.parse(line), 'JSON when standard error is no terminal');
   t.notMatch(stdout + stderr, /hidden-word/);
 });
 
 t.test('the screen', async (t) => {
   const { config } = loadConfig({ flags: { host: '192.0.2.7', tenant: 'acme' }, environment: {} });
-  const server = { httpPort: 81, mqttPort: 82, firstStart: false, staged: new Promise<void>(() => undefined), stop: async () => undefined };
+  const server = { httpPort: 81, mqttPort: 82, httpEngine: 'node:http, slower', firstStart: false, staged: new Promise<void>(() => undefined), stop: async () => undefined };
   const later = screen(config, server);
   t.notMatch(later, /password {7}/, 'no password after the first start');
   t.match(later, 'mosquitto_pub -h 192.0.2.7 -p 82 -i my-device -u acme/admin -P \'<password>\' -t s/us -m \'211,21.5\' -q 1');

@@ -22,14 +22,15 @@ const DISK_COMFORTABLE_BYTES = 5 * 1024 ** 3;
 const MEMORY_COMFORTABLE_BYTES = 1024 ** 3;
 const LOAD_TIMEOUT_MS = 30_000;
 
-/** Run in a process of its own with the package's name, or the file that loads it, and a scratch directory as arguments. */
-const LOADS: readonly { name: string; packageName: string; module?: string; code: string }[] = [
+/** Run in a process of its own with the package's name and a scratch directory as arguments. */
+const LOADS: readonly { name: string; packageName: string; code: string }[] = [
   { name: 'engine', packageName: 'chdb', code: 'const s = new m.Session(scratch); const r = s.query("SELECT version()", "TabSeparated");'
     + ' console.log(String(r?.text?.() ?? r).trim()); process.exit(0);' },
   { name: 'document store', packageName: 'lmdb', code: 'const d = m.open({ path: scratch }); await d.put("a", 1);'
     + ' if (d.get("a") !== 1) throw new Error("a value did not come back"); await d.close(); console.log("reads and writes");' },
-  { name: 'HTTP server', packageName: 'uWebSockets.js', module: '../api/uws.js', code: 'm.loadUws().App(); console.log("loads"); process.exit(0);' },
 ];
+const CHOOSE_ENGINE = 'const [file, choice] = process.argv.slice(1); const { chooseHttpEngine } = await import(file);'
+  + ' const { description, isFallback } = await chooseHttpEngine(choice); console.log(JSON.stringify({ description, isFallback })); process.exit(0);';
 const LOAD_PREFIX = 'const [name, scratch] = process.argv.slice(1); const m = await import(name); ';
 
 /** Runs every check; prints to standard output; exit code 1 when one failed. */
@@ -40,7 +41,7 @@ export async function doctor(config: Config): Promise<number> {
   const isRunning = await isServerRunning(resolve(config.data));
   for (const [name, port] of portsOf(config)) findings.push(await checkPort(config.host, port, name, isRunning));
   for (const load of LOADS) findings.push(await checkLoad(load));
-  findings.push(...await cluster);
+  findings.push(await checkHttpEngine(config.httpEngine), ...await cluster);
   for (const finding of findings) process.stdout.write(findingLine(finding));
   const failed = findings.filter((finding) => finding.state === 'fail').length;
   process.stdout.write(failed === 0 ? 'This machine can run the server.\n' : `${failed} of ${findings.length} checks failed.\n`);
@@ -152,24 +153,40 @@ function checkPort(host: string, port: number, name: string, isRunning: boolean)
   });
 }
 
-/** Loads a native package in a process of its own: one that crashes does not take the doctor along. */
-export function checkLoad(load: { name: string; code: string; packageName: string; module?: string }): Promise<Finding> {
-  const scratch = mkdtempSync(join(tmpdir(), 'millrace-doctor-'));
-  return new Promise((resolveLoad) => {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', LOAD_PREFIX + load.code, load.module ?? load.packageName, scratch], {
+interface ChildResult { readonly code: number | null; readonly output: string; readonly reason: string }
+
+/** Runs code in a process of its own: what crashes there does not take the doctor along. */
+function runApart(code: string, ...args: readonly string[]): Promise<ChildResult> {
+  return new Promise((resolveRun) => {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code, ...args], {
       cwd: import.meta.dirname, stdio: ['ignore', 'pipe', 'pipe'], timeout: LOAD_TIMEOUT_MS, killSignal: 'SIGKILL',
     });
     let output = '';
     let errors = '';
     child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
     child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString(); });
-    child.on('close', (code, signal) => {
-      rmSync(scratch, { recursive: true, force: true });
-      const reason = /^\w*Error.*$/m.exec(errors)?.[0] ?? (signal === null ? `exit code ${code}` : `ended by ${signal}`);
-      resolveLoad(code === 0
-        ? { state: 'ok', name: load.name, fact: `${load.packageName}: ${output.trim()}` }
-        : { state: 'fail', name: load.name, fact: `${load.packageName} does not load (${reason})`,
-          remedy: 'install the packages again; Linux on x64 or arm64 with glibc is needed' });
+    child.on('close', (exitCode, signal) => {
+      const reason = /^\w*Error.*$/m.exec(errors)?.[0] ?? (signal === null ? `exit code ${exitCode}` : `ended by ${signal}`);
+      resolveRun({ code: exitCode, output: output.trim(), reason });
     });
   });
+}
+
+/** Loads a native package. */
+export async function checkLoad({ name, code, packageName }: { name: string; code: string; packageName: string }): Promise<Finding> {
+  const scratch = mkdtempSync(join(tmpdir(), 'millrace-doctor-'));
+  const result = await runApart(LOAD_PREFIX + code, packageName, scratch);
+  rmSync(scratch, { recursive: true, force: true });
+  return result.code === 0 ? { state: 'ok', name, fact: `${packageName}: ${result.output}` }
+    : { state: 'fail', name, fact: `${packageName} does not load (${result.reason})`,
+      remedy: 'install the packages again; Linux on x64 or arm64 with glibc is needed' };
+}
+
+/** Chooses as a start does. @param module the built file that chooses, from here. */
+export async function checkHttpEngine(choice: Config['httpEngine'], module = '../api/http-engine.js'): Promise<Finding> {
+  const name = 'HTTP server';
+  const { code, output, reason } = await runApart(CHOOSE_ENGINE, module, choice);
+  if (code !== 0) return { state: 'fail', name, fact: reason, remedy: 'see --http-engine; build again, or take --http-engine node' };
+  const { description, isFallback } = JSON.parse(output) as { description: string; isFallback: boolean };
+  return { state: isFallback ? 'warn' : 'ok', name, fact: description, remedy: 'the faster one runs with Node 20, 22 and 24 on Linux with glibc' };
 }

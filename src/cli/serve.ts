@@ -121,6 +121,7 @@ export function screen(config: Config, server: RunningServer): string {
     '',
     `  URL            ${config.baseUrl ?? url}`,
     `  MQTT port      ${server.mqttPort ?? 'none, for this node is no gateway'}${server.mqttTlsPort === undefined ? '' : `, with TLS ${server.mqttTlsPort}`}`,
+    `  HTTP engine    ${server.httpEngine}`,
     `  tenant         ${config.tenant}`,
     `  administrator  ${config.adminUser}`,
     ...(password === undefined ? [] : [`  password       ${password}`]),

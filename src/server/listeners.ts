@@ -10,13 +10,13 @@ import { STATISTICS_FILES, StatisticsFiles, statisticsFileBlobs } from '../accou
 import { SmtpMailer } from '../accounts/smtp-mailer.ts';
 import { ApiServer } from '../api/api-server.ts';
 import { tenantOfHost } from '../api/login-host.ts';
+import type { HttpEngine } from '../api/http-engine.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
 import { BulkAlarmChanges } from '../api/bulk-alarm-changes.ts';
 import { apiRoutes } from '../api/routes.ts';
 import { Exports } from '../api/exports.ts';
 import { TotalCache } from '../api/total-cache.ts';
 import { systemRoutes } from '../api/system.ts';
-import { loadUws } from '../api/uws.ts';
 import { removeApplicationsOf } from '../api/service-users.ts';
 import { AvailabilityRelay } from '../cluster/availability-relay.ts';
 import { PollRelay } from '../cluster/poll-relay.ts';
@@ -69,6 +69,8 @@ export interface RunningServer {
   /** Absent on a node that is no gateway. */
   readonly mqttPort?: number;
   readonly mqttTlsPort?: number;
+  /** What serves HTTP, and why. */
+  readonly httpEngine: string;
   /** True when the accounts were created now. */
   readonly firstStart: boolean;
   /** The administrator's password when it was generated now. */
@@ -79,8 +81,9 @@ export interface RunningServer {
 }
 
 /** Opens what the outside reaches: MQTT, HTTP, WebSocket, control socket; and what runs by the clock. */
-export async function startListeners(core: ServerCore): Promise<RunningServer> {
+export async function startListeners(core: ServerCore, engine: HttpEngine): Promise<RunningServer> {
   const { config, log, metrics } = core;
+  log[engine.isFallback ? 'warn' : 'info']({ engine: engine.name }, `HTTP is served by ${engine.description}`);
   const { commands, intake: group, documents, ids, bus, authenticator, events } = core;
   const numbers = (): number[] => Array.from(core.tenants.all, ({ number }) => number);
   /** What runs by the clock runs on one node for each tenant. */
@@ -267,7 +270,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
       messages.inc({ protocol: 'http', result: `${Math.trunc(status / 100)}xx` });
       if (durationMs !== undefined && method !== 'GET' && status < 300) metrics.httpLatency.observe(durationMs / 1_000, 1);
     },
-  }, core.isGateway ? apiRoutes(realtimeRoutes(realtime)) : systemRoutes(), loadUws());
+  }, core.isGateway ? apiRoutes(realtimeRoutes(realtime)) : systemRoutes(), engine.library);
   if (core.isGateway) {
     registerRealtimeSockets(api, realtime);
     api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt));
@@ -320,7 +323,7 @@ export async function startListeners(core: ServerCore): Promise<RunningServer> {
   statisticsFiles.start();
   tenantServices.start();
   return {
-    ...ports, firstStart: core.accounts.isFirstStart,
+    ...ports, httpEngine: engine.description, firstStart: core.accounts.isFirstStart,
     ...(generatedPassword === undefined ? {} : { generatedPassword }),
     staged,
     async stop() {

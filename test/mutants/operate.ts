@@ -128,7 +128,7 @@ export const OPERATE: readonly MutantTable[] = [
     { rule: 'doctor warns of a disk that a full journal would fill', ...DOCTOR, changes: [['free < comfortable ? \'warn\' : \'ok\'', '\'ok\'']] },
     { rule: 'doctor finds a data directory that cannot be written', ...DOCTOR, changes: [['    access(path);\n', '']] },
     { rule: 'doctor loads the engine', ...DOCTOR, changes: [['  { name: \'engine\', packageName: \'chdb\'', '  { name: \'engines\', packageName: \'chdb\'']] },
-    { rule: 'doctor finds an engine that does not load', ...DOCTOR, changes: [['resolveLoad(code === 0\n', 'resolveLoad(true\n']] },
+    { rule: 'doctor finds an engine that does not load', ...DOCTOR, changes: [['return result.code === 0 ? { state: \'ok\'', 'return true ? { state: \'ok\'']] },
     { rule: 'doctor finds a Node that is too old', ...DOCTOR, changes: [['const state = atLeast(version, NODE_MIN) ?', 'const state = true ?']] },
     { rule: 'doctor finds a glibc that is too old', ...DOCTOR, changes: [['const state = atLeast(version, GLIBC_MIN) ?', 'const state = true ?']] },
     { rule: 'doctor says what to do about it', ...DOCTOR, changes: [['${remedy === undefined || state === \'ok\' ? \'\' : `: ${remedy}`}', '']] },
