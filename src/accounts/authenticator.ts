@@ -4,15 +4,18 @@ import type { StoredUser } from '../actors/user.ts';
 import type { DocumentReader, RecordChange } from '../model/command.ts';
 import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { verifyPassword } from '../model/password.ts';
-import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
+import type { DeviceAuthenticator, LoginPlace, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { isStillTrusted } from './certificates.ts';
 import { ChangedUsers } from './changed-users.ts';
 import { CheckTurns } from './check-turns.ts';
 import { CredentialCache } from './credential-cache.ts';
+import { isReadScope } from './device-scope.ts';
 import { principalOf } from './effective-rights.ts';
 import { optionKey } from './options.ts';
 import { TFA_CATEGORY, changesNeed, secondFactorError } from './second-factor.ts';
 import type { SecondFactor } from './second-factor.ts';
+import { grantText } from './lost-rights.ts';
 import type { LoginGuard } from './login-guard.ts';
 import { ProvenPasswords } from './proven-passwords.ts';
 import { isActive, isAdmitted, suspendedError } from './tenants.ts';
@@ -39,7 +42,7 @@ interface UnderWay {
   last: { readonly userName: string; readonly asOf: number; readonly owner?: number | undefined } | undefined;
 }
 
-export class CachingAuthenticator implements Authenticator {
+export class CachingAuthenticator implements DeviceAuthenticator {
   /** Whoever reads users to identify somebody takes its generation before. */
   readonly changed = new ChangedUsers();
   readonly #documents: DocumentReader;
@@ -143,6 +146,22 @@ export class CachingAuthenticator implements Authenticator {
     return { ...principal, asOf: generation };
   }
 
+  async stillHolds(principal: Principal): Promise<boolean> {
+    const { tenantNumber, userName, certificate, certificateSerials = [], session } = principal;
+    const tenant = this.#tenants.byNumber(tenantNumber);
+    if (tenant === undefined || !isActive(tenant)) return false;
+    const text = await this.#documents.get('user', tenantNumber, userName);
+    const user = text === undefined ? undefined : JSON.parse(text) as StoredUser;
+    if (user === undefined || !isAdmitted(this.#tenants, user)) return false;
+    // A new password ends what the old one has opened.
+    if ((user.tokenGeneration ?? 0) !== (principal.tokenGeneration ?? 0)) return false;
+    if (session !== undefined && session.expiresAt <= this.#now()) return false;
+    if (certificate !== undefined && !await isStillTrusted(this.#documents, tenantNumber, certificate, certificateSerials)) return false;
+    const now = await principalOf(this.#documents, tenant, user, this.#refusals);
+    const grants = new Set((now.grants ?? []).map(grantText));
+    return [...principal.roles].every((role) => now.roles.has(role)) && (principal.grants ?? []).every((grant) => grants.has(grantText(grant)));
+  }
+
   /** A user changed: its cached credentials end. */
   forget(tenantNumber: number, userName: string): void {
     this.changed.userChanged(tenantNumber, userName);
@@ -151,7 +170,7 @@ export class CachingAuthenticator implements Authenticator {
 
   /** Records of a tenant changed: whoever is concerned is looked at again. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
-    if (changes.some((change) => SHARED_RIGHTS.has(change.collection) || isOfSecondFactors(change))) {
+    if (changes.some((change) => SHARED_RIGHTS.has(change.collection) || isOfSecondFactors(change) || isReadScope(change))) {
       this.changed.tenantChanged(tenant);
       this.#cache.forgetTenant(tenant);
     }

@@ -133,6 +133,13 @@ export interface TrustAnchor { readonly tenant: number; readonly stored: StoredC
 /** Why a chain is not trusted, for the log and the client. */
 export class UntrustedCertificate extends Error {}
 
+/** Whether a certificate of the tenant is still trusted, and none of the chain that came with it is revoked. */
+export async function isStillTrusted(documents: Pick<DocumentReader, 'get' | 'getMany'>, tenant: number, fingerprint: string, serials: readonly string[]):
+  Promise<boolean> {
+  const [text, revoked] = await Promise.all([documents.get('certificate', tenant, fingerprint), documents.getMany('revocation', tenant, serials)]);
+  return text !== undefined && (JSON.parse(text) as StoredCertificate).status === 'ENABLED' && revoked.every((one) => one === undefined);
+}
+
 export class TrustedCertificates {
   /** fingerprint -> tenant -> certificate */
   readonly #byFingerprint = new Map<string, Map<number, TrustAnchor>>();

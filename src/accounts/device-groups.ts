@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { COMMAND } from '../model/command.ts';
 import type { ActorKey, CommandKind, CommandPort, DocumentReader, HistoryReader, IdSource, ManagedObjectCreate, RecordsChange } from '../model/command.ts';
+import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 
@@ -62,10 +63,11 @@ export class DeviceGroups {
     return id;
   }
 
+  /** A group that a device has made is none of the tenant's: its owner would get at what is put there. */
   async #find({ tenant, parent, name }: GroupPlace): Promise<string | undefined> {
     const place = parent === undefined ? "type = 'c8y_DeviceGroup'" : 'has(parents, {parent:UInt64})';
     const sql = `SELECT toString(id) AS groupId FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND name = {name:String} AND ${place} `
-      + "AND has(fragments, 'c8y_IsDeviceGroup') ORDER BY id LIMIT 1";
+      + `AND has(fragments, 'c8y_IsDeviceGroup') AND NOT startsWith(owner, '${DEVICE_USER_PREFIX}') ORDER BY id LIMIT 1`;
     const [found] = await this.#parts.history.query<{ groupId: string }>(sql, { tenant, name, ...(parent === undefined ? {} : { parent: Number(parent) }) });
     return found?.groupId;
   }

@@ -7,11 +7,17 @@ import type { GrantPermission, GrantScope, InventoryGrant } from '../model/inven
 import { splitMembers } from '../model/json-document.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { deviceScope, globalRoles } from './device-scope.ts';
 import type { StoredAssignment, StoredGroup, StoredInventoryRole } from './groups.ts';
 
 const GRANTS_LIMIT = 'accounts/inventory-grants';
 
-export interface EffectiveRights { readonly roles: ReadonlySet<string>; readonly grants: readonly InventoryGrant[] }
+export interface EffectiveRights {
+  /** Direct ones and those of the groups. */
+  readonly roles: ReadonlySet<string>;
+  readonly grants: readonly InventoryGrant[];
+  readonly groups: readonly StoredGroup[];
+}
 
 /** @returns the groups of a user that exist, by their ids. */
 export async function groupsOf(documents: DocumentReader, tenant: number, user: Pick<StoredUser, 'groups'>): Promise<StoredGroup[]> {
@@ -30,11 +36,12 @@ export async function effectiveRights(documents: DocumentReader, tenant: number,
   ];
   // Fewer rights than assigned, never more.
   if (grants.length > GRANTS_MAX) refusals.count(GRANTS_LIMIT);
-  return { roles, grants: grants.slice(0, GRANTS_MAX) };
+  return { roles, grants: grants.slice(0, GRANTS_MAX), groups };
 }
 
 /** The rights of a device user but for those that registration gives to every device. */
-export async function rightsBeyondDevice(documents: DocumentReader, tenant: number, user: StoredUser, refusals: Refusals): Promise<EffectiveRights> {
+export async function rightsBeyondDevice(documents: DocumentReader, tenant: number, user: StoredUser, refusals: Refusals):
+  Promise<Pick<EffectiveRights, 'roles' | 'grants'>> {
   const group = await documents.get('group', tenant, String(DEVICES_GROUP));
   const ofDevices = group === undefined ? DEVICE_ROLES : (JSON.parse(group) as StoredGroup).roles;
   const groups = (user.groups ?? []).filter((id) => id !== DEVICES_GROUP);
@@ -74,10 +81,13 @@ async function assignedGrants(documents: DocumentReader, tenant: number, userNam
 /** The principal of a user whose credentials are right. */
 export async function principalOf(documents: DocumentReader, tenant: { readonly id: string; readonly number: number }, user: StoredUser,
   refusals: Refusals): Promise<Principal> {
-  const { roles, grants } = await effectiveRights(documents, tenant.number, user, refusals);
+  const [{ roles, grants, groups }, scope] = await Promise.all([
+    effectiveRights(documents, tenant.number, user, refusals), deviceScope(documents, tenant.number, user)]);
   const { userName, service } = user;
+  const rolesOf = (id: number): readonly string[] => groups.find((group) => group.id === id)?.roles ?? [];
+  const ofDevice = scope === undefined ? { roles } : { roles: globalRoles(user, rolesOf, scope), ownRoles: roles };
   return {
-    tenant: tenant.id, tenantNumber: tenant.number, userName, roles, tokenGeneration: user.tokenGeneration ?? 0,
+    tenant: tenant.id, tenantNumber: tenant.number, userName, ...ofDevice, tokenGeneration: user.tokenGeneration ?? 0,
     ...(grants.length > 0 ? { grants } : {}),
     ...(service === undefined ? {} : { serviceOwner: service.owner }),
   };

@@ -59,7 +59,7 @@ export const PREDEFINED_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
 /** Categories that mean something to the server or its user interface (document 4 sections 6.1 and 6.2): none of them belongs to an application. */
 export const PLATFORM_CATEGORIES: ReadonlySet<string> = new Set([
   ALLOW_ORIGIN.category, 'alarm.type.mapping', 'application', 'authentication', 'cep', 'configuration', 'connectivity', 'data-broker', 'default.application',
-  'device-control', 'device-registration', 'encoding', 'files', 'gainsight', 'limit', 'oauth.internal', 'password', 'plugin', 'remoteaccess',
+  'device-access', 'device-control', 'device-registration', 'encoding', 'files', 'gainsight', 'limit', 'oauth.internal', 'password', 'plugin', 'remoteaccess',
   'reportMailer', 'support', 'support-user', 'system', 'token.publicKey', 'trackers', 'two-factor-authentication',
 ]);
 

@@ -5,6 +5,7 @@ import type { ConnectedUsers, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { StoredUser } from '../actors/user.ts';
 import type { CachingAuthenticator } from './authenticator.ts';
+import { deviceScope, globalRoles, isReadScope } from './device-scope.ts';
 import { effectiveRights } from './effective-rights.ts';
 import type { StoredAssignment, StoredGroup } from './groups.ts';
 import { isGroupKey } from './groups.ts';
@@ -24,6 +25,8 @@ export interface RightsWatchOptions {
   readonly endUsers: (tenant: number, userNames: ReadonlySet<string>) => void;
   /** Ends Bayeux sessions that were opened with a token: of one user, or of all of the tenant. */
   readonly endTokenSessions: (tenant: number, userName: string | undefined) => void;
+  /** Ends Bayeux sessions of registered devices: what they may read in the tenant has changed. MQTT connections read nothing by a role. */
+  readonly endDeviceSessions: (tenant: number) => void;
 }
 
 export class RightsWatch {
@@ -37,7 +40,7 @@ export class RightsWatch {
 
   /** Called on every node, after the commit and before the answer. */
   recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
-    const { authenticator, endTokenSessions } = this.#options;
+    const { authenticator, endTokenSessions, endDeviceSessions } = this.#options;
     authenticator.recordsChanged(tenant, changes);
     this.#endFormerMembers(tenant, changes);
     for (const change of changes) {
@@ -47,7 +50,8 @@ export class RightsWatch {
       else if (change.collection === 'user' && change.expected !== undefined && change.value !== change.expected) this.#endUser(tenant, change.id);
       else if (change.collection === 'tokenRevocation' && change.value !== undefined) {
         endTokenSessions(tenant, end < 0 ? undefined : change.id.slice(0, end));
-      } else if (losesRights(change)) {
+      } else if (isReadScope(change)) endDeviceSessions(tenant);
+      else if (losesRights(change)) {
         const { collection, id } = change;
         const ended = collection === 'group' ? this.#endMembers(tenant, id) : this.#endAssigned(tenant, Number(id));
         ended.catch((error: Error) => {
@@ -102,11 +106,13 @@ export class RightsWatch {
 
   /** Inventory roles are read for those alone who had some. */
   async #hasLost(tenant: number, user: StoredUser, principals: ReadonlySet<Principal>, rolesOf: ReadonlyMap<string, readonly string[]>): Promise<boolean> {
-    const roles = new Set([...user.roles, ...(user.groups ?? []).flatMap((id) => rolesOf.get(String(id)) ?? [])]);
+    const { documents, refusals } = this.#options;
+    const ofGroup = (id: number): readonly string[] => rolesOf.get(String(id)) ?? [];
+    const scope = await deviceScope(documents, tenant, user);
+    const roles = scope === undefined ? new Set([...user.roles, ...(user.groups ?? []).flatMap(ofGroup)]) : globalRoles(user, ofGroup, scope);
     const held = [...principals];
     if (held.some((principal) => [...principal.roles].some((role) => !roles.has(role)))) return true;
     if (held.every(({ grants = [] }) => grants.length === 0)) return false;
-    const { documents, refusals } = this.#options;
     const left = new Set((await effectiveRights(documents, tenant, user, refusals)).grants.map(grantText));
     return held.some(({ grants = [] }) => grants.some((grant) => !left.has(grantText(grant))));
   }

@@ -12,7 +12,7 @@ import { PlatformError } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
-import type { StoredCertificate } from './certificates.ts';
+import { isStillTrusted } from './certificates.ts';
 import type { ChangedUsers } from './changed-users.ts';
 import { principalOf } from './effective-rights.ts';
 import { isActive, isAdmitted, suspendedError } from './tenants.ts';
@@ -94,7 +94,7 @@ export class Tokens {
     if (await this.#tenantGeneration(tenant.number) !== claims.tgen) return undefined;
     const { documents, refusals } = this.#options;
     if (await documents.get('tokenRevocation', tenant.number, revocationKey(claims.sub, claims.jti)) !== undefined) return undefined;
-    if (!await this.#isStillTrusted(tenant.number, claims)) return undefined;
+    if (claims.crt !== undefined && !await isStillTrusted(documents, tenant.number, claims.crt, claims.srl ?? [])) return undefined;
     if (!isActive(tenant)) throw suspendedError(tenant, refusals);
     const principal = await principalOf(documents, tenant, user, refusals);
     return { ...principal, asOf, session: { id: claims.jti, expiresAt: claims.exp * 1_000, xsrfToken: claims.xsrfToken } };
@@ -152,13 +152,6 @@ export class Tokens {
   }
 
   /** Whether the certificate that the token was given for is not revoked and leads to one that is still enabled; true for tokens of passwords. */
-  async #isStillTrusted(tenant: number, { crt, srl = [] }: Claims): Promise<boolean> {
-    if (crt === undefined) return true;
-    const { documents } = this.#options;
-    const [text, revoked] = await Promise.all([documents.get('certificate', tenant, crt), documents.getMany('revocation', tenant, srl)]);
-    return text !== undefined && (JSON.parse(text) as StoredCertificate).status === 'ENABLED' && revoked.every((one) => one === undefined);
-  }
-
   async #tenantGeneration(tenant: number): Promise<number> {
     return generationOf(await this.#options.documents.get('tokenRevocation', tenant, ALL_USERS));
   }

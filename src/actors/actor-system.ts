@@ -111,6 +111,8 @@ export interface ActorSystemOptions {
   readonly usage?: UsageCount;
   /** A managed object was changed or deleted: gateways forget what they remember about it. */
   readonly onObjectChanged: (id: number) => void;
+  /** An object is no longer below another one. */
+  readonly onLinksEnded: () => void;
   /** Told of each group, in order, once all of it is decided (at once, on a store that answers at once); before its commit. */
   readonly onDecided?: (group: DecidedGroup) => void;
   /** Absent where one system has all actors. */
@@ -444,6 +446,7 @@ export class ActorSystem {
       if (!group.isReplay) this.#followUps.send(context);
       const { kind, key, tenant, body } = context.command;
       if (typeof key === 'number' && (kind === COMMAND.MANAGED_OBJECT_UPDATE || kind === COMMAND.MANAGED_OBJECT_DELETE)) this.#options.onObjectChanged(key);
+      else if (kind === COMMAND.PARENT_REMOVE) this.#options.onLinksEnded();
       if (context.changedUser !== undefined) this.#options.onUserChanged(tenant, context.changedUser);
       // One that was refused has none.
       if (kind === COMMAND.RECORDS_CHANGE && context.changes.length > 0) this.#options.onRecordsChanged(tenant, (body as RecordsChange).changes);

@@ -22,6 +22,7 @@ import { HttpServer } from './http-server.ts';
 import { STALLED_LIMIT } from './paced-answer.ts';
 import { JSON_TYPE, chooseKind, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import type { MediaKind } from './media-types.ts';
+import { findChildrenOfDevice, isListOfDevice } from './owner.ts';
 import type { Platform } from './platform.ts';
 import { requireRate } from './request-rate.ts';
 import { parseQuery } from './query-values.ts';
@@ -335,7 +336,7 @@ export class ApiServer implements RequestOwner {
       chooseMediaType(request, route);
       if (request.modeName !== '') readMode(request);
       if (route.body !== undefined && (route.body.form ?? 'json') === 'json') readJson(request, compiled);
-      const answer = route.handle(request);
+      const answer = isListOfDevice(request) ? findChildrenOfDevice(request).then(() => route.handle(request)) : route.handle(request);
       if (answer === ANSWERED) return;
       if (answer instanceof Promise) {
         answer

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ManagedObjectDelete } from '../actors/managed-object.ts';
 import { COMMAND } from '../model/command.ts';
 import type { BinaryRecord, ManagedObjectUpdate } from '../model/command.ts';
+import { isDeviceUser } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -32,7 +33,9 @@ import { FileForm } from './schemas.ts';
 
 const READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ', 'ROLE_BINARY_READ'];
 /** A device fetches firmware, software and configuration with its own credentials (document 4 section 2.6). */
-const READ_CONTENT = [...READ, 'ROLE_DEVICE'];
+const OF_DEVICES = 'ROLE_DEVICE';
+/** Objects above a file that are looked at. */
+const ANCESTORS_MAX = 1_000;
 const ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN', 'ROLE_BINARY_ADMIN'];
 const CREATE = [...ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE', 'ROLE_BINARY_CREATE'];
 const TAG_LENGTH = 22;
@@ -105,9 +108,27 @@ async function loadBinary(request: ApiRequest): Promise<{ id: string; doc: strin
 /** Each content has a key of its own, which is for the store alone. */
 const tagOf = ({ key }: BinaryRecord): string => `"${createHash('sha256').update(key).digest('base64url').slice(0, TAG_LENGTH)}"`;
 
+/**
+ * Whether a file is one for devices: people have uploaded it, and it belongs to no device. What devices upload, and what people give to one device, may
+ * hold secrets of that device.
+ */
+async function isForDevices({ platform: { documents }, tenant }: ApiRequest, file: string, doc: string): Promise<boolean> {
+  const seen = new Set([file]);
+  let texts: (string | undefined)[] = [doc];
+  for (let open = [file]; ;) {
+    const objects = texts.filter((text) => text !== undefined).map(splitMembers);
+    if (objects.some((members) => isDeviceUser(stringMember(members, 'owner') ?? '') || members.has('c8y_IsDevice'))) return false;
+    const rows = await Promise.all(open.map((child) => documents.list('parents', tenant, `${child}\n`, { limit: ANCESTORS_MAX })));
+    open = [...new Set(rows.flat().map((row) => row.id.slice(row.id.lastIndexOf('\n') + 1)))].filter((parent) => !seen.has(parent));
+    for (const parent of open) seen.add(parent);
+    if (open.length === 0 || seen.size > ANCESTORS_MAX) return open.length === 0;
+    texts = await documents.getMany('managedObject', tenant, open);
+  }
+}
+
 async function get(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const { id, doc, binary } = await loadBinary(request);
-  await requireReadable(request, doc);
+  if (!request.hasRole(OF_DEVICES) || !await isForDevices(request, id, doc)) await requireReadable(request, doc);
   const name = stringMember(splitMembers(doc), 'name') ?? id;
   const headers = ['Content-Type', binary.contentType, 'X-Content-Type-Options', 'nosniff', 'Content-Disposition', attachmentHeader(name),
     'Accept-Ranges', 'bytes'];
@@ -202,7 +223,7 @@ export function binaryRoutes(): Route[] {
       answers: [{ status: 201, description: 'The managed object of the file', mediaType: 'managedObject' }], handle: post,
     },
     {
-      method: 'GET', path, area, access: 'owner', roles: READ_CONTENT, summary: 'Download a file, or a range of it',
+      method: 'GET', path, area, access: 'owner', roles: READ, summary: 'Download a file, or a range of it',
       headers: ['range', 'if-range', 'if-none-match'], produces: ANY_CONTENT, answers: [
         { status: 200, description: 'The content', contentTypes: [OCTETS, '*/*'] },
         { status: 206, description: 'The range of the content', contentTypes: [OCTETS, '*/*'] },

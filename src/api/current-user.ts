@@ -17,7 +17,7 @@ const PROFILE: ReadonlySet<string> = new Set(['firstName', 'lastName', 'displayN
 /** Clients ask for `user` or for `currentUser`: both get the effective roles. */
 async function get(request: ApiRequest): Promise<Answer> {
   const { principal } = request;
-  const roles = [...principal.roles].sort().map((role) => roleText(request, role));
+  const roles = [...principal.ownRoles ?? principal.roles].sort().map((role) => roleText(request, role));
   const text = await userText(request, await loadUser(request, principal.userName), [['effectiveRoles', `[${roles.join(',')}]`]]);
   return found('currentUser', text);
 }

@@ -3,14 +3,22 @@
  * inventory role or a device permission for it or for something above it (document 4 section 3.5).
  */
 import { belowSql } from '../inventory/objects-below.ts';
+import { DEVICE_USER_PREFIX, isDeviceUser } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
-import { ANY, grantsFor, isByTypeAlone, mayAccess, typesAtOrAbove } from '../model/inventory-access.ts';
+import { ANY, grantsFor, isByTypeAlone, isOwnedBy, mayAccess, typesAtOrAbove } from '../model/inventory-access.ts';
 import type { WantedAccess } from '../model/inventory-access.ts';
 import { dropNulls } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
+import { AGENT_LINKS } from '../model/operation.ts';
+import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
+import { descendantsUpTo } from './hierarchy.ts';
 import type { HistoryFilter } from './history-filter.ts';
+
+/** Objects below a device that its lists show. */
+const CHILDREN_MAX = 2_000;
+const CHILDREN_LIMIT = 'http/children-of-device';
 
 /** Scope of inventory permissions by the area of the route; all others are about the managed object itself. */
 const SCOPES: Readonly<Record<string, WantedAccess['scope']>> = {
@@ -94,7 +102,32 @@ const TYPED: Readonly<Record<string, (place: string, below: string) => string>> 
  * @param column the managed object.
  */
 export function accessibleCondition(request: ApiRequest, filter: HistoryFilter, column: string, isInventory = false): string {
-  return conditionOfAccess(accessOf(request), filter, column, isInventory);
+  const condition = conditionOfAccess(accessOf(request), filter, column, isInventory);
+  const children = request.childrenOfDevice;
+  return children.length === 0 ? condition : `(${condition} OR ${column} IN ${filter.bind('Array(UInt64)', children)})`;
+}
+
+/** Whether the route's answer is a list of which a registered device gets a part. */
+export function isListOfDevice(request: ApiRequest): boolean {
+  const { route, principal } = request;
+  if (principal.ownRoles === undefined || request.method !== 'GET' || route.access !== 'owner' || request.isPrivileged) return false;
+  return route.query?.['pageSize'] !== undefined || route.path.endsWith('/count');
+}
+
+/**
+ * Before a list is read: finds what is below the device that asks, by links of devices and additions. A list for a device with more below it than is
+ * looked up shows what it owns.
+ */
+export async function findChildrenOfDevice(request: ApiRequest): Promise<void> {
+  const { principal, platform: { documents }, tenant } = request;
+  if (!isDeviceUser(principal.userName)) return;
+  const bound = await documents.get('externalId', tenant, `${SERIAL_TYPE}\n${principal.userName.slice(DEVICE_USER_PREFIX.length)}`);
+  const root = bound === undefined ? undefined : (JSON.parse(bound) as { managedObject: string }).managedObject;
+  const doc = root === undefined ? undefined : await documents.get('managedObject', tenant, root);
+  if (root === undefined || doc === undefined || !isOwnedBy(principal, doc)) return;
+  const found = await descendantsUpTo(request, root, AGENT_LINKS, CHILDREN_MAX);
+  if (found === undefined) request.platform.refusals.count(CHILDREN_LIMIT);
+  else request.childrenOfDevice = found.map(Number);
 }
 
 /** What somebody without a global role may reach, as a value that can be stored. */

@@ -130,7 +130,7 @@ export const ROOTS: readonly Root[] = [
     area: 'identity',
     mediaType: 'identityApi',
     access: 'roles',
-    roles: ['ROLE_IDENTITY_READ'],
+    roles: ['ROLE_IDENTITY_READ', 'ROLE_DEVICE'],
     collections: {},
     templates: {
       externalId: '/identity/externalIds/{type}/{externalId}',

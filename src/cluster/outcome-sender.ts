@@ -29,13 +29,16 @@ export type ToldRecord = readonly [collection: RecordChange['collection'], id: s
  * and not told: a former owner ended between a commit and telling it, or this one was cut off.
  */
 export interface Change {
-  readonly kind: 'user' | 'object' | 'records' | 'shard';
+  readonly kind: 'user' | 'object' | 'links' | 'records' | 'shard';
   readonly tenant: number;
   /** User name, id of the object, the records, or the number of the shard. */
   readonly id: string;
   /** Of a user: what is remembered ends, live sessions do not. */
   readonly keepsConnections?: boolean;
 }
+
+/** Some object is no longer below another one: told once of all that a group commit has ended. */
+export const LINKS_ENDED: Change = { kind: 'links', tenant: 0, id: '' };
 
 interface AnswersMessage { readonly shard: number; readonly answers: readonly CommandAnswer[] }
 interface Gathered { readonly gateway: string; readonly shard: number; readonly answers: CommandAnswer[] }
@@ -77,6 +80,7 @@ export class OutcomeSender {
   isSending(shard: number, seq: number): boolean { return this.#largeAnswers.isOnItsWay(shard, seq); }
 
   changed(change: Change): void {
+    if (change === LINKS_ENDED && this.#changes.at(-1) === LINKS_ENDED) return;
     this.#options.onChanged([change]);
     this.#changes.push(change);
     this.#schedule();

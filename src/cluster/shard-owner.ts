@@ -11,6 +11,7 @@ import type { Command, LiveBus } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
 import type { ClusterProjector } from './cluster-projector.ts';
 import { sweepMarkers } from './marker-sweep.ts';
+import { LINKS_ENDED } from './outcome-sender.ts';
 import type { OutcomeSender } from './outcome-sender.ts';
 import type { BlockIntent } from './projector-track.ts';
 import { Fenced, StateLost } from './shard-documents.ts';
@@ -165,6 +166,7 @@ export class ShardOwner {
       onCommitFailed: () => { /* The documents tell of it, whoever has committed. */ },
       onUserChanged: (tenant, { userName, keepsConnections }) => outcomes.changed({ kind: 'user', tenant, id: userName, keepsConnections }),
       onObjectChanged: (id) => outcomes.changed({ kind: 'object', tenant: 0, id: String(id) }),
+      onLinksEnded: () => outcomes.changed(LINKS_ENDED),
       onRecordsChanged: (tenant, changes) => outcomes.recordsChanged(tenant, changes),
       ...(usage ? { usage } : {}),
       onSetAside: (command, error) => {

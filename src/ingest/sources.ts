@@ -60,7 +60,7 @@ export class Sources {
    */
   measurableTypes(principal: Principal, id: number): readonly string[] | Promise<readonly string[]> {
     const grants = grantsFor(principal, WRITING);
-    if (grants.length === 0) return [];
+    if (grants.length === 0 && principal.ownRoles === undefined) return [];
     const documents = this.#documents;
     const decide = (doc: string | undefined): readonly string[] | Promise<readonly string[]> => {
       if (doc === undefined) return [];

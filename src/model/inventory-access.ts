@@ -5,7 +5,7 @@
 import type { DocumentReader } from './command.ts';
 import { splitMembers, stringMember } from './json-document.ts';
 import type { Members } from './json-document.ts';
-import { commandsOf } from './operation.ts';
+import { AGENT_LINKS, commandsOf } from './operation.ts';
 import type { Principal } from './principal.ts';
 
 export const GRANT_SCOPES = ['ALARM', 'AUDIT', 'EVENT', 'MANAGED_OBJECT', 'MEASUREMENT', 'OPERATION', '*'] as const;
@@ -56,6 +56,14 @@ function isOneOf<Value extends string>(values: readonly Value[], text: string | 
 
 /** What the way up to a grant is read from. */
 type ListedDocuments = Pick<DocumentReader, 'list'>;
+/** What the way up to an owner is read from. */
+type ReadDocuments = Pick<DocumentReader, 'get' | 'list'>;
+
+type Later<Value> = Value | Promise<Value>;
+const after = <Value, Next>(value: Later<Value>, next: (value: Value) => Later<Next>): Later<Next> =>
+  (value instanceof Promise ? value.then(next) : next(value));
+
+export const isOwnedBy = (principal: Principal, doc: string): boolean => stringMember(splitMembers(doc), 'owner') === principal.userName;
 
 /** The grants that allow `wanted` for some objects or types. */
 export function grantsFor(principal: Principal, wanted: WantedAccess): readonly InventoryGrant[] {
@@ -106,16 +114,43 @@ function rootsWanted(principal: Principal, wanted: WantedAccess, entity: Members
 }
 
 /**
- * Whether the user owns the object, or has a grant at it or above it.
+ * Whether a registered device owns something above the object by links of devices and additions: an agent acts for its child devices and services. What lies
+ * in a group is not below its owner in this sense, because others put it there.
+ * @param open found above the object and not looked at. @param seen those and the ones before.
+ */
+function ownsAbove(documents: ReadDocuments, principal: Principal, open: readonly string[], seen: Set<string>): Later<boolean> {
+  const [id, ...others] = open;
+  if (id === undefined || seen.size > ANCESTORS_MAX) return false;
+  const ofKinds = AGENT_LINKS.map((kind) => documents.list('parents', principal.tenantNumber, `${id}\n${kind}\n`, { limit: ANCESTORS_MAX }));
+  return after(allOf(ofKinds), (rows) => {
+    const parents = rows.flat().map((row) => row.id.slice(row.id.lastIndexOf('\n') + 1)).filter((parent) => !seen.has(parent));
+    for (const parent of parents) seen.add(parent);
+    const texts = allOf(parents.map((parent) => documents.get('managedObject', principal.tenantNumber, parent)));
+    return after(texts, (docs) => docs.some((doc) => doc !== undefined && isOwnedBy(principal, doc))
+      || ownsAbove(documents, principal, [...others, ...parents], seen));
+  });
+}
+
+const allOf = <Value>(values: readonly Later<Value>[]): Later<Value[]> =>
+  (values.some((value) => value instanceof Promise) ? Promise.all(values) : values as Value[]);
+
+/**
+ * Whether the user owns the object, or has a grant at it or above it; a registered device also when it owns a device above it.
  * @param doc of the managed object.
  * @param entity what is read or written: the event, the alarm and so on; of an operation that is changed what it has been and what it becomes.
  */
-export function mayAccess(documents: ListedDocuments, principal: Principal, object: { readonly id: string; readonly doc: string }, wanted: WantedAccess,
+export function mayAccess(documents: ReadDocuments, principal: Principal, object: { readonly id: string; readonly doc: string }, wanted: WantedAccess,
   entity?: Members): boolean | Promise<boolean> {
   const members = splitMembers(object.doc);
   if (stringMember(members, 'owner') === principal.userName) return true;
+  const owns = principal.ownRoles !== undefined && ownsAbove(documents, principal, [object.id], new Set([object.id]));
+  return after(owns, (isOwn) => isOwn || isGranted(documents, principal, { id: object.id, members }, wanted, entity));
+}
+
+function isGranted(documents: ListedDocuments, principal: Principal, object: { readonly id: string; readonly members: Members }, wanted: WantedAccess,
+  entity: Members | undefined): boolean | Promise<boolean> {
   if (principal.grants === undefined) return false;
-  const typed = wanted.scope === 'MANAGED_OBJECT' ? members : entity;
+  const typed = wanted.scope === 'MANAGED_OBJECT' ? object.members : entity;
   const roots = rootsWanted(principal, wanted, typed);
   return roots.every(({ size }) => size > 0) && isBelow(documents, principal.tenantNumber, [object.id], 0, roots);
 }

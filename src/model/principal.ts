@@ -12,6 +12,8 @@ export interface Principal {
   readonly userName: string;
   /** Direct ones and those of the user's groups. */
   readonly roles: ReadonlySet<string>;
+  /** Roles of a registered device that count for what it owns and for the devices and additions below that; absent for all other users. */
+  readonly ownRoles?: ReadonlySet<string>;
   /** Rights over parts of the inventory; absent for most users. */
   readonly grants?: readonly InventoryGrant[];
   /** Of a user of a microservice: number of the tenant whose application it is. */
@@ -65,6 +67,11 @@ export interface Authenticator {
    * @returns the principal, as of now; undefined when the user may have changed since it was read: then the credentials are checked again.
    */
   current(principal: Principal): Principal | undefined;
+}
+
+export interface DeviceAuthenticator extends Authenticator {
+  /** Reads the user. @returns whether the credentials that were shown still count, and give all rights of the principal. */
+  stillHolds(principal: Principal): Promise<boolean>;
 }
 
 /** Who is connected: by number of the tenant and name, with the rights that each connection has. */

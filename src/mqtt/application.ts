@@ -113,6 +113,8 @@ export interface MqttApplication {
   authenticateCertificate?(certificates: readonly X509Certificate[], userName: string): Promise<{ principal: Principal; deviceId: string }>;
   /** Asked when a login that was checked becomes a connection: whether what was checked still counts. Otherwise it is checked again. */
   isCurrent(principal: Principal): boolean;
+  /** Whether the user still has all rights of the login. Asked before a will is published. Rejects when nobody can tell at present. */
+  stillHolds(principal: Principal): boolean | Promise<boolean>;
   /** The identity under which sessions are kept and taken over, for instance the device's serial without prefix. Throws a
    * PlatformError-like `{mqttReason, message}` when the client id is not allowed. */
   sessionKey(principal: Principal, clientId: string): string;

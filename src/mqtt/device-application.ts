@@ -8,8 +8,9 @@ import type { RecordIntake } from '../ingest/record-intake.ts';
 import { COMMAND } from '../model/command.ts';
 import type { DeviceEnsure, DocumentReader, IdSource, LiveBus } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { isOwnedBy } from '../model/inventory-access.ts';
 import type { Log } from '../model/log.ts';
-import type { Authenticator, Principal } from '../model/principal.ts';
+import type { DeviceAuthenticator, Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { BOOTSTRAP_ROLE } from '../model/roles.ts';
@@ -18,7 +19,7 @@ import { isSerial, SERIAL_RULE } from '../smartrest/serial.ts';
 import type { DeviceConnection, DeviceLink, MqttApplication, SessionReceiptStore } from './application.ts';
 import { BootstrapLink } from './bootstrap-link.ts';
 import { PlatformDeviceLink } from './device-link.ts';
-import { isAtOrBelow, ownsOrHasRole } from './device-rights.ts';
+import { isAtOrBelow, mayWrite, ownsOrHasRole } from './device-rights.ts';
 import { LoadedDocuments } from './loaded-documents.ts';
 import { MeasurementPublisher } from './measurement-publisher.ts';
 import { OperationDelivery } from './operation-delivery.ts';
@@ -29,8 +30,11 @@ const REASON_NOT_AUTHORIZED = 0x87;
 /** Objects of connected devices that are read at a time. */
 const RECHECKED_AT_ONCE = 1_000;
 
+/** By which right an object was opened: a role or as its owner, by something above it, or not at all. */
+export type OpeningRight = 'lasting' | 'linked' | 'none';
+
 export interface DeviceApplicationOptions {
-  readonly authenticator: Authenticator;
+  readonly authenticator: DeviceAuthenticator;
   /** Logs in devices by their certificates; without it none is taken. */
   readonly certificateLogins?: CertificateLogins;
   readonly commands: DeviceCommands;
@@ -69,7 +73,7 @@ export class DeviceApplication implements MqttApplication {
   onHeard: ((tenantNumber: number, source: number, at: number) => void) | undefined;
   /** A connection that receives operations of the device has come or gone. */
   onPushChanged: ((tenantNumber: number, source: number) => void) | undefined;
-  readonly #authenticator: Authenticator;
+  readonly #authenticator: DeviceAuthenticator;
   readonly #certificateLogins: CertificateLogins | undefined;
 
   constructor(options: DeviceApplicationOptions) {
@@ -98,6 +102,10 @@ export class DeviceApplication implements MqttApplication {
     return this.#authenticator.current(principal) !== undefined;
   }
 
+  stillHolds(principal: Principal): boolean | Promise<boolean> {
+    return this.isCurrent(principal) || this.#authenticator.stillHolds(principal);
+  }
+
   /** @throws `{mqttReason, message}`, see MqttApplication. */
   async authenticateCertificate(certificates: readonly X509Certificate[], userName: string): Promise<CertificateLogin> {
     try {
@@ -118,6 +126,17 @@ export class DeviceApplication implements MqttApplication {
       const source = this.sourceOf(principal.tenantNumber, this.sessionKey(principal, clientId));
       return source === undefined || ownsOrHasRole(this.known, principal, source, 'ROLE_INVENTORY_ADMIN');
     });
+  }
+
+  /**
+   * By which right a connection of the user may be that of the object. Asked whenever one opens an object that exists: its client ID may have been bound to
+   * it after CONNECT. Within `known.decide`. @returns undefined when there is no such object, or not yet.
+   */
+  mayOpen(principal: Principal, source: number): OpeningRight | undefined {
+    const doc = this.known.get('managedObject', principal.tenantNumber, String(source));
+    if (doc === undefined) return undefined;
+    if (principal.roles.has('ROLE_DEVICE_CONTROL_ADMIN') || isOwnedBy(principal, doc)) return 'lasting';
+    return mayWrite(this.known, principal, { id: source, doc }, 'ROLE_INVENTORY_ADMIN') ? 'linked' : 'none';
   }
 
   /**
@@ -149,9 +168,14 @@ export class DeviceApplication implements MqttApplication {
 
   openDevice(connection: DeviceConnection): PlatformDeviceLink {
     const link = new PlatformDeviceLink(connection, this, this.sessionKey(connection.principal, connection.clientId));
-    const source = this.known.decide(() => this.sourceOf(link.tenantNumber, link.serial));
-    if (source instanceof Promise) link.openWhenKnown(source);
-    else if (source !== undefined) link.opened(source);
+    // The first message of a connection that may not open the object ends it.
+    const found = this.known.decide(() => {
+      const source = this.sourceOf(link.tenantNumber, link.serial);
+      const right = source === undefined ? undefined : this.mayOpen(connection.principal, source);
+      return source === undefined || right === undefined || right === 'none' ? undefined : { source, right };
+    });
+    if (found instanceof Promise) link.openWhenKnown(found);
+    else if (found !== undefined) link.opened(found.source, found.right);
     return link;
   }
 
@@ -174,17 +198,31 @@ export class DeviceApplication implements MqttApplication {
     return this.operations.linksOf(source).some((link) => link.tenantNumber === tenantNumber && link.operationTopics !== 0);
   }
 
-  /** To be called when an object has been changed or deleted: the device that it was is found or created again by its next message. */
-  objectDeleted(id: number): void {
-    for (const link of this.operations.linksOf(id)) {
-      const text = this.documents.get('managedObject', link.tenantNumber, String(id));
-      if (text === undefined) link.forgetSource();
-      if (!(text instanceof Promise)) continue;
-      text.then(
-        (found) => { if (found === undefined && link.source === id) link.forgetSource(); },
-        (error: Error) => this.log.warn({ err: error, id }, 'a changed object could not be read; its device is asked for nothing until it connects again'),
-      );
-    }
+  /**
+   * To be called when an object has been changed or deleted. The device of a deleted one is found or created again by its next message; a connection whose
+   * user has lost the object ends.
+   */
+  objectChanged(id: number): void {
+    for (const link of this.operations.linksOf(id)) this.#recheck(link, id);
+  }
+
+  /** To be called when links between objects have ended: what was opened by a right at an object above may no longer be below it. */
+  linksEnded(): void {
+    for (const links of this.operations.links) for (const link of links) if (link.right === 'linked') this.#recheck(link, link.source);
+  }
+
+  #recheck(link: PlatformDeviceLink, source: number): void {
+    const decide = (right: OpeningRight | undefined): void => {
+      if (link.source !== source) return;
+      if (right === undefined) link.forgetSource();
+      else if (right === 'none') link.refuseSource();
+      else link.right = right;
+    };
+    const answer = this.known.decide(() => this.mayOpen(link.connection.principal, source));
+    if (!(answer instanceof Promise)) return decide(answer);
+    answer.then(decide, (error: Error) => {
+      this.log.warn({ err: error, id: source }, 'a changed object could not be read; its device is asked for nothing until it connects again');
+    });
   }
 
   /** Deletions may have been missed: the objects of connected devices are looked at again. @throws what the store says. */
@@ -200,7 +238,11 @@ export class DeviceApplication implements MqttApplication {
       for (let from = 0; from < ofTenant.length; from += RECHECKED_AT_ONCE) {
         const some = ofTenant.slice(from, from + RECHECKED_AT_ONCE).map((link) => ({ link, source: link.source }));
         const texts = await this.documents.getMany('managedObject', tenant, some.map(({ source }) => String(source)));
-        some.forEach(({ link, source }, index) => { if (texts[index] === undefined && link.source === source) link.forgetSource(); });
+        for (const [index, { link, source }] of some.entries()) {
+          const doc = texts[index];
+          // Of an object that is still its user's nothing more is asked.
+          if (doc === undefined || !isOwnedBy(link.connection.principal, doc)) this.#recheck(link, source);
+        }
       }
     }
   }

@@ -10,7 +10,7 @@ import { SmartRestError } from '../smartrest/error.ts';
 import { RECEIVES_OPERATIONS, receivedBy } from '../smartrest/topics.ts';
 import { PUBLISH_RESULT, isElsewhere } from './application.ts';
 import type { DeviceConnection, DeviceLink, DownlinkMessage, PublishResult } from './application.ts';
-import type { DeviceApplication } from './device-application.ts';
+import type { DeviceApplication, OpeningRight } from './device-application.ts';
 import { MessagePlan } from './message-plan.ts';
 import { OFFERED } from './measurement-publisher.ts';
 
@@ -20,6 +20,7 @@ const LOAD_RETRY_MS = 200;
 const RETRY_MS = 50;
 /** A device that sends all the time is reported this often: intervals of availability are minutes. */
 const HEARD_EVERY_MS = 10_000;
+const REASON_NOT_AUTHORIZED = 0x87;
 const REASON_QUOTA_EXCEEDED = 0x97;
 const REASON_SERVER_BUSY = 0x89;
 const REASON_SESSION_TAKEN_OVER = 0x8e;
@@ -33,6 +34,8 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   readonly serial: string;
   /** Managed object; 0 until it is known. */
   source = 0;
+  /** By which right it was opened. */
+  right: OpeningRight = 'none';
   readonly connection: DeviceConnection;
   readonly #application: DeviceApplication;
   #isOpening = false;
@@ -199,21 +202,22 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   }
 
   /** The store is being asked for the managed object: messages wait until it is known whether there is one. */
-  openWhenKnown(source: Promise<number | undefined>): void {
+  openWhenKnown(answer: Promise<{ readonly source: number; readonly right: OpeningRight } | undefined>): void {
     this.#isOpening = true;
-    const known = (found: number | undefined): void => {
+    const known = (found: { readonly source: number; readonly right: OpeningRight } | undefined): void => {
       this.#isOpening = false;
-      if (found !== undefined) this.opened(found);
+      if (found !== undefined) this.opened(found.source, found.right);
       if (!this.#isClosed) this.connection.resume();
     };
     // Nobody knows: the first message finds or creates it.
-    source.then(known, () => known(undefined));
+    answer.then(known, () => known(undefined));
   }
 
   /** The managed object of the device is known (again). */
-  opened(source: number): void {
+  opened(source: number, right: OpeningRight): void {
     if (this.#isClosed) return;
     this.source = source;
+    this.right = right;
     this.#application.opened(this);
     if (this.operationTopics !== 0) void this.#application.operations.deliverPending(this);
   }
@@ -222,6 +226,12 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
   forgetSource(): void {
     this.#application.closed(this);
     this.source = 0;
+  }
+
+  /** The managed object is not the user's: the connection ends. */
+  refuseSource(): void {
+    this.forgetSource();
+    this.connection.disconnect(REASON_NOT_AUTHORIZED, `the object of the serial ${this.serial} belongs to another user`);
   }
 
   // --- any message but the hot ones ---

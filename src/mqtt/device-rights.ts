@@ -30,8 +30,13 @@ const SCOPES: Readonly<Record<string, WantedAccess['scope']>> = {
 /** Whether the user owns the object, or has `role` or a permission in its place. An object that does not exist is for the actor to refuse. */
 export function ownsOrHasRole(documents: KnownDocuments, principal: Principal, id: number, role: string): boolean {
   if (principal.roles.has(role)) return true;
-  const text = documents.get('managedObject', principal.tenantNumber, String(id));
-  if (text === undefined) return true;
+  const doc = documents.get('managedObject', principal.tenantNumber, String(id));
+  return doc === undefined || mayWrite(documents, principal, { id, doc }, role);
+}
+
+/** The same of an object that has been read. */
+export function mayWrite(documents: KnownDocuments, principal: Principal, { id, doc }: { readonly id: number; readonly doc: string }, role: string): boolean {
+  if (principal.roles.has(role)) return true;
   const wanted = { scope: SCOPES[role] ?? 'MANAGED_OBJECT', permission: 'ADMIN' } as const;
-  return mayAccess(documents, principal, { id: String(id), doc: text }, wanted) === true;
+  return mayAccess(documents, principal, { id: String(id), doc }, wanted) === true;
 }

@@ -89,8 +89,14 @@ class JsonMessage {
       this.#command(COMMAND.ALARM_CREATE, source, { id, type, time, severity, status, doc: joinMembers(members), user });
     } else {
       const id = ids.next();
-      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: user, doc: joinMembers(members) });
+      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: user, doc: this.#newObject(members) });
     }
+  }
+
+  /** Only an administrator of the inventory names another owner, as with REST. */
+  #newObject(members: Members): string {
+    if (!this.#link.connection.principal.roles.has(ADMIN_ROLES.managedObjects)) members.delete('owner');
+    return joinMembers(members);
   }
 
   #isKnown(source: number): boolean {
@@ -161,7 +167,7 @@ class JsonMessage {
     const reference = members.get('managedObject');
     if (reference === undefined) {
       const id = this.#application.ids.next();
-      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: this.#link.connection.principal.userName, doc: joinMembers(members),
+      this.#command(COMMAND.MANAGED_OBJECT_CREATE, id, { id: String(id), owner: this.#link.connection.principal.userName, doc: this.#newObject(members),
         parent: { id: parent, kind: 'childDevices' } });
       return;
     }

@@ -101,6 +101,7 @@ export const LIMIT = {
   RATE_QUEUE_BYTES: 'mqtt/rate-queue-bytes',
   RATE_DELAYED: 'mqtt/rate-delayed',
   SESSION_STORE: 'mqtt/session-store',
+  WILL_RIGHTS: 'mqtt/will-rights',
   PROTOCOL: 'mqtt/protocol-error',
   INTERNAL: 'mqtt/internal-error',
 } as const;

@@ -1,4 +1,5 @@
 /** What one published message asks for: its records, and what else is to be done once these are taken. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { NotLoaded } from '../actors/state-view.ts';
 import type { OfferedRecord } from '../ingest/command-bus.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -13,13 +14,16 @@ import { CHILD_DEVICE_TYPE, childDocument, DEVICE_TYPE, defaultDeviceName, devic
 import { classifyPublish } from '../smartrest/topics.ts';
 import { childrenRow, managedObjectIdRow } from '../smartrest/operation-rows.ts';
 import { existingDeviceError, interpretRow, noOperationError } from '../smartrest/static-templates.ts';
-import type { DeviceApplication } from './device-application.ts';
+import type { DeviceApplication, OpeningRight } from './device-application.ts';
 import type { PlatformDeviceLink } from './device-link.ts';
 import { isAtOrBelow } from './device-rights.ts';
 import { planJson } from './json-messages.ts';
 
 /** Replies that a device waits for; its further messages wait until they are sent. */
 const REPLIES_MAX = 100;
+/** How often, and with which pause, an object is looked for whose external ID is there. */
+const LOOKS_MAX = 40;
+const LOOK_AGAIN_MS = 50;
 
 export class MessagePlan {
   readonly records: OfferedRecord[] = [];
@@ -197,9 +201,21 @@ function openDevice(link: PlatformDeviceLink, application: DeviceApplication, ro
       type: SERIAL_TYPE, externalId: link.serial, doc, ...(group === undefined ? {} : { parent: { id: group, kind: 'childAssets' as const } }),
     });
     if (created && group !== undefined) await application.registration?.joined(tenantNumber, userName);
+    const right = created ? 'lasting' : await rightOverExisting(Number(id), link, application);
+    if (right === 'none') return link.refuseSource();
     link.createdBy100 = created && sent !== undefined;
-    link.opened(Number(id));
+    link.opened(Number(id), right);
   };
+}
+
+/** Of the object that the serial turned out to be bound to. In a cluster the binding may be seen before the object. */
+async function rightOverExisting(source: number, link: PlatformDeviceLink, application: DeviceApplication): Promise<OpeningRight> {
+  for (let tries = 1; ; tries += 1) {
+    const right = await application.known.decide(() => application.mayOpen(link.connection.principal, source));
+    if (right !== undefined) return right;
+    if (tries >= LOOKS_MAX) throw new PlatformError('inventory/not-found', { id: String(source) });
+    await delay(LOOK_AGAIN_MS);
+  }
 }
 
 /** undefined for another row, and for one with a fault, of which the device is told when the message is planned. */

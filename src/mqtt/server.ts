@@ -299,7 +299,17 @@ export class MqttServer {
         close();
         if (session?.waitingWill === will) session.waitingWill = undefined;
       };
-      will.start(link, delaySeconds, { wheel: this.#wheel, log: this.#options.log, onEnd });
+      const { application, metrics } = this.#options;
+      const { principal } = connection;
+      const counted = (mayPublish: boolean): boolean => {
+        if (!mayPublish) metrics.count(LIMIT.WILL_RIGHTS);
+        return mayPublish;
+      };
+      const mayPublish = (): boolean | Promise<boolean> => {
+        const answer = application.stillHolds(principal);
+        return answer instanceof Promise ? answer.then(counted) : counted(answer);
+      };
+      will.start(link, delaySeconds, { wheel: this.#wheel, log: this.#options.log, onEnd, mayPublish });
     }
     // A connection that goes while its session is being opened has none yet; `open` finds out.
     if (session === undefined) return;

@@ -20,6 +20,8 @@ export class Will implements Timed {
   #wheel: TimerWheel | undefined = undefined;
   #log: Log | undefined = undefined;
   #onEnd: (() => void) | undefined = undefined;
+  #mayPublish: (() => boolean | Promise<boolean>) | undefined = undefined;
+  #isChecking = false;
 
   constructor(content: { topic: string; payload: Uint8Array; qos: number; delaySeconds: number }) {
     const topic = Buffer.from(content.topic);
@@ -36,10 +38,12 @@ export class Will implements Timed {
 
   /**
    * The connection has ended. @param delaySeconds 0 = at once.
-   * @param onEnd is called when the link is closed.
+   * @param shared.onEnd is called when the link is closed. @param shared.mayPublish whether the user's rights have not ended; asked when the will is due.
    */
-  start(link: DeviceLink, delaySeconds: number, shared: { wheel: TimerWheel; log: Log; onEnd: () => void }): void {
+  start(link: DeviceLink, delaySeconds: number,
+    shared: { wheel: TimerWheel; log: Log; onEnd: () => void; mayPublish: () => boolean | Promise<boolean> }): void {
     this.#link = link;
+    this.#mayPublish = shared.mayPublish;
     this.#wheel = shared.wheel;
     this.#log = shared.log;
     this.#onEnd = shared.onEnd;
@@ -59,7 +63,7 @@ export class Will implements Timed {
 
   /** The application was busy and can take it now. */
   resume(): void {
-    if (this.wheelSlot === NOT_WAITING) this.#publish();
+    if (this.wheelSlot === NOT_WAITING && !this.#isChecking) this.#publish();
   }
 
   /** The application was busy and will not take it: the link closes without it. */
@@ -76,6 +80,7 @@ export class Will implements Timed {
     const link = this.#link;
     if (link === undefined) return;
     this.#wheel?.cancel(this);
+    if (!this.#isAllowed()) return;
     try {
       const bytes = this.#bytes;
       const result = link.publish(bytes, 0, this.#topicEnd, this.#topicEnd, bytes.length, this.#qos, 0);
@@ -86,6 +91,29 @@ export class Will implements Timed {
       this.#log?.error({ err: error }, 'mqtt will failed');
     }
     this.#close();
+  }
+
+  /** @returns false when the will is not published, or not yet. A user whose rights cannot be told at present has no will. */
+  #isAllowed(): boolean {
+    if (this.#isChecking) return false;
+    const answer = this.#mayPublish?.() ?? true;
+    this.#mayPublish = undefined;
+    if (answer === true) return true;
+    if (answer === false) {
+      this.#close();
+      return false;
+    }
+    this.#isChecking = true;
+    const decided = (mayPublish: boolean): void => {
+      this.#isChecking = false;
+      if (mayPublish) this.#publish();
+      else this.#close();
+    };
+    answer.then(decided, (error: Error) => {
+      this.#log?.warn({ error: error.message }, 'the rights of a user could not be read: its will is not published');
+      decided(false);
+    });
+    return false;
   }
 
   #close(): void {

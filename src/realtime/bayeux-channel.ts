@@ -108,13 +108,19 @@ function isId(text: string): boolean {
 /** Says who may read a managed object, or its data, without a global role: its owner, or by an inventory role. */
 export interface ObjectAccess {
   mayRead(principal: Principal, managedObjectId: string, area: Notification['area']): boolean | Promise<boolean>;
+  /** Ids whose change may take the right to read the object away. */
+  watchedFor(principal: Principal, managedObjectId: string): Promise<readonly string[]>;
   /** Whose sessions are the connections of the agent. */
   isOwner(principal: Principal, managedObjectId: string): boolean | Promise<boolean>;
 }
 
-/** Whether the principal may subscribe (document 4, section 10.1). */
-export async function maySubscribe(principal: Principal, channel: Channel, access: ObjectAccess | undefined): Promise<boolean> {
-  if (principal.roles.has(channel.family.role)) return true;
-  if (access === undefined || channel.id === undefined || !channel.family.isOpenToReaders) return false;
-  return access.mayRead(principal, channel.id, channel.family.area);
+/**
+ * By what the principal may subscribe (document 4, section 10.1).
+ * @returns the ids of objects that open the channel, none for a role that does; undefined when nothing does.
+ */
+export async function openedBy(principal: Principal, channel: Channel, access: ObjectAccess | undefined): Promise<readonly string[] | undefined> {
+  if (principal.roles.has(channel.family.role)) return [];
+  if (access === undefined || channel.id === undefined || !channel.family.isOpenToReaders) return undefined;
+  const mayRead = await access.mayRead(principal, channel.id, channel.family.area);
+  return mayRead ? access.watchedFor(principal, channel.id) : undefined;
 }

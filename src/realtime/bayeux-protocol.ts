@@ -4,7 +4,7 @@ import { authenticateToken, tfaTokenOf, tokenOf, xsrfTokenOf } from './bayeux-au
 import type { MessageAuthenticators } from './bayeux-authentication.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
 import type { BayeuxLimits } from './bayeux-limits.ts';
-import { AGENT_FAMILY, maySubscribe, parseChannel } from './bayeux-channel.ts';
+import { AGENT_FAMILY, openedBy, parseChannel } from './bayeux-channel.ts';
 import type { Channel, ObjectAccess, UrlForm } from './bayeux-channel.ts';
 import { answerText, errorText, textOf, UNKNOWN_CLIENT } from './bayeux-message.ts';
 import type { Answer, Request } from './bayeux-message.ts';
@@ -164,19 +164,20 @@ export class BayeuxProtocol {
       return refuse(errorText(403, texts[0], `More than ${maximum} subscriptions of a session (${LIMIT_NAMES.subscriptions})`));
     }
     const { access } = this.#options;
-    const channels: { channel: Channel; isAgent: boolean }[] = [];
+    const channels: { channel: Channel; isAgent: boolean; openers: readonly string[] }[] = [];
     for (const text of texts) {
       const channel = parseChannel(text, session.urlForm);
       if (channel === undefined) return refuse(errorText(404, text, 'There is no such channel at this URL'));
-      if (!await maySubscribe(session.principal, channel, access)) {
+      const openers = await openedBy(session.principal, channel, access);
+      if (openers === undefined) {
         return refuse(errorText(403, text, `Access is denied: it takes ${channel.family.role}`));
       }
       const { principal } = session;
-      channels.push({ channel, isAgent: channel.family === AGENT_FAMILY && await access?.isOwner(principal, channel.id as string) === true });
+      channels.push({ channel, openers, isAgent: channel.family === AGENT_FAMILY && await access?.isOwner(principal, channel.id as string) === true });
     }
     // The checks may have waited: the session may have ended meanwhile.
     if (session.hasEnded) return { ...UNKNOWN_CLIENT, subscription: request.subscription };
-    for (const { channel, isAgent } of channels) this.#options.sessions.subscribe(session, channel, isAgent);
+    for (const { channel, isAgent, openers } of channels) this.#options.sessions.subscribe(session, channel, { isAgent, openers });
     return { clientId, subscription: request.subscription, successful: true };
   }
 

@@ -91,7 +91,9 @@ export class BayeuxServer {
     const router = new BayeuxRouter({
       bus: options.bus, hierarchy: options.hierarchy, limits: this.#limits, clock: this.#clock, log,
     });
-    this.#sessions = new BayeuxSessions({ limits: this.#limits, router, presence: this.presence, onRefused });
+    this.#sessions = new BayeuxSessions({
+      limits: this.#limits, router, presence: this.presence, onRefused, access: options.access, clock: this.#clock, log,
+    });
     this.#protocol = new BayeuxProtocol({
       sessions: this.#sessions, limits: this.#limits, access: options.access, onRefused,
       authenticators: {
@@ -139,6 +141,21 @@ export class BayeuxServer {
   /** Ends sessions whose token was ended by a logout: of one user, or of all of the tenant. */
   endTokenSessions(tenant: string, userName: string | undefined): void {
     this.#sessions.endTokenSessions(tenant, userName, UNKNOWN_CLIENT);
+  }
+
+  /** An object was changed or deleted: sessions that it has opened something to may end. */
+  objectChanged(id: number): void {
+    this.#sessions.ofObjects.objectChanged(String(id));
+  }
+
+  /** Links between objects have ended, or changes of objects may have been missed. */
+  checkObjects(): void {
+    this.#sessions.ofObjects.checkAll();
+  }
+
+  /** Ends sessions of registered devices: what their roles count for has changed. */
+  endDeviceSessions(tenant: number): void {
+    this.#sessions.endDeviceSessions(tenant, UNKNOWN_CLIENT);
   }
 
   /** Whose sessions these are, added to `users` by tenant. */

@@ -11,6 +11,8 @@ import { UNKNOWN_CLIENT, errorText } from './bayeux-message.ts';
 import type { Answer } from './bayeux-message.ts';
 import type { BayeuxRouter } from './bayeux-router.ts';
 import type { BayeuxSession } from './bayeux-session.ts';
+import { ObjectSubscriptions } from './object-subscriptions.ts';
+import type { ObjectSubscriptionsOptions } from './object-subscriptions.ts';
 
 /** A client that is this late with its next connect counts as gone when its user needs the place. */
 const ABANDONED_MS = 10_000;
@@ -28,7 +30,12 @@ export class BayeuxSessions {
   /** The sessions of a user on a channel, the oldest subscription first. */
   readonly #byUserAndChannel = new Map<string, Set<BayeuxSession>>();
 
-  constructor(options: { limits: BayeuxLimits; router: BayeuxRouter; presence: AgentPresence; onRefused: (limit: string) => void }) {
+  /** Those of its subscriptions that objects have opened. */
+  readonly ofObjects: ObjectSubscriptions<BayeuxSession>;
+
+  constructor(options: { limits: BayeuxLimits; router: BayeuxRouter; presence: AgentPresence; onRefused: (limit: string) => void }
+    & Pick<ObjectSubscriptionsOptions<BayeuxSession>, 'access' | 'clock' | 'log'>) {
+    this.ofObjects = new ObjectSubscriptions({ ...options, end: (session) => this.end(session, UNKNOWN_CLIENT) });
     this.#limits = options.limits;
     this.#shares = new Shares(LIMIT_NAMES.sessions, options.limits.sessions);
     this.#router = options.router;
@@ -108,12 +115,13 @@ export class BayeuxSessions {
 
   /**
    * Subscribes; the oldest of the user's sessions on the channel ends when there are too many.
-   * @param isAgent whether the channel is an agent's, and the session its own.
+   * @param by.isAgent whether the channel is an agent's, and the session its own. @param by.openers the objects that open it, none for a role.
    */
-  subscribe(session: BayeuxSession, channel: Channel, isAgent = false): void {
+  subscribe(session: BayeuxSession, channel: Channel, { isAgent = false, openers = [] }: { isAgent?: boolean; openers?: readonly string[] } = {}): void {
     if (session.hasEnded || session.channels.has(channel.text)) return;
     session.channels.set(channel.text, channel);
     this.#router.add(session.principal.tenantNumber, channel, session);
+    if (openers.length > 0) this.ofObjects.add(session, channel, openers);
     if (isAgent && channel.id !== undefined) this.#presence.subscribed(session, channel.id);
     const key = channelKey(session, channel);
     addTo(this.#byUserAndChannel, key, session);
@@ -128,6 +136,7 @@ export class BayeuxSessions {
     const channel = session.channels.get(channelText);
     if (channel === undefined) return;
     session.channels.delete(channelText);
+    this.ofObjects.remove(session, channelText);
     this.#router.remove(session.principal.tenantNumber, channel, session);
     if (channel.family === AGENT_FAMILY && channel.id !== undefined) this.#presence.unsubscribed(session, channel.id);
     removeFrom(this.#byUserAndChannel, channelKey(session, channel), session);
@@ -152,6 +161,12 @@ export class BayeuxSessions {
       const { principal } = session;
       const isMeant = principal.session !== undefined && principal.tenant === tenant && (userName ?? principal.userName) === principal.userName;
       if (isMeant) this.end(session, answer);
+    }
+  }
+
+  endDeviceSessions(tenant: number, answer: Answer): void {
+    for (const session of [...this.#sessions.values()]) {
+      if (session.principal.tenantNumber === tenant && session.principal.ownRoles !== undefined) this.end(session, answer);
     }
   }
 

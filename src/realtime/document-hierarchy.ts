@@ -60,15 +60,23 @@ const SCOPES: Readonly<Record<Notification['area'], WantedAccess['scope']>> = {
 /** The owner of a managed object may read it, and who has a permission for all its data of the area. */
 export class OwnerAccess implements ObjectAccess {
   readonly #documents: DocumentReader;
+  readonly #hierarchy: DocumentHierarchy;
 
   constructor(documents: DocumentReader) {
     this.#documents = documents;
+    this.#hierarchy = new DocumentHierarchy(documents);
   }
 
   async mayRead(principal: Principal, managedObjectId: string, area: Notification['area']): Promise<boolean> {
     const text = await this.#documents.get('managedObject', principal.tenantNumber, managedObjectId);
     if (text === undefined) return false;
     return mayAccess(this.#documents, principal, { id: managedObjectId, doc: text }, { scope: SCOPES[area], permission: 'READ' });
+  }
+
+  /** The object; for a registered device also what is above it, whose owner it may be. */
+  async watchedFor(principal: Principal, managedObjectId: string): Promise<readonly string[]> {
+    if (principal.ownRoles === undefined) return [managedObjectId];
+    return [managedObjectId, ...await this.#hierarchy.ancestors(principal.tenantNumber, managedObjectId)];
   }
 
   async isOwner(principal: Principal, managedObjectId: string): Promise<boolean> {

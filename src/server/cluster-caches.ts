@@ -57,6 +57,8 @@ export class ClusterCaches implements NodeCaches {
     } else if (change.kind === 'object') {
       this.#core.sources.forget(Number(change.id));
       this.#core.events.onObjectChanged?.(Number(change.id));
+    } else if (change.kind === 'links') {
+      this.#core.events.onLinksEnded?.();
     } else if (change.kind === 'shard') {
       this.#untold.add(Number(change.id));
       this.#forgetSoon(GATHER_MS);

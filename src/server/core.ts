@@ -37,6 +37,8 @@ export class CoreEvents {
   /** Ends what listeners hold for users. */
   onUsersEnded: ((tenant: number, userNames: ReadonlySet<string>) => void) | undefined;
   onObjectChanged: ((id: number) => void) | undefined;
+  /** Objects are no longer below others. */
+  onLinksEnded: (() => void) | undefined;
   /** Ends what is connected for tenants that were suspended or deleted. */
   onTenantsEnded: ((ended: readonly Tenant[]) => void) | undefined;
   /** Told of changed records after their commit, before the answer: caches. */

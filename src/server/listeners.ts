@@ -36,6 +36,7 @@ import { DATA_DELETION_PREFIX } from '../model/data-deletion-jobs.ts';
 import { refusedBy } from '../model/errors.ts';
 import { eventBinaryKeys } from '../model/event-binary.ts';
 import type { ConnectedUsers } from '../model/principal.ts';
+import { PacedAction } from '../model/paced-action.ts';
 import { TenantJobs } from '../model/tenant-jobs.ts';
 import { BlobSweeper, documentReferences } from '../operate/blob-sweeper.ts';
 import type { RunningBackups } from '../operate/backup-running.ts';
@@ -61,6 +62,8 @@ import type { ServerCore } from './core.ts';
 const DRAIN_MS = 500;
 /** What runs by the clock may wait for a store that stands still: it goes on from stored state at the next start. */
 const BACKGROUND_MS = 400;
+/** Between two looks at what links between objects have opened, while many of them end. */
+const LINKS_PAUSE_MS = 250;
 /** Retention waits this long for what was acknowledged before. */
 const RETENTION_VISIBLE_MS = 60_000;
 
@@ -139,6 +142,10 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     },
     mayUseBasic: (tenant, userAgent) => tenantServices.basicRestrictions.mayUseBasic(tenant, userAgent), elsewhere: pollRelay,
   });
+  const linksEnded = new PacedAction(() => {
+    device.linksEnded();
+    bayeux.checkObjects();
+  }, LINKS_PAUSE_MS);
   events.onTenantsEnded = (ended) => {
     for (const { number } of ended) if (core.tenants.byNumber(number) === undefined) tenantServices.forgetTenant(number);
     endConnections({ mqtt, bayeux }, ended);
@@ -149,6 +156,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const rights = new RightsWatch({
     authenticator, documents, refusals: metrics, log, endUsers: (tenant, userNames) => events.onUsersEnded?.(tenant, userNames),
     endTokenSessions: (tenant, userName) => bayeux.endTokenSessions(tenantId(tenant), userName),
+    endDeviceSessions: (tenant) => bayeux.endDeviceSessions(tenant),
   });
   events.recordListeners.push((tenant, changes) => rights.recordsChanged(tenant, changes));
   events.watched = (tenant) => tenantServices.watched(tenant);
@@ -158,6 +166,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     bayeux.addConnectedUsers(connected);
     await rights.recheck(new Map([...connected].filter(([tenant]) => isOf(tenant, TENANT_KEY))));
     await device.objectsMissed(isOf);
+    linksEnded.note();
   };
   const mails = metrics.counter('millrace_mails_total', 'Mails to users by what became of them; logged: no mail server is configured', ['result']);
   const countMail = (result: MailResult): void => { mails.inc({ result }); };
@@ -229,7 +238,11 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     }),
   });
   events.recordListeners.push((_tenant, changes) => retention.recordsChanged(changes));
-  events.onObjectChanged = (id) => device.objectDeleted(id);
+  events.onObjectChanged = (id) => {
+    device.objectChanged(id);
+    bayeux.objectChanged(id);
+  };
+  events.onLinksEnded = () => linksEnded.note();
   events.onUsersEnded = (tenant, userNames) => {
     mqtt.disconnectUsers(tenant, userNames);
     for (const userName of userNames) bayeux.endUser(tenantId(tenant), userName);
@@ -329,6 +342,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     async stop() {
       api.stopListening();
       retiredContents.stop();
+      linksEnded.stop();
       bayeux.close();
       const background = Promise.all([tenantServices.stop(), mailer.stop(), sweeper.stop(), blobSweeper.stop(), availability.stop(), relay?.stop(),
         ...jobs.map((one) => one.stop()), bulkOperations.stop(), retention.stop(), statisticsFiles.stop()]);

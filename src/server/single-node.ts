@@ -127,6 +127,7 @@ export class SingleNode implements ServerCore {
       append: (command, pendingId) => this.commands.appendFollowUp(command, pendingId),
       usage: { count: (tenant, counter) => this.events.usage?.count(tenant, counter), changed: (notification) => this.events.usage?.changed(notification) },
       onUserChanged: (tenant, changed) => this.#userChanged(tenant, changed), onObjectChanged: (id) => this.#objectChanged(id),
+      onLinksEnded: () => this.events.onLinksEnded?.(),
       onRecordsChanged: (tenant, changes) => recordsChanged(this, tenant, changes),
       onSetAside: (command, error) => {
         this.quarantine.add(entryOfCommand(command, error, this.actors.committedSeq)).catch((failure: Error) => {

@@ -10,7 +10,7 @@ t.test('a user whose record was changed or removed is ended, one that was made o
   const ended: string[] = [];
   const watch = new RightsWatch({
     authenticator: { recordsChanged: () => undefined } as unknown as CachingAuthenticator, documents: {} as DocumentReader, refusals: { count: () => undefined }, log: {} as Log,
-    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); }, endTokenSessions: () => undefined,
+    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); }, endTokenSessions: () => undefined, endDeviceSessions: () => undefined,
   });
   watch.recordsChanged(7, [
     { collection: 'user', id: 'changed', expected: '{}', value: '{"roles":[]}' }, { collection: 'user', id: 'removed', expected: '{}', value: undefined },
@@ -35,7 +35,7 @@ t.test('a group that loses roles or grants ends its members, an inventory role t
         return page;
       },
     },
-    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); }, endTokenSessions: () => undefined,
+    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); }, endTokenSessions: () => undefined, endDeviceSessions: () => undefined,
   });
   const group = (more: object, devicePermissions?: object): string => JSON.stringify({ id: 5, roles: ['A'], doc: JSON.stringify({ devicePermissions, x: 1 }), ...more });
   const role = (...permissions: string[]): string => JSON.stringify({ id: 8, permissions: permissions.map((scope, index) => ({ id: index + 1, scope, type: '*', permission: 'READ' })) });
@@ -67,7 +67,7 @@ t.test('members of a deleted group are ended when they go, also where the group 
     authenticator: { recordsChanged: () => undefined } as unknown as CachingAuthenticator, refusals: { count: () => undefined }, log: {} as Log,
     documents: { get: () => undefined, getMany: () => [], list: async (_collection, _tenant, prefix, { after = '', limit }) =>
       left.filter(({ id }) => id.startsWith(prefix) && id > after).slice(0, limit) },
-    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); }, endTokenSessions: () => undefined,
+    endUsers: (tenant, names) => { for (const name of names) ended.push(`${tenant}/${name}`); }, endTokenSessions: () => undefined, endDeviceSessions: () => undefined,
   });
   const removeMembers = async (): Promise<void> => {
     while (left.length > 0) {
@@ -101,7 +101,7 @@ t.test('after changes were missed: whoever is gone, disabled or has lost a right
   };
   const reads: [string, number][] = [];
   const watch = new RightsWatch({
-    authenticator: {} as CachingAuthenticator, log: {} as Log, endTokenSessions: () => undefined, refusals: { count: () => undefined },
+    authenticator: {} as CachingAuthenticator, log: {} as Log, endTokenSessions: () => undefined, endDeviceSessions: () => undefined, refusals: { count: () => undefined },
     documents: {
       get: () => undefined,
       getMany: (collection, _tenant, ids) => {

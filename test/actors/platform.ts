@@ -134,6 +134,7 @@ export class Platform {
       documents: this.documents, bus, log: silentLog, onCommitFailed: (error) => { throw error; },
       onUserChanged: (tenant, { userName, keepsConnections }) => { this.usersChanged.push(`${tenant}/${userName}${keepsConnections ? ' stays' : ''}`); },
       onObjectChanged: () => undefined,
+      onLinksEnded: () => undefined,
       onRecordsChanged: () => undefined,
       onDecided: ({ firstSeq, lastSeq, records, rows, isReplay }) => {
         this.rows.push(...rows);

@@ -61,7 +61,7 @@ class Device {
 }
 
 const applicationOf = (cluster: TestCluster, { node, documents }: TestNode): DeviceApplication => new DeviceApplication({
-  authenticator: { authenticate: () => principal, current: (one) => one }, commands: node.commands, group: node.intake, documents: documents.reader, ids: idsOf(cluster),
+  authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true }, commands: node.commands, group: node.intake, documents: documents.reader, ids: idsOf(cluster),
   bus: { hasSubscribers: () => false, publish: () => undefined, subscribe: () => () => undefined }, refusals, log: silentLog, now: () => NOW });
 
 t.test('a device with children: created, in order, acknowledged in order, all of it in the history', async (t) => {

@@ -63,7 +63,8 @@ class Fleet {
     });
     const server = new MqttServer({
       application: new DeviceApplication({
-        authenticator: { authenticate: () => principal, current: (one) => one }, commands, group: intake, documents: documents.reader, ids, receipts, refusals: { count: () => undefined }, log: silentLog,
+        authenticator: { authenticate: () => principal, current: (one) => one, stillHolds: async () => true },
+        commands, group: intake, documents: documents.reader, ids, receipts, refusals: { count: () => undefined }, log: silentLog,
         bus: { hasSubscribers: () => false, publish: () => undefined, subscribe: () => () => undefined }, now: () => NOW,
       }),
       store: new SessionDocuments({ commands, documents: documents.reader, receipts, now: () => NOW }), log: silentLog, elsewhere: takeover, now: () => this.#now += 1,

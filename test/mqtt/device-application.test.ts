@@ -73,7 +73,8 @@ class Platform {
       },
     };
     this.application = new DeviceApplication({
-      authenticator: { authenticate: () => undefined, current: (principal) => principal }, commands: commands as never, group: group as never, documents, ids: { next: () => 1, nextBeside: () => 1 } as never,
+      authenticator: { authenticate: () => undefined, current: (principal) => principal, stillHolds: async () => true },
+      commands: commands as never, group: group as never, documents, ids: { next: () => 1, nextBeside: () => 1 } as never,
       bus: { subscribe: () => () => undefined } as never, refusals: { count() {} }, log, now: () => 0,
     });
     this.application.onResult = (result) => { this.results.push(result); };
@@ -115,11 +116,11 @@ t.test('a device whose object is deleted is found or created again by its next m
   platform.bind('s1', '7');
   const link = platform.open('s1');
   t.equal(link.source, 7);
-  platform.application.objectDeleted(7);
-  platform.application.objectDeleted(99);
+  platform.application.objectChanged(7);
+  platform.application.objectChanged(99);
   t.equal(link.source, 7, 'changed only');
   platform.documents.clear();
-  platform.application.objectDeleted(7);
+  platform.application.objectChanged(7);
   t.equal(link.source, 0);
   t.same(platform.application.operations.linksOf(7), []);
   t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.BUSY);
@@ -137,10 +138,10 @@ t.test('an object with two connected serials: both forget it', async (t) => {
   const links = ['s1', 's2', 's1'].map((serial) => platform.open(serial));
   links[2].closed();
   t.same(platform.application.operations.linksOf(7).map(({ serial }) => serial), ['s1', 's2']);
-  links[1].opened(7);
+  links[1].opened(7, 'lasting');
   t.equal(platform.application.operations.linksOf(7).length, 2, 'opened again');
   platform.documents.clear();
-  platform.application.objectDeleted(7);
+  platform.application.objectChanged(7);
   t.same(links.slice(0, 2).map(({ source }) => source), [0, 0]);
   t.same(platform.application.operations.linksOf(7), []);
   for (const link of links.slice(0, 2)) t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.BUSY);
@@ -276,14 +277,15 @@ t.test('a store that answers later decides as one that answers at once', async (
     platform.bind('s1', '7');
     platform.bind('child', '9');
     platform.bind('other', '10');
+    platform.bind('s11', '11');
     for (const [key, value] of [
-      ['managedObject 7', '{"owner":"eve"}'], ['managedObject 9', '{"owner":"eve"}'], ['managedObject 10', '{"owner":"eve"}'],
+      ['managedObject 11', '{"owner":"eve"}'], ['managedObject 9', '{"owner":"eve"}'], ['managedObject 10', '{"owner":"eve"}'],
       ['parents 9\nchildDevices\n8', '1'], ['parents 8\nchildAssets\n7', '1'],
       ['operation 41', '{"deviceId":"9"}'], ['operation 42', '{"deviceId":"10"}'],
       ['event 51', '{"source":{"id":"9"}}'], ['event 52', '{"source":{"id":"10"}}'],
     ]) platform.documents.set(key, value);
     const link = platform.open('s1');
-    t.same(await platform.application.mayConnect(link.connection.principal, 's1'), false, 'owned by another');
+    t.same(await platform.application.mayConnect(link.connection.principal, 's11'), false, 'owned by another');
     t.same(await platform.application.mayConnect(link.connection.principal, 's9'), true, 'a new device');
     for (const [index, [topic, payload]] of messages.entries()) await offer(platform, link, topic, payload, index + 1);
     t.equal(link.source, 7);

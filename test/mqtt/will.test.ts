@@ -49,6 +49,29 @@ t.test('a will that the application cannot take yet, or refuses', async (t) => {
   t.equal(harness.link('c3').closedWith, false, 'refused after it was busy');
 });
 
+t.test('no will for a user whose rights have ended, also while the will was waiting', async (t) => {
+  const harness = new Harness();
+  const delayed = { ...will({ willDelayInterval: 10 }), ...kept };
+  for (const answer of [() => false, () => Promise.resolve(false), () => Promise.reject(new Error('the store is away'))]) {
+    harness.stillHolds = () => true;
+    const client = await harness.connected('c1', 5, delayed);
+    client.drop();
+    harness.events.length = 0;
+    harness.stillHolds = answer;
+    harness.advance(10);
+    await settle();
+    t.same(harness.events, ['closed false']);
+  }
+  t.equal(harness.counts.get('mqtt/will-rights'), 2, 'counted but for the store\'s fault');
+  harness.stillHolds = () => Promise.resolve(true);
+  harness.events.length = 0;
+  (await harness.connected('c2', 4, will())).drop();
+  t.same(harness.events, ['open']);
+  harness.link('c2').connection.resume();
+  await settle();
+  t.same(harness.events, ['open', 'publish s/us 400,gone', 'closed false'], 'once');
+});
+
 t.test('will delay of 5.0', async (t) => {
   const harness = new Harness();
   const delayed = { ...will({ willDelayInterval: 10 }), ...kept };

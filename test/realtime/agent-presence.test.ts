@@ -3,7 +3,7 @@ import t from 'tap';
 import { AGENTS_URL, createWorld, PollingClient, principal, SocketClient, TestNotification } from './helpers.ts';
 import type { World } from './helpers.ts';
 
-const access = { mayRead: () => true, isOwner: (who: { userName: string }) => who.userName === 'device' };
+const access = { mayRead: () => true, watchedFor: async (_who: object, id: string) => [id], isOwner: (who: { userName: string }) => who.userName === 'device' };
 
 function watched(): World & { changes: string[] } {
   const world = createWorld({ access });

@@ -108,7 +108,7 @@ t.test('each channel takes its role', async (t) => {
 });
 
 t.test('who may read an object may watch it without the role, but not everything and not its children', async (t) => {
-  const access = { mayRead: async (who: { userName: string }, id: string) => who.userName === 'device' && id === '42', isOwner: () => false };
+  const access = { mayRead: async (who: { userName: string }, id: string) => who.userName === 'device' && id === '42', watchedFor: async () => [], isOwner: () => false };
   const world = createWorld({ access });
   const check = async (channel: string, isAllowed: boolean): Promise<void> => {
     const client = new PollingClient(world, { principal: principal('device', []), urlForm: AGENTS_URL });
@@ -340,7 +340,7 @@ t.test('the connection\'s own credentials are not replaced by ext', async (t) =>
 });
 
 t.test('a failure of ours is an answer and leaves the others of the batch alone', async (t) => {
-  const world = createWorld({ access: { mayRead: async () => { throw new Error('the documents are gone'); }, isOwner: () => false } });
+  const world = createWorld({ access: { mayRead: async () => { throw new Error('the documents are gone'); }, watchedFor: async () => [], isOwner: () => false } });
   const client = new PollingClient(world, { principal: principal('device', []) });
   await client.handshake();
   const { clientId } = client;

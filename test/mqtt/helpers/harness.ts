@@ -163,6 +163,7 @@ export class Harness {
   onPublish: (link: TestLink, topic: string, packetId: number) => PublishResult = () => PUBLISH_RESULT.PENDING;
   authenticate: MqttApplication['authenticate'] = (userName, password) => password === 'right' ? principalOf(userName) : undefined;
   isCurrent: MqttApplication['isCurrent'] = () => true;
+  stillHolds: MqttApplication['stillHolds'] = () => true;
   rateOf: NonNullable<MqttServerOptions['rateOf']> = () => undefined;
   readonly #limits: Partial<MqttLimits>;
 
@@ -234,6 +235,7 @@ export class Harness {
   #createServer(): MqttServer {
     const application: MqttApplication = {
       authenticate: (userName, password) => this.authenticate(userName, password), isCurrent: (principal) => this.isCurrent(principal),
+      stillHolds: (principal) => this.stillHolds(principal),
       sessionKey: (principal, clientId) => this.sessionKey(principal, clientId),
       mayConnect: (_principal, clientId) => clientId !== 'barred',
       open: (connection) => {
