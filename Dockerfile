@@ -1,15 +1,18 @@
 # Two stages: the first has the compiler, the second only what runs.
-FROM node:20-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm install --no-save --ignore-scripts --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY bin bin
 COPY src src
 COPY bench bench
-RUN node bin/build.mjs && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+# Of the HTTP library's binaries only that for this Node stays.
+RUN node bin/build.mjs \
+ && find dist/native -type f ! -name "*_$(node -p process.versions.modules).node" -delete \
+ && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production \
     MILLRACE_DATA=/data \
     MILLRACE_LOG_FORMAT=json
@@ -17,6 +20,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist/src dist/src
+COPY --from=build /app/dist/native dist/native
 COPY bin/millrace.mjs bin/millrace.mjs
 COPY LICENSE ./
 RUN mkdir /data && chown node:node /data

@@ -59,18 +59,16 @@ function isInstallStale() {
 /** Installs the packages of the lock when they are missing or stale. Ends the process when that fails. */
 export async function ensureInstalled() {
   if (!isInstallStale()) return;
-  say('installing packages (npm install by the lock; about 1 GB, a minute or more) …');
+  say('installing packages (npm ci; about 1 GB, a minute or more) …');
   const startMs = Date.now();
-  // Not `npm ci`: it refuses a lock that lacks optional packages for other platforms, and npm leaves those out of the lock
-  // where a registry does not have them. Without saving, the lock decides the versions and stays as it is. The compiler is a
-  // package of development, which npm leaves out under NODE_ENV=production.
-  const args = ['install', '--include=dev', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  // The compiler is a package of development, which npm leaves out under NODE_ENV=production.
+  const args = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   // Under npm its own path is known; npm on Windows or under other names is found that way too.
   const npm = process.env.npm_execpath;
   const stdio = ['ignore', 2, 2];
   const code = npm?.endsWith('.js') ? await run(process.execPath, [npm, ...args], { stdio }) : await run('npm', args, { stdio });
   if (code !== 0) {
-    say(`npm install failed with exit code ${code}`);
+    say(`npm ci failed with exit code ${code}`);
     process.exit(code > 128 ? code : 1);
   }
   say(`packages installed in ${seconds(startMs)} s`);
