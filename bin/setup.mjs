@@ -43,6 +43,12 @@ export function run(program, args, options = {}) {
   });
 }
 
+/** Runs npm. Under npm its own path is known; npm on Windows or under other names is found that way too. */
+export function runNpm(args, options) {
+  const npm = process.env.npm_execpath;
+  return npm?.endsWith('.js') ? run(process.execPath, [npm, ...args], options) : run('npm', args, options);
+}
+
 /** True when what is in node_modules differs from the lock in what it holds. Packages for other platforms may be absent. */
 function isInstallStale() {
   const installedPath = join(root, 'node_modules', '.package-lock.json');
@@ -63,10 +69,7 @@ export async function ensureInstalled() {
   const startMs = Date.now();
   // The compiler is a package of development, which npm leaves out under NODE_ENV=production.
   const args = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  // Under npm its own path is known; npm on Windows or under other names is found that way too.
-  const npm = process.env.npm_execpath;
-  const stdio = ['ignore', 2, 2];
-  const code = npm?.endsWith('.js') ? await run(process.execPath, [npm, ...args], { stdio }) : await run('npm', args, { stdio });
+  const code = await runNpm(args, { stdio: ['ignore', 2, 2] });
   if (code !== 0) {
     say(`npm ci failed with exit code ${code}`);
     process.exit(code > 128 ? code : 1);

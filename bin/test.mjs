@@ -2,7 +2,7 @@
  * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, checks the types and compiles the tests, runs
  * test/**\/*.test.ts with tap and ends with the line `N passed, N failed` (`, N skipped`). The build and the type check count
  * as one each, and so does a file that ended without a result. On CI a test skipped for a missing program is a failure.
- * Afterwards the files of test/e2e that start a server run again with a cluster of three nodes in its place.
+ * Afterwards the files of test/e2e that start a server run again with a cluster of three nodes in its place, on a second version of Node.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,6 +10,7 @@ import { createWriteStream, mkdirSync, readFileSync, readdirSync } from 'node:fs
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { buildTests, checkNode, checkTypes, compiledTestPath, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, say } from './setup.mjs';
+import { ensureSecondNode } from './second-node.mjs';
 import { TapCount } from './tap-count.mjs';
 
 const PROGRAMS = {
@@ -178,12 +179,22 @@ async function runAll(names, options = {}) {
   }
 }
 
+const clusterFiles = files.filter(isClusterFile);
+// Beside the tests: it is a download.
+const settingUpNode = clusterFiles.length > 0 ? ensureSecondNode() : undefined;
 if (files.length > 0) await runAll(files);
+const secondNode = await settingUpNode;
+if (secondNode?.reason !== undefined) {
+  total[isCi ? 'failed' : 'skipped'] += 1;
+  console.log(`${isCi ? 'FAILED (skipped on CI)' : 'skipped'} the cluster on a second Node, it runs on ${process.versions.node}: ${secondNode.reason}`);
+}
+const clusterNode = secondNode?.version ?? process.versions.node;
+
 /** A process that runs nodes for tests (test/helpers/node-host.ts), with its port; it ends when its standard input does. */
 async function startHost() {
   const args = ['--enable-source-maps', compiledTestPath('test/helpers/node-host.ts')];
   const env = { ...process.env, MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) };
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], env });
+  const child = spawn(secondNode?.path ?? process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], env });
   child.stdin.on('error', () => undefined);
   // Where this process ends without `stop`, standard input ends too, and the host ends its servers.
   const ended = new Promise((resolve) => { child.once('exit', resolve); });
@@ -202,7 +213,6 @@ async function startHost() {
   return { port, stop };
 }
 
-const clusterFiles = files.filter(isClusterFile);
 const missing = CLUSTER_PROGRAMS.filter((name) => !hasProgram(name));
 if (clusterFiles.length > 0 && missing.length > 0) {
   total[isCi ? 'failed' : 'skipped'] += clusterFiles.length;
@@ -218,7 +228,7 @@ if (clusterFiles.length > 0 && missing.length > 0) {
   if (hosts.length > 0) await runAll(clusterFiles, {
     environment: { MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES), MILLRACE_TEST_NODE_HOSTS: hosts.map(({ port }) => port).join(',') },
     // Other nodes follow what was changed within a second, and most tests were written for a server that follows at once.
-    jobs: hosts.length, title: ' (cluster)', report: 'last-run-cluster', isRepeated: true,
+    jobs: hosts.length, title: ` (cluster, Node ${clusterNode.split('.')[0]})`, report: 'last-run-cluster', isRepeated: true,
   });
   for (const code of await Promise.all(hosts.map(({ stop }) => stop()))) {
     if (code === 0) continue;
