@@ -45,8 +45,6 @@ export class ApiRequest {
   compiled: CompiledRoute | undefined = undefined;
   params: PathParameters = {};
   principal: Principal = ANONYMOUS;
-  /** See cross-site.ts: the page of another origin that may have sent this with a remembered password. */
-  crossSiteOrigin: string | undefined = undefined;
   /** The header X-XSRF-TOKEN when the token came in a cookie. */
   xsrfToken: string | undefined = undefined;
   /** Whom the cookie names while it is not sure that a page of ours sent it: only on `optional` routes. */
@@ -80,8 +78,6 @@ export class ApiRequest {
   /** Of a request that writes: the application that sent it. Without one it may keep its device available (document 4 sections 0.2, 2.10). */
   applicationKey = '';
   isDeviceTraffic = false;
-  /** It brought no credentials, or its route asks for none. */
-  isAnonymous = false;
   isAuthorised = false;
   isReadingBody = false;
   isBodyComplete = false;

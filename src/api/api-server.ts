@@ -5,25 +5,25 @@
 import { randomBytes } from 'node:crypto';
 import { secondFactorError } from '../accounts/second-factor.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
+import { processingModeOf } from '../model/processing-mode.ts';
+import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import { ApiRequest } from './api-request.ts';
 import type { RequestOwner } from './api-request.ts';
-import { ANONYMOUS, HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage, isRememberedPassword } from './authentication.ts';
+import { HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage } from './authentication.ts';
 import { baseUrlOf, calledAs, hostCalled } from './base-url.ts';
-import type { CalledAs } from './base-url.ts';
 import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
 import type { BodyLimit } from './body-budget.ts';
 import { BrokenBody } from './body-stream.ts';
 import { TenantCors } from './cors.ts';
-import { CROSS_SITE_LIMIT, crossSiteOrigin, isOfOtherOrigin, isSimpleType, refuseCrossSite } from './cross-site.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { HttpLibrary } from './http-library.ts';
 import { HttpServer } from './http-server.ts';
 import { STALLED_LIMIT } from './paced-answer.ts';
-import { JSON_TYPE, parseAccept, parseContentType, vendorType } from './media-types.ts';
+import { JSON_TYPE, chooseKind, parseAccept, parseContentType, vendorType } from './media-types.ts';
+import type { MediaKind } from './media-types.ts';
 import { findChildrenOfDevice, isListOfDevice } from './owner.ts';
 import type { Platform } from './platform.ts';
-import { checkContentType, chooseMediaType, mayReach, readJson, readMode } from './request-checks.ts';
 import { requireRate } from './request-rate.ts';
 import { parseQuery } from './query-values.ts';
 import { ANSWERED } from './route.ts';
@@ -31,6 +31,8 @@ import type { Answer, Route } from './route.ts';
 import { Router, allowedMethods } from './router.ts';
 import type { CompiledRoute } from './router.ts';
 import type { WebSocketHandlers } from './web-socket.ts';
+
+const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
 
 export class ApiServer implements RequestOwner {
   readonly router: Router;
@@ -52,13 +54,10 @@ export class ApiServer implements RequestOwner {
       now: () => platform.now(),
     });
     this.cors = new TenantCors(platform);
-    const { bodiesBytesMax, bodiesMax, bodiesEarlyBytesMax, bodiesEarlyMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes, answerStalledMsMax } =
-      platform.config;
+    const { bodiesBytesMax, bodiesMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes, answerStalledMsMax } = platform.config;
     this.bodies = new BodyBudget({
       bytesMax: bodiesBytesMax,
       bodiesMax,
-      earlyBytesMax: bodiesEarlyBytesMax,
-      earlyBodiesMax: bodiesEarlyMax,
       pausedMsMax: bodiesPausedMsMax,
       largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes),
     });
@@ -125,6 +124,11 @@ export class ApiServer implements RequestOwner {
 
   private accept(exchange: HttpExchange): void {
     const request = this.requestOf(exchange);
+    if (exchange.fault !== '') {
+      this.platform.refusals.count('http/request-head');
+      this.fail(request, new PlatformError('general/bad-request-head', { reason: exchange.fault }));
+      return;
+    }
     if (exchange.method === 'OPTIONS') {
       exchange.respond(204, this.cors.of(request).preflightHeaders(request.origin), '');
       return;
@@ -137,10 +141,9 @@ export class ApiServer implements RequestOwner {
     const access = request.compiled?.route.access ?? 'user';
     const credentials =
       access === 'public' ? '' : credentialsText({ authorization: exchange.header('authorization'), cookie: exchange.header('cookie') });
-    if (request.method !== 'GET') this.lookForOtherPage(request, credentials);
     if (credentials === '') {
       if (access !== 'public' && access !== 'optional') this.challenge(request, new PlatformError('general/no-credentials'));
-      else this.authoriseAnonymous(request);
+      else this.authorise(request);
       return;
     }
     if (this.platform.usage !== undefined) request.isOfApplication = APPLICATION_HEADERS.some((name) => exchange.header(name) !== '');
@@ -186,7 +189,6 @@ export class ApiServer implements RequestOwner {
       return;
     }
     request.principal = principal;
-    if (this.isCrossSite(request)) return;
     if (this.platform.rates !== undefined) {
       try {
         requireRate(request, this.platform.rates.take(principal));
@@ -195,40 +197,6 @@ export class ApiServer implements RequestOwner {
         return;
       }
     }
-    this.authorise(request);
-  }
-
-  /** Costs a comparison where a body is JSON, as of devices. */
-  private lookForOtherPage(request: ApiRequest, credentials: string): void {
-    const { compiled, contentType, exchange } = request;
-    if (compiled === undefined || !isSimpleType(contentType)) return;
-    if (!isRememberedPassword(credentials) && compiled.route.setsCookies !== true) return;
-    request.crossSiteOrigin = crossSiteOrigin((name) => exchange.header(name), this.ownHosts(request.called));
-  }
-
-  /** Under which names pages of this server are called: as the client and its proxy tell, and as it is set. */
-  private ownHosts(called: CalledAs | undefined): string[] {
-    const { baseUrl } = this.platform.config;
-    return [...called === undefined ? [] : [called.host, hostCalled(called)], ...baseUrl === undefined ? [] : [new URL(baseUrl).host]];
-  }
-
-  /** Answers a request that the page of another site may have made its user's browser send. @returns whether it did. */
-  private isCrossSite(request: ApiRequest): boolean {
-    const origin = request.crossSiteOrigin;
-    if (origin === undefined) return false;
-    try {
-      refuseCrossSite(origin, this.cors.of(request).isNamed(origin), this.platform.refusals);
-      return false;
-    } catch (error) {
-      this.fail(request, error);
-      return true;
-    }
-  }
-
-  private authoriseAnonymous(request: ApiRequest): void {
-    request.isAnonymous = true;
-    if (this.isCrossSite(request)) return;
-    request.exchange.awaitIdentity(BYTES_BEFORE_LOGIN_MAX);
     this.authorise(request);
   }
 
@@ -260,11 +228,6 @@ export class ApiServer implements RequestOwner {
     const header = (name: string): string => headers.get(name) ?? '';
     const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
     if (credentials === '') return undefined;
-    // No page can set a header of an upgrade: the browser has added them by itself. A page of another origin logs in by its messages.
-    if (isOfOtherOrigin(header, this.ownHosts(calledAs(header, this.trustsProxy))) && !this.namesOrigin(header)) {
-      this.platform.refusals.count(CROSS_SITE_LIMIT);
-      return undefined;
-    }
     try {
       const host = (): string => hostCalled(calledAs(header, this.trustsProxy));
       const found = this.authentication.authenticate(credentials, host, () => ({ tfaToken: header('tfatoken') }));
@@ -276,12 +239,6 @@ export class ApiServer implements RequestOwner {
     } catch (error) {
       return { principal: Promise.reject(error as Error), isOfCookie: false };
     }
-  }
-
-  /** Whether the tenant of the host allows the origin of an upgrade by name. */
-  private namesOrigin(header: (name: string) => string): boolean {
-    const calledHost = hostCalled(calledAs(header, this.trustsProxy));
-    return this.cors.of({ principal: ANONYMOUS, calledHost }).isNamed(header('origin'));
   }
 
   /** Without a session it came with user and password: whether the tenant takes them from this user agent. */
@@ -352,27 +309,23 @@ export class ApiServer implements RequestOwner {
       request.bodyStream = request.exchange.streamBody();
       return;
     }
-    request.exchange.readBody(this.bodyBytesMax(request), this.onBody);
-  }
-
-  /** Bytes that a body may have. */
-  private bodyBytesMax({ route, isAnonymous }: ApiRequest): number {
-    const { bodyMaxBytes, jsonBodyMaxBytes } = this.platform.config;
-    const limit = route.body?.limit === 'large' ? bodyMaxBytes : jsonBodyMaxBytes;
-    return isAnonymous ? Math.min(limit, BYTES_BEFORE_LOGIN_MAX) : limit;
+    const { config } = this.platform;
+    const limit = request.route.body?.limit === 'large' ? config.bodyMaxBytes : config.jsonBodyMaxBytes;
+    request.exchange.readBody(limit, this.onBody);
   }
 
   private readonly onBody = (exchange: HttpExchange, body: Buffer | undefined, refused?: BodyLimit): void => {
     const request = exchange.context as ApiRequest;
     if (body === undefined) {
-      const { refusals } = this.platform;
+      const { config, refusals } = this.platform;
       if (refused !== undefined) {
         refusals.count(refused);
         this.fail(request, refusedBy(refused));
         return;
       }
       refusals.count('http/body-bytes');
-      this.fail(request, new PlatformError('general/payload-too-large', { limit: this.bodyBytesMax(request) }));
+      const limit = request.route.body?.limit === 'large' ? config.bodyMaxBytes : config.jsonBodyMaxBytes;
+      this.fail(request, new PlatformError('general/payload-too-large', { limit }));
       return;
     }
     request.body = body;
@@ -492,4 +445,51 @@ export class ApiServer implements RequestOwner {
     const isHeldBack = request.compiled?.route.isHeldBack === true;
     this.platform.onAnswered(request.method, status, isHeldBack ? undefined : performance.now() - request.exchange.receivedAt);
   }
+}
+
+/**
+ * Who only asks for device credentials reaches nothing else (document 4 section 4.1), but what is open to everybody. The bootstrap user of a
+ * microservice reaches its own application, tenant and user (document 1 Authentication 5).
+ */
+function mayReach(principal: ApiRequest['principal'], route: Route): boolean {
+  if (principal.roles.has(SERVICE_BOOTSTRAP_ROLE)) return route.access === 'public' || route.isForServiceBootstrap === true;
+  if (!principal.roles.has(BOOTSTRAP_ROLE) || principal.roles.size > 1) return true;
+  return route.access === 'public' || route.roles?.includes(BOOTSTRAP_ROLE) === true;
+}
+
+function checkContentType(request: ApiRequest, route: Route): void {
+  const { contentType } = request;
+  const isWrong =
+    (route.body?.form === 'bytes' || route.body?.form === 'stream') && route.body.schema === undefined
+      ? false
+      : contentType.kind !== 'none' && contentType.kind !== 'vendor' && contentType.kind !== 'json';
+  if (isWrong || !contentType.isUtf8) {
+    const { text = contentType.kind } = contentType;
+    throw new PlatformError('general/unsupported-media-type', { type: contentType.isUtf8 ? text : `${text}, with a charset other than UTF-8,` });
+  }
+}
+
+function chooseMediaType(request: ApiRequest, route: Route): void {
+  if (!request.accept.isPresent || request.method === 'DELETE') return;
+  const kind = chooseKind(request.accept, route.produces ?? DEFAULT_PRODUCES);
+  if (kind === undefined) throw new PlatformError('general/not-acceptable', { accept: request.accept.text ?? '' });
+  request.kind = kind;
+}
+
+function readMode(request: ApiRequest): void {
+  const mode = processingModeOf(request.modeName.trim());
+  if (mode === undefined) {
+    throw new PlatformError('general/invalid-parameter', {
+      name: 'X-Platform-Processing-Mode',
+      value: request.modeName,
+      limit: 'one of PERSISTENT, TRANSIENT, QUIESCENT, CEP',
+    });
+  }
+  request.mode = mode;
+}
+
+function readJson(request: ApiRequest, compiled: CompiledRoute): void {
+  if (compiled.route.body?.isOptional === true && request.body.length === 0) return;
+  request.dropNulls(compiled.droppedNulls);
+  if (compiled.checkBody !== undefined) compiled.checkBody(JSON.parse(request.bodyText()));
 }

@@ -6,20 +6,12 @@ import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Log } from '../model/log.ts';
 import { BODY_LIMIT } from './body-budget.ts';
-import type { BodyBudget, BodyLimit, BodyPool } from './body-budget.ts';
+import type { BodyBudget, BodyLimit } from './body-budget.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
 import { PacedAnswer } from './paced-answer.ts';
 import type { AnswerOutlet } from './paced-answer.ts';
-
-/** What is used of the library's request; dead after the handler has returned. */
-export interface RawRequest {
-  getCaseSensitiveMethod(): string;
-  getUrl(): string;
-  getQuery(): string | undefined;
-  getHeader(lowerCaseName: string): string;
-  /** Names in lower case; one that was sent twice comes twice. */
-  forEach(callback: (name: string, value: string) => void): void;
-}
+import { RequestHead } from './request-head.ts';
+import type { RawRequest } from './request-head.ts';
 
 /** What is used of the library's response; throws when it is over. */
 export interface RawResponse extends AnswerOutlet {
@@ -27,8 +19,8 @@ export interface RawResponse extends AnswerOutlet {
   onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
-  /** Without the reported length, with which the library waits for a body and closes the connection at the next request. */
-  endWithoutBody(): unknown;
+  /** Without arguments unless the connection ends: a reported length has the library wait for a body and close the connection at the next request. */
+  endWithoutBody(reportedLength?: number, closeConnection?: boolean): unknown;
   close(): unknown;
 }
 
@@ -36,6 +28,8 @@ export interface RawResponse extends AnswerOutlet {
 export interface ExchangeOwner {
   readonly log: Log;
   readonly bodies: BodyBudget;
+  /** The library refuses every body whose chunks are not as they should be. */
+  readonly hasStrictParser: boolean;
   /** A client that takes nothing of its answer for so long is cut off. */
   readonly stalledMsMax: number;
   /** It was. */
@@ -48,8 +42,10 @@ export interface ExchangeOwner {
   guard(exchange: HttpExchange, callback: () => void): void;
 }
 
-/** Buffer of a body that comes in pieces, at first. Later ones have twice what has arrived: what is only announced takes no memory. */
-const BODY_BYTES_FIRST = 4_096;
+/** Buffer of a body whose length was not announced, at first. */
+const BODY_BYTES_FIRST = 65_536;
+/** A header that is announced larger than it arrives must not take its memory at once. */
+const BODY_BYTES_PREALLOCATED_MAX = 1_048_576;
 const EMPTY_BODY = Buffer.alloc(0);
 const NO_BYTES = new ArrayBuffer(0);
 /** Larger answers are sent as fast as the client reads; smaller ones are left to the library. */
@@ -70,6 +66,10 @@ export class HttpExchange {
   readonly path: string;
   /** As sent, without the question mark. */
   readonly queryText: string;
+  /** What makes the end of the request doubtful, or ''. Such a request must be refused. */
+  readonly fault: string;
+  /** Nothing that the client sends behind this request is answered. */
+  readonly isLast: boolean;
   /** The client has gone: nothing can be answered any more. */
   isAborted = false;
   /** The answer has been given, or its stream has ended. */
@@ -80,8 +80,6 @@ export class HttpExchange {
   context: unknown = undefined;
   /** More of a body is not read before it is known who sends it. */
   private earlyBytesMax = Infinity;
-  /** Where the body counts. */
-  private pool: BodyPool;
   /** Runs while the body is not read on. */
   private pauseTimer: NodeJS.Timeout | undefined = undefined;
   /** Of an answer that is sent in pieces. */
@@ -98,31 +96,30 @@ export class HttpExchange {
   /** Taken from the budget of all bodies. */
   private heldBytes = 0;
   private isCollecting = false;
-  private request: RawRequest | undefined;
+  private head: RequestHead | undefined;
   private readonly response: RawResponse;
   private readonly server: ExchangeOwner;
 
   constructor(response: RawResponse, request: RawRequest, server: ExchangeOwner) {
     this.response = response;
-    this.request = request;
     this.server = server;
-    this.pool = server.bodies.known;
     this.method = request.getCaseSensitiveMethod().toUpperCase();
     this.path = request.getUrl();
     this.queryText = request.getQuery() ?? '';
+    this.head = new RequestHead(request);
+    this.fault = this.head.fault;
+    this.isLast = this.fault !== '' || (!server.hasStrictParser && this.head.hasDoubtfulEnd(this.method));
     response.onAborted(() => this.abort());
   }
 
   /** @param name lower case. @returns '' when absent. Only while the handler of the request runs. */
   header(name: string): string {
-    return this.request === undefined ? '' : this.request.getHeader(name);
+    return this.head === undefined ? '' : this.head.get(name);
   }
 
   /** @param name lower case. @returns each value of a header that may have been sent more than once; as `header`. */
   headerValues(name: string): string[] {
-    const values: string[] = [];
-    this.request?.forEach((sent, value) => { if (sent === name) values.push(value); });
-    return values;
+    return this.head === undefined ? [] : this.head.all(name);
   }
 
   get isOver(): boolean {
@@ -145,9 +142,9 @@ export class HttpExchange {
     return this.abortController.signal;
   }
 
-  /** Ends the access to the request: the library reuses it. Called by the server. */
+  /** The handler has returned: what it has not read of the head is let go. Called by the server. */
   detachRequest(): void {
-    this.request = undefined;
+    this.head = undefined;
   }
 
   /** Collects the body; has to be called while the handler of the request runs. A body above the limit is not kept. */
@@ -158,7 +155,7 @@ export class HttpExchange {
     if (announced > limitBytes || isTooEarly) {
       // What still arrives is thrown away, so that the client gets to read the answer.
       this.response.onData(() => undefined);
-      done(this, undefined, isTooEarly ? BODY_LIMIT.BODIES_BEFORE_LOGIN : undefined);
+      done(this, undefined, isTooEarly ? BODY_LIMIT.BEFORE_LOGIN : undefined);
       return;
     }
     const add = (chunk: ArrayBuffer, isLast: boolean): void => {
@@ -181,9 +178,7 @@ export class HttpExchange {
       pause: () => { this.response.pause(); },
       resume: () => { if (!this.isOver) this.response.resume(); },
     };
-    const stream = new BodyStream(source, this.pool, {
-      announcedBytes: announced === '' ? NaN : Number(announced), isEarly: this.pool === this.server.bodies.early,
-    });
+    const stream = new BodyStream(source, this.server.bodies, announced === '' ? NaN : Number(announced));
     this.bodyStream = stream;
     this.response.onData((chunk, isLast) => {
       if (this.isOver) return;
@@ -204,8 +199,8 @@ export class HttpExchange {
     }
     if (isLast && this.bodyLength === 0) {
       // The usual case: everything came with one read. The chunk is detached after this call.
-      if (!this.hold(chunk.byteLength, chunk.byteLength)) {
-        this.refuseBody(done, this.pool.bytesLimit);
+      if (!this.hold(chunk.byteLength)) {
+        this.refuseBody(done, BODY_LIMIT.BYTES);
         return;
       }
       this.bodyLength = -1;
@@ -221,7 +216,7 @@ export class HttpExchange {
     this.bodyLength = length;
     if (!isLast) {
       // What had been read when the pause began still comes: less than one buffer of the library.
-      if (length > this.earlyBytesMax && !this.pauseBody(done)) this.refuseBody(done, BODY_LIMIT.BODIES_BEFORE_LOGIN);
+      if (length > this.earlyBytesMax && !this.pauseBody(done)) this.refuseBody(done, BODY_LIMIT.BEFORE_LOGIN);
       return;
     }
     const body = this.body.subarray(0, length);
@@ -229,21 +224,14 @@ export class HttpExchange {
     done(this, body);
   }
 
-  /** It is not known who sends the body: until `identified` it counts among those of strangers, and at most `bytes` of it are read. */
+  /** From now on at most `bytes` of the body are read until `identified`; the rest waits with the client, as long as the budget lets it. */
   awaitIdentity(bytes: number): void {
     this.earlyBytesMax = bytes;
-    this.pool = this.server.bodies.early;
   }
 
   /** It is known who sends the body: the rest is read. */
   identified(): void {
-    const { known } = this.server.bodies;
     this.earlyBytesMax = Infinity;
-    if (this.pool !== known) {
-      known.moveFrom(this.pool, this.heldBytes, this.isCollecting ? 1 : 0);
-      this.pool = known;
-      this.bodyStream?.moveTo(known);
-    }
     this.resumeBody();
   }
 
@@ -276,11 +264,11 @@ export class HttpExchange {
     this.bodyLength = -1;
     if (!this.isCollecting) return;
     this.isCollecting = false;
-    this.pool.giveBody();
+    this.server.bodies.giveBody();
   }
 
-  private hold(bytes: number, bodyBytes: number): boolean {
-    if (!this.pool.takeBytes(bytes, bodyBytes)) return false;
+  private hold(bytes: number): boolean {
+    if (!this.server.bodies.takeBytes(bytes)) return false;
     this.heldBytes += bytes;
     return true;
   }
@@ -288,13 +276,15 @@ export class HttpExchange {
   /** Makes room for `length` bytes. @returns the limit of all bodies that is in the way. */
   private reserve(length: number, announced: number, limitBytes: number): BodyLimit | undefined {
     if (length <= this.body.length) return undefined;
-    const sizeMax = announced >= length ? Math.min(announced, limitBytes) : limitBytes;
-    const size = Math.max(length, Math.min(Math.max(BODY_BYTES_FIRST, Math.min(length * 2, this.earlyBytesMax)), sizeMax));
+    // The announced length is trusted once a good part of it is there: chunks are then copied exactly once.
+    const isTrusted = announced >= length && (announced <= BODY_BYTES_PREALLOCATED_MAX || length > BODY_BYTES_PREALLOCATED_MAX);
+    const wanted = isTrusted ? announced : Math.max(BODY_BYTES_FIRST, length * 2);
+    const size = Math.max(length, Math.min(wanted, limitBytes));
     if (!this.isCollecting) {
-      if (!this.pool.takeBody()) return this.pool.bodiesLimit;
+      if (!this.server.bodies.takeBody()) return BODY_LIMIT.BODIES;
       this.isCollecting = true;
     }
-    if (!this.hold(size - this.body.length, size)) return this.pool.bytesLimit;
+    if (!this.hold(size - this.body.length)) return BODY_LIMIT.BYTES;
     const larger = Buffer.allocUnsafeSlow(size);
     larger.set(this.body.subarray(0, this.bodyLength), 0);
     this.body = larger;
@@ -304,7 +294,7 @@ export class HttpExchange {
   /** The buffer of the body was let go: it counts no more. */
   releaseBody(): void {
     this.endBody();
-    this.pool.giveBytes(this.heldBytes);
+    this.server.bodies.giveBytes(this.heldBytes);
     this.heldBytes = 0;
   }
 
@@ -323,6 +313,10 @@ export class HttpExchange {
     this.dropRest();
     this.resumeBody();
     this.isAnswered = true;
+    this.whenParsed(() => this.sendWhole(status, headers, body));
+  }
+
+  private sendWhole(status: number, headers: readonly string[], body: string | Uint8Array): void {
     if (body.length > BYTES_AT_ONCE && this.method !== 'HEAD') {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body;
       void this.beginPaced(status, headers).sendSized(bytes, bytes.length);
@@ -330,9 +324,9 @@ export class HttpExchange {
     }
     this.response.cork(() => {
       this.writeHead(status, headers);
-      if (status === 204 || status === 304) this.response.endWithoutBody();
+      if (status === 204 || status === 304) this.endNothing();
       else if (this.method === 'HEAD') this.endHead(Buffer.byteLength(body));
-      else this.response.end(body);
+      else this.response.end(body, this.isLast);
     });
     this.end();
   }
@@ -348,8 +342,18 @@ export class HttpExchange {
     for (let index = 0; index + 1 < headers.length; index += 2) response.writeHeader(headers[index], headers[index + 1]);
   }
 
+  /** To end the connection, uWebSockets.js wants a length, too. */
+  private endNothing(): void {
+    if (this.isLast) this.response.endWithoutBody(0, true);
+    else this.response.endWithoutBody();
+  }
+
   /** Ends an answer that tells the length of its body and has none. */
   private endHead(bodyBytes: number): void {
+    if (this.isLast) {
+      this.response.endWithoutBody(bodyBytes, true);
+      return;
+    }
     this.response.writeHeader('Content-Length', String(bodyBytes));
     this.response.endWithoutBody();
   }
@@ -357,16 +361,27 @@ export class HttpExchange {
   /** Answers without a body, with its length where that is known; otherwise with what a stream says instead, or clients close the connection. */
   private respondHead(status: number, headers: readonly string[], bodyBytes?: number): void {
     this.isAnswered = true;
-    this.response.cork(() => {
-      this.writeHead(status, headers);
-      if (bodyBytes !== undefined) {
-        this.endHead(bodyBytes);
-        return;
-      }
-      this.response.writeHeader('Transfer-Encoding', 'chunked');
-      this.response.endWithoutBody();
+    this.whenParsed(() => {
+      this.response.cork(() => {
+        this.writeHead(status, headers);
+        if (bodyBytes !== undefined) {
+          this.endHead(bodyBytes);
+          return;
+        }
+        if (!this.isLast) this.response.writeHeader('Transfer-Encoding', 'chunked');
+        this.endNothing();
+      });
+      this.end();
     });
-    this.end();
+  }
+
+  /**
+   * Completes an answer. That of the last request of a connection waits until the library has looked at all that it has read: it closes a connection on
+   * which another request comes before an answer, and hands on one that comes behind it.
+   */
+  private whenParsed(complete: () => void): void {
+    if (!this.isLast) complete();
+    else setImmediate(() => { if (!this.isAborted) this.server.guard(this, complete); });
   }
 
   private beginPaced(status: number, headers: readonly string[]): PacedAnswer {
@@ -374,6 +389,7 @@ export class HttpExchange {
     this.response.cork(() => this.writeHead(status, headers));
     this.paced = new PacedAnswer(this.response, {
       stalledMsMax: server.stalledMsMax,
+      isLast: this.isLast,
       onStalled: () => {
         server.stalled(this);
         this.response.close();
@@ -404,7 +420,8 @@ export class HttpExchange {
     if (this.isOver || this.paced === undefined) return;
     this.dropRest();
     this.isAnswered = true;
-    void this.paced.end(typeof piece === 'string' ? Buffer.from(piece) : piece);
+    const { paced } = this;
+    this.whenParsed(() => void paced.end(typeof piece === 'string' ? Buffer.from(piece) : piece));
   }
 
   /** Sends all pieces as fast as the client reads, then completes. A source that fails breaks the answer off. */
@@ -424,6 +441,8 @@ export class HttpExchange {
 
   /** Answers with content of a known length as fast as the client reads. A source that fails or is shorter breaks the answer off. */
   async respondSized(status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    if (this.isOver || this.paced !== undefined) return;
+    if (this.isLast) await new Promise(setImmediate);
     if (this.isOver || this.paced !== undefined) return;
     if (this.method === 'HEAD' || totalBytes === 0) {
       this.respondHead(status, headers, totalBytes);

@@ -2,7 +2,8 @@
  * What `HttpServer` uses of an HTTP library, in the shape of uWebSockets.js. Two libraries have this shape: uWebSockets.js itself
  * (`uws.ts`) and the engine on `node:http` (`node-http-app.ts`).
  */
-import type { RawRequest, RawResponse } from './http-exchange.ts';
+import type { RawResponse } from './http-exchange.ts';
+import type { RawRequest } from './request-head.ts';
 
 /** A listening socket; only the library looks into it. */
 export type ListenSocket = object;
@@ -48,6 +49,8 @@ export interface LibraryApp {
 }
 
 export interface HttpLibrary {
+  /** It refuses every request whose head or chunks are not as they should be. */
+  readonly hasStrictParser?: boolean;
   App(): LibraryApp;
   us_listen_socket_close(socket: ListenSocket): void;
   us_socket_local_port(socket: ListenSocket): number;

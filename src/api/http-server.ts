@@ -5,9 +5,11 @@
 import type { Log } from '../model/log.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { HttpExchange } from './http-exchange.ts';
-import type { ExchangeOwner, RawRequest } from './http-exchange.ts';
+import type { ExchangeOwner } from './http-exchange.ts';
 import type { HttpLibrary, LibraryApp, LibraryResponse, LibraryWebSocket, ListenSocket } from './http-library.ts';
 import { STALLED_MS_MAX } from './paced-answer.ts';
+import { RequestHead } from './request-head.ts';
+import type { RawRequest } from './request-head.ts';
 import {
   BUFFERED_BYTES_MAX,
   BUFFERED_HARD_FACTOR,
@@ -44,6 +46,7 @@ export class HttpServer implements ExchangeOwner {
   readonly log: Log;
   readonly bodies: BodyBudget;
   readonly stalledMsMax: number;
+  readonly hasStrictParser: boolean;
   private readonly options: HttpServerOptions;
   private readonly app: LibraryApp;
   private readonly channels = new Set<HttpChannel>();
@@ -57,6 +60,7 @@ export class HttpServer implements ExchangeOwner {
     this.log = options.log;
     this.bodies = options.bodies;
     this.stalledMsMax = options.stalledMsMax ?? STALLED_MS_MAX;
+    this.hasStrictParser = options.library.hasStrictParser === true;
     this.app = options.library.App();
     // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that it has become one.
     this.app.filter((response, change) => {
@@ -138,6 +142,10 @@ export class HttpServer implements ExchangeOwner {
           return;
         }
         const head = upgradeHead(request, handlers);
+        if (head === undefined) {
+          response.close();
+          return;
+        }
         const key = head.headers.get('sec-websocket-key') ?? '';
         const extensions = head.headers.get('sec-websocket-extensions') ?? '';
         response.upgrade({ channel: new HttpChannel(head, bufferedBytesMax) }, key, head.protocol, extensions, context);
@@ -273,9 +281,11 @@ class HttpChannel implements WebSocketChannel {
   }
 }
 
-function upgradeHead(request: RawRequest, handlers: WebSocketHandlers): UpgradeHead {
-  const headers = new Map<string, string>();
-  request.forEach((name, value) => headers.set(name, value));
+/** @returns undefined for a head that may be understood in two ways. */
+function upgradeHead(request: RawRequest, handlers: WebSocketHandlers): UpgradeHead | undefined {
+  const head = new RequestHead(request);
+  if (head.fault !== '') return undefined;
+  const headers = head.toMap();
   return {
     path: request.getUrl(),
     queryText: request.getQuery() ?? '',

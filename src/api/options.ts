@@ -1,7 +1,7 @@
 /** Tenant options (document 1 Option, document 4 section 6.1): text values by category and key; secret ones are never shown. */
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
-import { ALLOW_ORIGIN, OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, readableValue, storedOption } from '../accounts/options.ts';
+import { OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, readableValue, storedOption } from '../accounts/options.ts';
 import type { StoredOption } from '../accounts/options.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -9,7 +9,6 @@ import type { ApiRequest } from './api-request.ts';
 import { withChanges } from './audit-changes.ts';
 import { findApplication } from './application-records.ts';
 import { quote, segment } from './entity-text.ts';
-import { ORIGIN_ENTRIES_MAX, ORIGIN_ENTRY_LENGTH_MAX, areOriginEntriesBounded } from './origin-rules.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
 import { NO_SUM, sumOfRecord, totalsOf } from './record-totals.ts';
@@ -62,12 +61,7 @@ function checked(category: string, key: string, value: unknown): Option {
     const limit = `a text of at most ${VALUE_LENGTH_MAX} characters`;
     throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: isText ? '…' : JSON.stringify(value), limit });
   }
-  const text = String(value);
-  if (category === ALLOW_ORIGIN.category && key === ALLOW_ORIGIN.key && !areOriginEntriesBounded(text)) {
-    const limit = `at most ${ORIGIN_ENTRIES_MAX} entries, comma separated, of at most ${ORIGIN_ENTRY_LENGTH_MAX} characters`;
-    throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: '…', limit });
-  }
-  return { category, key, value: text };
+  return { category, key, value: String(value) };
 }
 
 /** The record of an option, when it is not one that an application has made which exists no more: that one's mark holds nobody. */

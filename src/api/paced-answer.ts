@@ -12,10 +12,10 @@ export interface AnswerOutlet {
   cork(callback: () => void): unknown;
   /** @returns whether the kernel has taken all that was written before; less than 16 KiB are kept for the end of `cork` and tell nothing of themselves. */
   write(piece: string | Uint8Array): boolean;
-  end(body?: string | Uint8Array): unknown;
+  end(body?: string | Uint8Array, closeConnection?: boolean): unknown;
   getWriteOffset(): number;
   /** @returns whether all of it has been taken, and whether that was the end of the answer. */
-  tryEnd(piece: Uint8Array, totalBytes: number): [boolean, boolean];
+  tryEnd(piece: Uint8Array, totalBytes: number, closeConnection?: boolean): [boolean, boolean];
   pause(): unknown;
   resume(): unknown;
 }
@@ -23,6 +23,8 @@ export interface AnswerOutlet {
 export interface PaceOptions {
   /** Without progress for so long the client counts as gone. */
   readonly stalledMsMax: number;
+  /** The connection ends with the answer. */
+  readonly isLast: boolean;
   /** Nothing more can be sent; called once. */
   readonly onStalled: () => void;
   /** The answer is complete and the response dead. */
@@ -70,7 +72,7 @@ export class PacedAnswer {
     return this.#until(() => {
       const from = response.getWriteOffset();
       let [isTaken, isDone] = [false, false];
-      response.cork(() => { [isTaken, isDone] = response.tryEnd(piece.subarray(from - start), totalBytes); });
+      response.cork(() => { [isTaken, isDone] = response.tryEnd(piece.subarray(from - start), totalBytes, this.#options.isLast); });
       if (isDone) this.#done();
       else if (response.getWriteOffset() > from) this.#progressed();
       return isTaken || isDone;
@@ -104,7 +106,7 @@ export class PacedAnswer {
       const rest = this.#take(TAIL_BYTES);
       this.#response.cork(() => {
         if (rest.length > 0) this.#response.write(rest);
-        this.#response.end();
+        this.#response.end('', this.#options.isLast);
       });
       this.#done();
       return true;

@@ -20,6 +20,7 @@ export const ERRORS = {
   'general/bad-multipart': entry(400, 'general/Bad Request', 'The multipart body is not readable: {reason}'),
   'general/range-not-satisfiable': entry(416, 'general/Range Not Satisfiable', 'The content has {length} bytes; {range} is not among them'),
   'general/bad-path': entry(400, 'general/Bad Request', 'The path or query is not readable: {reason}'),
+  'general/bad-request-head': entry(400, 'general/Bad Request', 'The end of the request is not certain: {reason}'),
   'general/unknown-path': entry(404, 'general/Not Found', 'There is no resource at {path}'),
   'general/method-not-allowed': entry(405, 'general/Method Not Allowed', '{method} is not supported on {path}; it takes {allowed}'),
   'general/not-acceptable': entry(406, 'general/Not Acceptable', 'None of the media types in Accept ({accept}) can be produced here'),
@@ -48,8 +49,6 @@ export const ERRORS = {
     'The command was carried out and its answer is lost ({limit}). Look before you send it again', 0x88),
   'security/unauthorized': entry(401, 'security/Unauthorized', 'Invalid credentials! : Bad credentials', 0x86),
   'security/forbidden': entry(403, 'security/Forbidden', 'Access is denied.', 0x87),
-  'security/cross-site': entry(403, 'security/Forbidden', 'A page of another origin ({origin}) may not send this with what the browser adds by itself '
-    + '({limit}): name the origin in the tenant option access.control/allow.origin, or send JSON, a bearer token or the header UseXBasic'),
   'validation/not-an-object': entry(422, 'undefined/validationError', 'The JSON is {what}; it takes an object', 0x99),
   'validation/mandatory-fields': entry(422, 'undefined/validationError', 'Following mandatory fields should be included: {names}', 0x99),
   'validation/invalid-field': entry(422, '{area}/Invalid Data', 'The field {name} has the value {value}; it takes {limit}', 0x99),

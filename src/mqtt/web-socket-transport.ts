@@ -48,8 +48,7 @@ class WebSocketTransport implements Transport {
   destroy(): void { this.#socket.end(CLOSE_NORMAL, ''); }
 
   received(chunk: Buffer, waitingBytesMax: number): void {
-    // Before login the connection itself bounds what it holds, and counts it.
-    if (!this.#isPaused || this.listener?.isEarly === true) {
+    if (!this.#isPaused) {
       this.listener?.received(chunk);
       return;
     }

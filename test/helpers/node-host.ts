@@ -33,6 +33,9 @@ const { EmbeddedClickHouse } = await built<typeof engines>('store/embedded-click
 const CLICKHOUSE_BYTES_MAX = 2 ** 30;
 const NODES = Number(process.env['MILLRACE_TEST_CLUSTER'] ?? 3);
 
+/** One node has the engine on `node:http`: clients meet both. */
+const engineOf = (index: number): string => process.env['MILLRACE_HTTP_ENGINE'] ?? (index === NODES - 1 ? 'node' : 'auto');
+
 /** What a test process is told of a node. */
 export interface HostedNode { readonly httpPort: number; readonly mqttPort: number; readonly mqttTlsPort?: number }
 export type HostRequest = { readonly do: 'start'; readonly data?: string; readonly flags: readonly string[]; readonly passwords: { admin: string; management: string } }
@@ -75,7 +78,7 @@ class HostedCluster {
       const name = `node-${index + 1}`;
       const { config } = loadConfig({
         flags: { host: '127.0.0.1', 'http-port': '0', 'mqtt-port': '0', 'mqtt-tls-port': '0', data: join(this.data, name), ...given },
-        environment: { ...this.#environment, MILLRACE_NODE_NAME: name },
+        environment: { ...this.#environment, MILLRACE_NODE_NAME: name, MILLRACE_HTTP_ENGINE: engineOf(index) },
       });
       return startServer(config, this.#log);
     }));

@@ -8,7 +8,7 @@ import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { HttpLibrary, LibraryApp, LibraryResponse, ListenSocket, WebSocketBehavior } from '../http-library.ts';
-import type { RawRequest } from '../http-exchange.ts';
+import type { RawRequest } from '../request-head.ts';
 import { HEAD_BYTES_MAX } from '../uws-limits.ts';
 import { Connection } from './connection.ts';
 import { NodeRequest, messageClass } from './request.ts';
@@ -194,4 +194,5 @@ export const nodeHttpLibrary: HttpLibrary = {
   us_listen_socket_close: (socket) => { NetServer.prototype.close.call(socket as Server); },
   us_socket_local_port: (socket) => ((socket as Server).address() as AddressInfo).port,
   DISABLED: 0,
+  hasStrictParser: true,
 };

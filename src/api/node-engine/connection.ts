@@ -68,7 +68,8 @@ export class Connection {
   #next(before: NodeResponse): void {
     if (this.#active !== before) return;
     this.#active = undefined;
-    if (this.socket.destroyed) return;
+    // The answer was the last one: what came behind its request is passed over.
+    if (this.socket.destroyed || this.socket.writableEnded) return;
     const pending = this.#waiting.shift();
     if (this.#waiting.length === 0 && this.#lastText === undefined) this.socket.resume();
     if (pending !== undefined) this.#begin(pending);

@@ -1,6 +1,6 @@
 /** A request of `node:http` in the shape of uWebSockets.js. */
 import { IncomingMessage } from 'node:http';
-import type { RawRequest } from '../http-exchange.ts';
+import type { RawRequest } from '../request-head.ts';
 
 /** Length of a WebSocket key in base64. */
 const KEY_LENGTH = 24;
@@ -68,12 +68,9 @@ export class NodeRequest implements RawRequest {
   }
 
   getHeader(lowerCaseName: string): string {
-    if (this.#host !== undefined && lowerCaseName === 'host') return this.#host;
-    const { rawHeaders } = this.#message;
-    for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-      if (rawHeaders[index].length === lowerCaseName.length && rawHeaders[index].toLowerCase() === lowerCaseName) return utf8(rawHeaders[index + 1]);
-    }
-    return '';
+    let found = '';
+    this.forEach((name, value) => { if (found === '' && name === lowerCaseName) found = value; });
+    return found;
   }
 
   forEach(callback: (name: string, value: string) => void): void {

@@ -153,9 +153,9 @@ export class NodeResponse implements LibraryResponse {
     return this;
   }
 
-  endWithoutBody(_reportedLength?: number, closeConnection = false): this {
+  endWithoutBody(reportedLength?: number, closeConnection = false): this {
     if (this.isOver) return this;
-    this.#begin(undefined, closeConnection);
+    this.#begin(this.#status === 204 || this.#status === 304 ? undefined : reportedLength, closeConnection);
     this.isOver = true;
     this.#response.end();
     return this;
