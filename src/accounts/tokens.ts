@@ -28,6 +28,11 @@ export const DEVICE_TOKEN_SECONDS = 3_600;
 export const TOKEN_LENGTH_MAX = 4_096;
 /** Logouts of one user that are remembered until their tokens end; one more ends all tokens of the user. */
 export const REVOCATIONS_OF_USER_MAX = 100;
+/**
+ * Clocks of two nodes may differ by this. A token of the node ahead is good at once, though it begins later there; and a logout is kept longer than
+ * its token, since a node behind takes this token longer.
+ */
+const CLOCK_DIFFERENCE_SECONDS = 3_600;
 /** A tenant's record in `tokenRevocation`; those of users have a line feed. */
 const ALL_USERS = '*';
 const ALGORITHM = 'HS256';
@@ -105,7 +110,9 @@ export class Tokens {
     if (session === undefined) return;
     const rows = await this.#options.documents.list('tokenRevocation', tenantNumber, `${userName}\n`, { limit: 2 * REVOCATIONS_OF_USER_MAX });
     const now = this.#options.now();
-    const ended = rows.filter(({ value }) => (JSON.parse(value) as { expiresAt: number }).expiresAt <= now);
+    const ended = rows.map((row) => ({ ...row, expiresAt: (JSON.parse(row.value) as { expiresAt: number }).expiresAt }))
+      .filter(({ expiresAt }) => expiresAt <= now).sort((one, other) => other.expiresAt - one.expiresAt);
+    const forgotten = ended.filter(({ expiresAt }, index) => expiresAt + CLOCK_DIFFERENCE_SECONDS * 1_000 <= now || index >= REVOCATIONS_OF_USER_MAX);
     if (rows.length - ended.length >= REVOCATIONS_OF_USER_MAX) {
       this.#options.refusals.count('accounts/logouts-of-user');
       const body: UserPut = { userName, endsTokens: true, mustExist: true };
@@ -115,7 +122,7 @@ export class Tokens {
     const id = revocationKey(userName, session.id);
     if (rows.some((row) => row.id === id)) return;
     await this.#change(tenantNumber, [
-      ...ended.map((row) => ({ collection: 'tokenRevocation' as const, id: row.id, expected: row.value, value: undefined })),
+      ...forgotten.map((row) => ({ collection: 'tokenRevocation' as const, id: row.id, expected: row.value, value: undefined })),
       { collection: 'tokenRevocation', id, expected: undefined, value: JSON.stringify({ expiresAt: session.expiresAt }) },
     ]);
   }
@@ -136,10 +143,13 @@ export class Tokens {
 
   async #verified(token: string): Promise<Claims | undefined> {
     try {
+      const now = this.#options.now();
       const { payload } = await jwtVerify(token, await this.#options.key.read(), {
-        algorithms: [ALGORITHM], currentDate: new Date(this.#options.now()), requiredClaims: ['sub', 'ten', 'jti', 'exp', 'gen', 'tgen', 'xsrfToken'],
+        algorithms: [ALGORITHM], currentDate: new Date(now), clockTolerance: CLOCK_DIFFERENCE_SECONDS,
+        requiredClaims: ['sub', 'ten', 'jti', 'exp', 'gen', 'tgen', 'xsrfToken'],
       });
-      return payload as unknown as Claims;
+      // The difference counts for the beginning only.
+      return payload.exp! * 1_000 > now ? payload as unknown as Claims : undefined;
     } catch (error) {
       if (error instanceof errors.JOSEError) return undefined;
       throw error;

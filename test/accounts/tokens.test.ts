@@ -64,7 +64,10 @@ t.test('a token is good from its second to its last, and for its user only', asy
   clock.now += 1_000;
   t.equal(await tokens.authenticate(token), undefined, 'over');
   clock.now -= 301_000;
+  t.ok(await tokens.authenticate(token), 'on a node whose clock is behind');
+  clock.now -= 3_600_000;
   t.equal(await tokens.authenticate(token), undefined, 'not yet');
+  clock.now += 3_600_000;
   t.equal(await tokens.issue({ ...ADA, userName: 'nobody' }, 300, ''), undefined);
   put({ tokenGeneration: 7 });
   t.equal(await tokens.issue(ADA, 300, ''), undefined, 'the password was changed since it was checked');
@@ -107,7 +110,7 @@ t.test('logouts: one session, many, of all', async (t) => {
   t.equal(await tokens.authenticate(kept), undefined, 'above the bound all sessions of the user end');
   tokenGeneration = 99;
   t.same(counted, ['accounts/logouts-of-user']);
-  clock.now += 400_000;
+  clock.now += 4_000_000;
   await tokens.revoke((await tokens.authenticate(await open()))!);
   t.equal([...stored.keys()].filter((name) => name.includes('tokenRevocation ada')).length, 1, 'those of tokens that are over are forgotten');
 });
@@ -153,4 +156,16 @@ t.test('passwords: what is allowed, and how strong it is', async (t) => {
     t.equal(passwordStrength(password), strength, password);
   }
   t.equal(passwordStrength('Abcdef1-', 12), 'RED');
+});
+
+t.test('a logout counts on a node whose clock is behind, after a node ahead has removed those of tokens that ended', async (t) => {
+  const { clock, newTokens } = world();
+  const tokens = newTokens();
+  const [first, second] = [await tokens.issue(ADA, 300, ''), await tokens.issue(ADA, 1_200, '')];
+  const [principal, other] = [await tokens.authenticate(first!.token), await tokens.authenticate(second!.token)];
+  await tokens.revoke(principal!);
+  clock.now += 600_000;
+  await tokens.revoke(other!);
+  clock.now -= 599_000;
+  t.equal(await tokens.authenticate(first!.token), undefined);
 });
