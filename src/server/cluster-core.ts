@@ -446,6 +446,10 @@ async function openClickHouse(config: ClusterConfig, log: Log): Promise<ClickHou
 async function warnOfPowerLoss(config: ClusterConfig, connection: NatsConnection, log: Log): Promise<void> {
   const { nats: servers, natsMonitor: monitors, natsReplicas: replicas, acceptPowerLoss } = config;
   const { version } = connection.core.info!;
-  const { state, fact, remedy } = await findNatsDurability({ servers, monitors, version, replicas, isAccepted: acceptPowerLoss === 'yes' });
-  if (state !== 'ok') log.warn({ fact, remedy }, 'NATS may lose acknowledged messages in a power failure');
+  const isAccepted = acceptPowerLoss === 'yes';
+  const { state, fact, remedy } = await findNatsDurability({ servers, monitors, version, replicas, isAccepted });
+  if (state === 'ok') return;
+  const message = 'NATS may lose acknowledged messages in a power failure';
+  if (isAccepted) log.info({ fact }, `${message}, which --accept-power-loss accepts`);
+  else log.warn({ fact, remedy }, message);
 }

@@ -29,6 +29,8 @@ export interface LossyDiskOptions {
   readonly bytes?: number;
   /** For mkfs.ext4, such as `-O fast_commit`. */
   readonly formatOptions?: readonly string[];
+  /** For mount, such as `sync`: every write is synchronised then. */
+  readonly mountOptions?: string;
 }
 
 interface Ran { readonly isDone: boolean; readonly text: string }
@@ -49,6 +51,7 @@ export class LossyDisk {
   readonly path: string;
   readonly #scratch: string;
   readonly #image: string;
+  readonly #mountOptions: string;
   #isMounted = false;
 
   /** Make it before the processes that use it, so that these are ended first at the test's end. */
@@ -56,6 +59,7 @@ export class LossyDisk {
     this.#scratch = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
     this.path = join(this.#scratch, 'disk');
     this.#image = join(this.#scratch, 'image');
+    this.#mountOptions = options.mountOptions === undefined ? 'loop' : `loop,${options.mountOptions}`;
     t.teardown(() => this.#remove());
     mkdirSync(this.path);
     writeFileSync(this.#image, '');
@@ -89,7 +93,7 @@ export class LossyDisk {
   }
 
   #mount(): void {
-    mustRun('mount', '-t', 'ext4', '-o', 'loop', this.#image, this.path);
+    mustRun('mount', '-t', 'ext4', '-o', this.#mountOptions, this.#image, this.path);
     this.#isMounted = true;
   }
 

@@ -51,9 +51,10 @@ export class RedisServer {
   readonly #args: readonly string[];
   #child: ChildProcess | undefined;
 
-  constructor(port: number, args: readonly string[]) {
+  /** @param within the directory of its own one. */
+  constructor(port: number, args: readonly string[], within = tmpdir()) {
     this.port = port;
-    this.directory = mkdtempSync(join(tmpdir(), 'millrace-redis-'));
+    this.directory = mkdtempSync(join(within, 'millrace-redis-'));
     this.#args = args;
   }
 
@@ -98,9 +99,14 @@ export class RedisServer {
 }
 
 /** @param args further arguments of redis-server; `--appendfsync always` unless they say otherwise. */
-export async function startRedis(t: Teardown, ...args: readonly string[]): Promise<RedisServer> {
+export function startRedis(t: Teardown, ...args: readonly string[]): Promise<RedisServer> {
+  return startRedisWithin(tmpdir(), t, ...args);
+}
+
+/** @param within the directory of its own one. */
+export async function startRedisWithin(within: string, t: Teardown, ...args: readonly string[]): Promise<RedisServer> {
   for (let attempt = 1; ; attempt += 1) {
-    const server = new RedisServer(await freePort(), args);
+    const server = new RedisServer(await freePort(), args, within);
     t.teardown(() => server.end());
     try {
       await server.start();

@@ -6,6 +6,7 @@ import type { DeviceSender, HttpSender, Ledger, LoadTarget, NewDevicesSender } f
 import type { OperationsSender } from './cluster-operations-load.ts';
 import { MANAGEMENT_PASSWORD, eventually } from './running-server.ts';
 import { RunningCluster } from './running-cluster.ts';
+import type { ClusterOptions } from './running-cluster.ts';
 
 const HTTP_TIMEOUT_MS = 40_000;
 
@@ -34,7 +35,7 @@ export class ClusterLoad implements LoadTarget {
   }
 
   static async start(t: { teardown(action: () => unknown): void }, nodes: number, environment: Record<string, string> = {},
-    options: { readonly areServersClustered?: boolean } = {}): Promise<ClusterLoad> {
+    options: Pick<ClusterOptions, 'areServersClustered' | 'within' | 'jetStream'> = {}): Promise<ClusterLoad> {
     const cluster = await RunningCluster.start(t, { ...options, nodes, environment, passwords: { admin: PASSWORD, management: MANAGEMENT_PASSWORD } });
     const load = new ClusterLoad(cluster);
     t.teardown(() => { load.isDisposed = true; });

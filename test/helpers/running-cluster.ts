@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { ConnectionProxy } from './connection-proxy.ts';
 import { startNats, startNatsCluster } from './nats-server.ts';
 import type { NatsServer } from './nats-server.ts';
-import { startRedis, startRedisCluster } from './redis-server.ts';
+import { startRedisCluster, startRedisWithin } from './redis-server.ts';
 import type { RedisServer } from './redis-server.ts';
 import { cleanEnvironment, until } from './setup-command.ts';
 import { DIST } from './root.ts';
@@ -35,6 +35,8 @@ export interface ClusterPasswords { readonly admin: string; readonly management:
 export const clusterSettings = (urls: { nats: string; redis: string; clickHouse: string }, passwords: ClusterPasswords): Record<string, string> => ({
   MILLRACE_NATS: urls.nats, MILLRACE_REDIS: urls.redis, MILLRACE_CLICKHOUSE: urls.clickHouse,
   MILLRACE_ADMIN_PASSWORD: passwords.admin, MILLRACE_MANAGEMENT_PASSWORD: passwords.management, MILLRACE_BOOTSTRAP_PASSWORD: 'mill-Race-9',
+  // What nats-server does by itself is enough where processes are killed.
+  MILLRACE_ACCEPT_POWER_LOSS: 'yes',
   MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX), MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster',
 });
 
@@ -152,6 +154,10 @@ export interface ClusterOptions {
   readonly environment?: Record<string, string>;
   /** Three servers of NATS, with three copies of everything, and three masters of Redis Cluster. */
   readonly areServersClustered?: boolean;
+  /** Where the data lie: those of NATS, and all others. Without it in directories for temporary files. */
+  readonly within?: { readonly nats: string; readonly others: string };
+  /** More lines of NATS' block `jetstream`. */
+  readonly jetStream?: string;
   /** For one node, beside that: it may reach the servers by another way. */
   readonly environmentOf?: (index: number, servers: { readonly nats: NatsServer; readonly redis: RedisServer; readonly clickHouseUrl: string }) => Promise<Record<string, string>>;
 }
@@ -199,7 +205,8 @@ export class RunningCluster {
 
   /** All nodes are members when it resolves; everything ends with the test. */
   static async start(t: Teardown, options: ClusterOptions): Promise<RunningCluster> {
-    const data = mkdtempSync(join(tmpdir(), 'millrace-cluster-'));
+    const { within = { nats: tmpdir(), others: tmpdir() }, jetStream = '' } = options;
+    const data = mkdtempSync(join(within.others, 'millrace-cluster-'));
     const closers: (() => unknown)[] = [];
     // One teardown, in a fixed order: the nodes end while what they need is there.
     t.teardown(async () => { for (const close of closers.reverse()) await close(); });
@@ -207,8 +214,8 @@ export class RunningCluster {
     later.teardown(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
     const redisArgs = ['--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'];
     const isClustered = options.areServersClustered === true;
-    const nats = isClustered ? (await startNatsCluster(later)).servers : [await startNats(later)];
-    const redis = isClustered ? (await startRedisCluster(later, ...redisArgs)).servers : [await startRedis(later, ...redisArgs)];
+    const nats = isClustered ? (await startNatsCluster(later)).servers : [await startNats(later, { within: within.nats, jetStream })];
+    const redis = isClustered ? (await startRedisCluster(later, ...redisArgs)).servers : [await startRedisWithin(within.others, later, ...redisArgs)];
     for (const { pid } of [...nats, ...redis]) if (pid !== undefined) pids.add(pid);
     const { EmbeddedClickHouse } = await load('embedded-clickhouse/supervisor.js') as { EmbeddedClickHouse: new (options: object) => Engine };
     const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
@@ -281,6 +288,22 @@ export class RunningCluster {
     await new Promise((done) => { setTimeout(done, awayMs); });
     await server.start();
     if (server.pid !== undefined) pids.add(server.pid);
+  }
+
+  /** Ends everything at once, as a power cut does; what runs then is started by `powerOn`. */
+  async powerOff(): Promise<void> {
+    const stopped = this.engine.stop().catch(() => undefined /* It cannot write to a disk without power. */);
+    this.killClickHouse();
+    const killed = [...this.nodes, ...this.natsServers, ...this.redisServers].map((one) => one.kill());
+    await Promise.all([stopped, ...killed]);
+  }
+
+  /** Starts everything, servers first; resolves when the cluster is complete. */
+  async powerOn(): Promise<void> {
+    const servers = [...this.natsServers, ...this.redisServers];
+    await Promise.all([this.engine.start(), ...servers.map((one) => one.start())]);
+    for (const { pid } of servers) if (pid !== undefined) pids.add(pid);
+    await this.startNodes();
   }
 
   /** Rows of the shared history, as it is. */

@@ -119,8 +119,9 @@ export class EmbeddedClickHouse {
       clearTimeout(killer);
     }
     this.#child = undefined;
-    forgetOwner(this.#options.directory);
     this.#setState('stopped');
+    // Last: a disk that fails lets it throw.
+    forgetOwner(this.#options.directory);
   }
 
   #setState(state: EmbeddedState): void {
