@@ -150,6 +150,9 @@ export const SETTINGS = [
     description: 'Time after which the shards of a silent node are taken over.' },
   { name: 'answer-timeout-ms', type: 'integer', needs: 'nats', unit: 'milliseconds', default: 30_000, minimum: 1000, maximum: 600_000,
     description: 'Longest time that a request of a cluster waits for the shard that decides it; then 503.' },
+  { name: 'device-token-policy', type: 'choice', choices: ['OPTIONAL', 'REQUIRED', 'IGNORED'], default: 'OPTIONAL',
+    description: 'Whether new devices show a security token, which the user who accepts them has to enter: the policy of tenants without the option '
+      + 'device-registration/security-token.policy.' },
   { name: 'login-failures-max', type: 'integer', unit: 'wrong passwords', default: 0, minimum: 0, maximum: 1_000_000,
     description: 'Wrong passwords of one account within five minutes that lock it for a while, on the node that counted them; 0 never locks.' },
   { name: 'login-lock-ms', type: 'integer', unit: 'milliseconds', default: 60_000, minimum: 100, maximum: 86_400_000,
@@ -157,6 +160,9 @@ export const SETTINGS = [
   { name: 'smtp', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('smtp|smtps', false),
     description: 'Mail server for links to set a password, smtp://user:password@host:port; without one they are written to the log. '
       + 'Wants --mail-from and --base-url.' },
+  { name: 'smtp-tls', type: 'choice', choices: ['auto', 'require', 'try'], default: 'auto',
+    description: 'Whether mails over smtp:// wait when the mail server offers no TLS: require, try (they are sent without), or auto, which requires it '
+      + 'of every mail server but one on this machine.' },
   { name: 'mail-from', type: 'text', default: null, maximum: 320,
     pattern: { source: '[^<>@]*<?[^<>@\\s]+@[^<>@\\s]+>?', words: 'an address, or a name and <address>' },
     description: 'Sender of these mails.' },

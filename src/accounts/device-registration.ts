@@ -9,8 +9,12 @@ import {
 import type { DeviceCredentials, StoredDeviceRequest, TokenPolicy } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
 import { hashPassword, passwordStrength } from '../model/password.ts';
+import type { Log } from '../model/log.ts';
+import type { Refusals } from '../model/refusals.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { rightsOfDevices } from './groups.ts';
+import { TOKEN_POLICY, optionKey } from './options.ts';
+import { isSameSecret } from './tokens.ts';
 
 const TENANT_KEY = 't';
 /** Requests of one tenant that are listed. */
@@ -22,13 +26,17 @@ const REQUESTS_AT_ONCE = 200;
 const TRIES_MAX = 8;
 /** 144 bits, 24 characters. */
 const PASSWORD_BYTES = 18;
-/** The policy of a tenant without the option. */
-const TOKEN_POLICY_DEFAULT: TokenPolicy = 'OPTIONAL';
+/** One more is not compared: who guesses would find the token of another's device. */
+const WRONG_TOKENS_MAX = 5;
+const WRONG_TOKENS_LIMIT = 'device-registration/wrong-tokens';
 
 export interface RegistrationParts {
   readonly commands: CommandPort;
   readonly documents: DocumentReader;
   readonly tenants: { byNumber(number: number): { readonly id: string; readonly status?: string } | undefined };
+  readonly refusals: Refusals;
+  /** The policy of a tenant without the option; `OPTIONAL` when it is absent. */
+  readonly tokenPolicyDefault?: TokenPolicy;
   now(): number;
 }
 
@@ -118,14 +126,30 @@ export class DeviceRegistration {
     const policy = await this.tokenPolicy(tenant);
     for (let tries = 1; ; tries += 1) {
       const request = await this.get(tenant, id);
+      if (request.status === 'BLOCKED') throw this.#blocked(id);
       if (request.status !== 'PENDING_ACCEPTANCE') throw new PlatformError('devicecontrol/not-pending', { id, status: request.status });
       if (policy === 'REQUIRED' && request.securityToken === undefined) throw new PlatformError('devicecontrol/security-token-missing', { id });
-      if (policy !== 'IGNORED' && request.securityToken !== undefined && request.securityToken !== token) {
+      if (policy !== 'IGNORED' && request.securityToken !== undefined && !isSameSecret(request.securityToken, token ?? '')) {
+        // No token is no guess: "accept all" sends none.
+        if ((token ?? '') !== '' && !await this.#countWrongToken(request, tries, by)) continue;
         throw new PlatformError('devicecontrol/security-token', { id });
       }
       const accepted: StoredDeviceRequest = { ...request, status: 'ACCEPTED' };
       if (await this.#replace(request, accepted, tries, auditOf(request, 'accepted', by))) return accepted;
     }
+  }
+
+  /** @returns false when another was faster: read again. @throws PlatformError 422 for the last one that is taken. */
+  async #countWrongToken(request: StoredDeviceRequest, tries: number, by: AskedBy): Promise<boolean> {
+    const wrongTokens = (request.wrongTokens ?? 0) + 1;
+    if (wrongTokens < WRONG_TOKENS_MAX) return this.#replace(request, { ...request, wrongTokens }, tries);
+    if (!await this.#replace(request, { ...request, wrongTokens, status: 'BLOCKED' }, tries, auditOf(request, 'blocked', by))) return false;
+    throw this.#blocked(request.id);
+  }
+
+  #blocked(id: string): PlatformError {
+    this.#parts.refusals.count(WRONG_TOKENS_LIMIT);
+    return new PlatformError('devicecontrol/request-blocked', { id, maximum: WRONG_TOKENS_MAX, limit: WRONG_TOKENS_LIMIT });
   }
 
   /** @throws PlatformError 404. */
@@ -153,12 +177,12 @@ export class DeviceRegistration {
       if (text === undefined) return undefined;
       const request = JSON.parse(text) as StoredDeviceRequest;
       const tenant = this.#parts.tenants.byNumber(request.tenant);
-      if (tenant === undefined || tenant.status === 'SUSPENDED') return undefined;
+      if (tenant === undefined || tenant.status === 'SUSPENDED' || request.status === 'BLOCKED') return undefined;
       const policy = await this.tokenPolicy(request.tenant);
       if (policy === 'REQUIRED' && token === undefined) throw new PlatformError('devicecontrol/security-token-missing', { id });
       if (request.status === 'ACCEPTED') {
         // Who accepted has compared the token: only the device that shows it gets the credentials.
-        if (policy !== 'IGNORED' && request.securityToken !== undefined && request.securityToken !== token) return undefined;
+        if (policy !== 'IGNORED' && request.securityToken !== undefined && !isSameSecret(request.securityToken, token ?? '')) return undefined;
         const credentials = await this.#issue(request, text, tenant.id, tries);
         if (credentials !== undefined) return credentials;
       } else {
@@ -173,9 +197,9 @@ export class DeviceRegistration {
 
   /** The tenant's option `device-registration/security-token.policy`. */
   async tokenPolicy(tenant: number): Promise<TokenPolicy> {
-    const text = await this.#parts.documents.get('option', tenant, 'device-registration\nsecurity-token.policy');
+    const text = await this.#parts.documents.get('option', tenant, optionKey(TOKEN_POLICY.category, TOKEN_POLICY.key));
     const value = text === undefined ? undefined : (JSON.parse(text) as { value?: unknown }).value;
-    return TOKEN_POLICIES.find((policy) => policy === value) ?? TOKEN_POLICY_DEFAULT;
+    return TOKEN_POLICIES.find((policy) => policy === value) ?? this.#parts.tokenPolicyDefault ?? 'OPTIONAL';
   }
 
   /**
@@ -255,9 +279,17 @@ export class DeviceRegistration {
 }
 
 /** In the log of the tenant, though the requests are records of the whole server. */
-function auditOf({ id, tenant }: StoredDeviceRequest, what: 'created' | 'accepted' | 'deleted', by: AskedBy): AuditEntry {
+function auditOf({ id, tenant }: StoredDeviceRequest, what: 'created' | 'accepted' | 'blocked' | 'deleted', by: AskedBy): AuditEntry {
   const activity = `New device request ${what}`;
   return { type: 'Inventory', activity, text: `${activity}: ${id}`, tenant, ...by };
 }
 
 const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';
+
+/** Says at the start which policies of security tokens are in force. @param set those that tenants have set; undefined of one without. */
+export function logTokenPolicies(policyDefault: TokenPolicy, set: readonly (string | undefined)[], log: Log): void {
+  const tenants = Object.fromEntries(TOKEN_POLICIES.map((policy) => [policy, set.filter((value) => value === policy).length]));
+  const fields = { default: policyDefault, tenantsWithTheirOwn: tenants };
+  if (policyDefault !== 'IGNORED' && tenants['IGNORED'] === 0) log.info(fields, 'security tokens of new devices');
+  else log.warn(fields, 'security tokens of new devices are ignored: a tenant that guesses a serial number can register the device of another');
+}

@@ -1,5 +1,6 @@
 /** Options of tenants as they are stored, and those that the server looks at with every request (document 1 Option, document 4 section 6.1). */
 import type { DocumentReader, RecordChange } from '../model/command.ts';
+import { TOKEN_POLICIES } from '../model/device-request.ts';
 import { UndecipherableText } from './option-cipher.ts';
 import type { TextCipher } from './option-cipher.ts';
 
@@ -49,6 +50,9 @@ export function readableValue(...parts: Parameters<typeof plainValue>): string |
 }
 
 export const ALLOW_ORIGIN = { category: 'access.control', key: 'allow.origin' } as const;
+export const TOKEN_POLICY = { category: 'device-registration', key: 'security-token.policy' } as const;
+/** Options that take these values only; an empty one stands for that of the server. By `optionKey`. */
+export const OPTION_CHOICES: ReadonlyMap<string, readonly string[]> = new Map([[optionKey(TOKEN_POLICY.category, TOKEN_POLICY.key), TOKEN_POLICIES]]);
 /** Values of options that were never set. */
 export const OPTION_DEFAULTS: readonly { readonly category: string; readonly key: string; readonly value: string }[] = [
   { ...ALLOW_ORIGIN, value: '*' },

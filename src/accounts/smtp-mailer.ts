@@ -17,9 +17,13 @@ const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 1_800_000] as const;
 const CONNECT_TIMEOUT_MS = 10_000;
 const SOCKET_TIMEOUT_MS = 30_000;
 
+export type SmtpTls = 'auto' | 'require' | 'try';
+
 export interface SmtpMailerOptions {
-  /** `smtp://user:password@host:port`, or `smtps://` for TLS from the first byte; STARTTLS is used where it is offered. */
+  /** `smtp://user:password@host:port`, or `smtps://` for TLS from the first byte. */
   readonly url: string;
+  /** What becomes of `smtp://` where the mail server offers no STARTTLS. `auto` requires it but of a mail server on this machine. */
+  readonly tls: SmtpTls;
   /** `name@example.com` or `Name <name@example.com>`. */
   readonly from: string;
   readonly count: (result: MailResult) => void;
@@ -43,7 +47,8 @@ export class SmtpMailer implements Mailer {
   constructor(options: SmtpMailerOptions) {
     this.#options = options;
     this.#transport = createTransport({
-      url: options.url, connectionTimeout: CONNECT_TIMEOUT_MS, greetingTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS,
+      url: options.url, requireTLS: requiresTls(options),
+      connectionTimeout: CONNECT_TIMEOUT_MS, greetingTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS,
       disableFileAccess: true, disableUrlAccess: true,
     });
   }
@@ -110,7 +115,7 @@ export class SmtpMailer implements Mailer {
       count('sent');
     } catch (error) {
       const pauseMs = isFinal(error) ? undefined : retryMs[entry.triesCount - 1];
-      const { message } = error as Error;
+      const message = messageOf(error as Error & { code?: string });
       if (pauseMs === undefined) {
         this.#waiting.delete(entry);
         count('failed');
@@ -124,8 +129,17 @@ export class SmtpMailer implements Mailer {
   }
 }
 
+/** Who can cut STARTTLS out of the conversation would read the password and the links in the mails. */
+function requiresTls({ url, tls }: Pick<SmtpMailerOptions, 'url' | 'tls'>): boolean {
+  return tls === 'require' || (tls === 'auto' && !/^(localhost|127(\.\d+){3}|\[::1\])$/i.test(new URL(url).hostname));
+}
+
 /** The mail server has said that it will never take it. */
 function isFinal(error: unknown): boolean {
   const code = (error as { responseCode?: unknown }).responseCode;
   return typeof code === 'number' && code >= 500 && code < 600;
 }
+
+const messageOf = ({ message, code }: Error & { code?: string }): string =>
+  (code !== 'ETLS' ? message
+    : `${message}: the mail server offers no TLS that can be used, which --smtp-tls requires; take smtps:// or a certificate that is trusted`);

@@ -1,7 +1,7 @@
 /** Tenant options (document 1 Option, document 4 section 6.1): text values by category and key; secret ones are never shown. */
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
-import { OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, readableValue, storedOption } from '../accounts/options.ts';
+import { OPTION_CHOICES, OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, readableValue, storedOption } from '../accounts/options.ts';
 import type { StoredOption } from '../accounts/options.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -61,7 +61,12 @@ function checked(category: string, key: string, value: unknown): Option {
     const limit = `a text of at most ${VALUE_LENGTH_MAX} characters`;
     throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: isText ? '…' : JSON.stringify(value), limit });
   }
-  return { category, key, value: String(value) };
+  const text = String(value);
+  const choices = OPTION_CHOICES.get(optionKey(category, key));
+  if (choices !== undefined && text !== '' && !choices.includes(text)) {
+    throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: text, limit: `one of ${choices.join(', ')}` });
+  }
+  return { category, key, value: text };
 }
 
 /** The record of an option, when it is not one that an application has made which exists no more: that one's mark holds nobody. */

@@ -7,6 +7,7 @@ import type { Log } from '../model/log.ts';
 import type { MeasurementBody } from '../model/measurement.ts';
 import type { Authenticator, Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
+import type { TokenPolicy } from '../model/device-request.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { RetentionPort } from '../model/retention.ts';
 import type { Exports } from './exports.ts';
@@ -139,6 +140,8 @@ export interface Platform {
   readonly allowedOrigins?: (tenantNumber: number) => string | undefined;
   readonly measurements: MeasurementIntake;
   readonly refusals: Refusals;
+  /** As in RegistrationParts. */
+  readonly tokenPolicyDefault?: TokenPolicy;
   readonly log: Log;
   readonly config: ApiConfig;
   /** Milliseconds since 1970. */

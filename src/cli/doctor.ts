@@ -37,7 +37,7 @@ const LOAD_PREFIX = 'const [name, scratch] = process.argv.slice(1); const m = aw
 export async function doctor(config: Config): Promise<number> {
   const cluster = clusterFindings(config);
   const findings: Finding[] = [checkNode(process.versions.node), checkGlibc(runningGlibc()), checkDescriptors(config, processLimits()), checkMemory(),
-    checkData(config), checkDisk(config)];
+    checkData(config), checkDisk(config), checkRegistration(config)];
   const isRunning = await isServerRunning(resolve(config.data));
   for (const [name, port] of portsOf(config)) findings.push(await checkPort(config.host, port, name, isRunning));
   for (const load of LOADS) findings.push(await checkLoad(load));
@@ -130,6 +130,13 @@ export function checkDisk(config: Pick<Config, 'data' | 'journalMaxBytes' | 'dis
   const state = free < config.diskFreeMinBytes ? 'fail' : free < comfortable ? 'warn' : 'ok';
   return { state, name: 'disk', fact: `${gib(free)} GiB free`,
     remedy: `writes are refused below disk-free-min-bytes, and the journal alone may take ${gib(config.journalMaxBytes)} GiB` };
+}
+
+/** A token keeps a tenant that guesses a serial number from registering another's device. */
+export function checkRegistration({ deviceTokenPolicy }: Pick<Config, 'deviceTokenPolicy'>): Finding {
+  return { state: deviceTokenPolicy === 'IGNORED' ? 'warn' : 'ok', name: 'security tokens',
+    fact: `${deviceTokenPolicy} for new devices of tenants without the option device-registration/security-token.policy`,
+    remedy: 'set --device-token-policy OPTIONAL or REQUIRED: a tenant that guesses a serial number can register the device of another' };
 }
 
 function portsOf(config: Config): [name: string, port: number][] {

@@ -7,7 +7,7 @@
 export const REQUESTS_TENANT = 0;
 export const REQUESTS = 'deviceRequest';
 
-export const DEVICE_REQUEST_STATUSES = ['WAITING_FOR_CONNECTION', 'PENDING_ACCEPTANCE', 'ACCEPTED'] as const;
+export const DEVICE_REQUEST_STATUSES = ['WAITING_FOR_CONNECTION', 'PENDING_ACCEPTANCE', 'ACCEPTED', 'BLOCKED'] as const;
 export type DeviceRequestStatus = (typeof DEVICE_REQUEST_STATUSES)[number];
 
 /** What becomes of security tokens that devices show (section 4.2). */
@@ -29,6 +29,8 @@ export interface StoredDeviceRequest {
   readonly customProperties?: string;
   /** The one that the device has shown last. */
   readonly securityToken?: string;
+  /** Wrong tokens that users entered; too many block the request. */
+  readonly wrongTokens?: number;
 }
 
 export const DEVICE_USER_PREFIX = 'device_';

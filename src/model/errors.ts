@@ -77,6 +77,8 @@ export const ERRORS = {
   'devicecontrol/not-pending': entry(422, 'devicecontrol/Invalid Data',
     'The newDeviceRequest {id} is {status}; it can be accepted only when it is PENDING_ACCEPTANCE: the device has to ask for its credentials first'),
   'devicecontrol/security-token': entry(422, 'devicecontrol/Invalid Data', 'The security token is not the one that the device {id} has shown'),
+  'devicecontrol/request-blocked': entry(422, 'devicecontrol/Invalid Data',
+    'The request of the device {id} is blocked after {maximum} wrong security tokens ({limit}): delete it and create it again'),
   'devicecontrol/security-token-missing': entry(422, 'devicecontrol/Invalid Data', 'The device {id} has shown no security token; this tenant requires one'),
   'devicecontrol/registration-file': entry(422, 'devicecontrol/Invalid Data', 'The file with devices cannot be used: {reason}'),
   'devicecontrol/bulk-not-found': entry(404, 'devicecontrol/Not Found',

@@ -7,7 +7,7 @@ import type { StoredCertificate } from '../accounts/certificates.ts';
 import type { Platform } from '../api/platform.ts';
 import type { TextCipher } from '../accounts/option-cipher.ts';
 import { openCipher } from '../accounts/option-cipher.ts';
-import { ALLOW_ORIGIN, WatchedOptions } from '../accounts/options.ts';
+import { ALLOW_ORIGIN, TOKEN_POLICY, WatchedOptions } from '../accounts/options.ts';
 import { TenantDeletion } from '../accounts/tenant-deletion.ts';
 import type { TenantDeletionOptions } from '../accounts/tenant-deletion.ts';
 import type { Tenant, Tenants } from '../accounts/tenants.ts';
@@ -65,7 +65,7 @@ export class TenantServices {
   private constructor(settings: TenantServicesOptions, cipher: TextCipher) {
     this.cipher = cipher;
     this.#tenants = settings.tenants;
-    this.options = new WatchedOptions([ALLOW_ORIGIN, USER_RATE_OPTION]);
+    this.options = new WatchedOptions([ALLOW_ORIGIN, USER_RATE_OPTION, TOKEN_POLICY]);
     const { tenantRate, userRate, history, insertUsage } = settings;
     const { documents, commands, collections, rows, removeApplications, tenants, changed, refusals, isMine, log, now } = settings;
     this.certificateLogins = new CertificateLogins({ certificates: this.certificates, documents, commands, tenants, changed, refusals, now });

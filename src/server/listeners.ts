@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { LogMailer } from '../accounts/mailer.ts';
 import type { MailResult, Mailer } from '../accounts/mailer.ts';
 import { RightsWatch } from '../accounts/rights-watch.ts';
-import { DeviceRegistration } from '../accounts/device-registration.ts';
+import { DeviceRegistration, logTokenPolicies } from '../accounts/device-registration.ts';
+import { TOKEN_POLICY } from '../accounts/options.ts';
 import { STATISTICS_FILES, StatisticsFiles, statisticsFileBlobs } from '../accounts/statistics-files.ts';
 import { SmtpMailer } from '../accounts/smtp-mailer.ts';
 import { ApiServer } from '../api/api-server.ts';
@@ -103,7 +104,9 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   events.usage = tenantServices.usage;
   events.recordListeners.push((tenant, changes) => tenantServices.recordsChanged(tenant, changes));
   tenantServices.registerMetrics(metrics);
-  const registration = new DeviceRegistration({ commands, documents, tenants: core.tenants, now: Date.now });
+  const tokenPolicyDefault = config.deviceTokenPolicy;
+  logTokenPolicies(tokenPolicyDefault, Array.from(numbers(), (tenant) => tenantServices.options.get(tenant, TOKEN_POLICY.category, TOKEN_POLICY.key)), log);
+  const registration = new DeviceRegistration({ commands, documents, tenants: core.tenants, refusals: metrics, tokenPolicyDefault, now: Date.now });
   const device = new DeviceApplication({
     authenticator, certificateLogins: tenantServices.certificateLogins, registration, commands, group, documents, ids, bus, refusals: metrics, log,
     now: Date.now, ...(core.receivers === undefined ? {} : { receivers: core.receivers }),
@@ -171,7 +174,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const mails = metrics.counter('millrace_mails_total', 'Mails to users by what became of them; logged: no mail server is configured', ['result']);
   const countMail = (result: MailResult): void => { mails.inc({ result }); };
   const mailer: Mailer = config.smtp === undefined || config.mailFrom === undefined ? new LogMailer(log, countMail)
-    : new SmtpMailer({ url: config.smtp, from: config.mailFrom, count: countMail, refusals: metrics, log, now: Date.now });
+    : new SmtpMailer({ url: config.smtp, tls: config.smtpTls, from: config.mailFrom, count: countMail, refusals: metrics, log, now: Date.now });
   const sweeper = new SessionSweeper({
     commands, documents, log, now: Date.now, isMine: (tenant, key) => core.isMine(tenant, `s:${key}`),
     isInMemory: (tenant, key) => core.sessions?.isInMemory(tenant, key) ?? mqtt.sessions.isInMemory(tenant, key),
@@ -259,7 +262,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     commands, intake: group, freeBytes: () => core.freeBytes, reserveBytes: reserveBytesOf(config.diskFreeMinBytes), now: () => performance.now(),
   });
   const api = new ApiServer({
-    commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator,
+    commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tokenPolicyDefault,
     tenants: core.tenants, refusals: metrics, log,
     accounts: { certificateLogins: tenantServices.certificateLogins, tokens: core.tokens, secondFactor: core.secondFactor, mailer },
     blobs: core.blobs, retiredContents,

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
 import { SmtpMailer } from '../../src/accounts/smtp-mailer.ts';
+import type { SmtpTls } from '../../src/accounts/smtp-mailer.ts';
 import type { MailResult } from '../../src/accounts/mailer.ts';
 import { until } from '../helpers/setup-command.ts';
 
@@ -34,14 +35,14 @@ async function startSmtp(t: Test, refuse: (address: string) => number | undefine
   return { port: (server.server.address() as AddressInfo).port, received };
 }
 
-function newMailer(t: Test, port: number, further: { retryMs?: readonly number[]; waitingMax?: number; password?: string } = {}) {
+function newMailer(t: Test, port: number, further: { retryMs?: readonly number[]; waitingMax?: number; password?: string; tls?: SmtpTls } = {}) {
   const results: MailResult[] = [];
   const counted: string[] = [];
   const logged: string[] = [];
   const write = (_details: object, message: string): void => { logged.push(message); };
   const log: any = { debug: write, info: write, warn: write, error: write };
   const { password = 'secret', ...settings } = further;
-  const mailer = new SmtpMailer({ url: `smtp://mill:${password}@127.0.0.1:${port}`, from: 'The Mill <mill@example.com>', count: (result) => results.push(result),
+  const mailer = new SmtpMailer({ url: `smtp://mill:${password}@127.0.0.1:${port}`, tls: 'auto', from: 'The Mill <mill@example.com>', count: (result) => results.push(result),
     refusals: { count: (limit) => counted.push(limit) }, log, now: Date.now, ...settings });
   t.teardown(() => mailer.stop());
   return { mailer, results, counted, logged };
@@ -97,4 +98,15 @@ t.test('what waits is bounded, and told when it is lost', async (t) => {
   await until('both were tried', () => results.filter((result) => result === 'retried').length === 2);
   await mailer.stop();
   t.ok(logged.includes('mails that waited for the mail server are not sent any more'));
+});
+
+t.test('a mail server that offers no TLS gets neither password nor mail where TLS is required', async (t) => {
+  const { port, received } = await startSmtp(t);
+  const { mailer, results, logged } = newMailer(t, port, { tls: 'require', retryMs: [] });
+  await mailer.send(mailTo('ada@example.com'));
+  await until('given up', () => results.includes('failed'));
+  t.same([received, logged.length], [[], 1]);
+  const local = newMailer(t, port, { tls: 'auto', retryMs: [] });
+  await local.mailer.send(mailTo('ada@example.com'));
+  await until('sent on this machine', () => local.results.includes('sent'));
 });

@@ -240,6 +240,30 @@ t.test('policies of security tokens', async (t) => {
   t.equal((await poll('policy-1')).status, 200);
 });
 
+t.test('a policy that does not exist is refused, an empty one is that of the server', async (t) => {
+  t.match(await policy('required'), { status: 422, json: { message: /IGNORED, OPTIONAL, REQUIRED/ } });
+  t.equal((await policy('')).status, 200);
+  t.equal((await rest.read('/tenant/system/options/device-registration/security-token.policy')).value, 'OPTIONAL');
+});
+
+t.test('after five wrong security tokens a request is blocked until it is made again', async (t) => {
+  await announce('token-guess');
+  await poll('token-guess', { securityToken: 'right' });
+  for (let guess = 1; guess < 5; guess += 1) t.match(await accept('token-guess', { securityToken: `guess ${guess}` }), { status: 422, json: { message: /not the one/ } });
+  for (let without = 0; without < 6; without += 1) t.equal((await accept('token-guess')).status, 422, 'none is no guess');
+  t.equal(await statusOf('token-guess'), 'PENDING_ACCEPTANCE');
+  t.match(await accept('token-guess', { securityToken: 'guess 5' }), { status: 422, json: { message: /blocked after 5 .*device-registration\/wrong-tokens/ } });
+  t.equal(await statusOf('token-guess'), 'BLOCKED');
+  t.match(await accept('token-guess', { securityToken: 'right' }), { status: 422, json: { message: /blocked/ } });
+  t.equal((await poll('token-guess', { securityToken: 'right' })).status, 404);
+  t.equal(await statusOf('token-guess'), 'BLOCKED', 'the device does not end it');
+  t.equal((await rest.delete(`${REQUESTS}/token-guess`)).status, 204);
+  await announce('token-guess');
+  await poll('token-guess', { securityToken: 'right' });
+  t.equal((await accept('token-guess', { securityToken: 'right' })).status, 200);
+  t.equal((await poll('token-guess', { securityToken: 'right' })).status, 200);
+});
+
 t.test('a device that registers again gets a new password, the old one ends; polls at once: one gets them', async (t) => {
   const register = async (): Promise<string[]> => {
     await announce('again');
