@@ -103,6 +103,8 @@ export const SETTINGS = [
     description: 'Time that retention waits then, counted while the server runs, before it believes the clock; 0 believes it at once.' },
   { name: 'clickhouse-memory-max-bytes', type: 'integer', unit: 'bytes', default: 2 * GIB, minimum: 256 * MIB, maximum: 1024 * GIB,
     description: 'Memory that the embedded engine may use in all, beside some 250 MiB of its program; one statement may take half.' },
+  { name: 'tenant-files-max-bytes', type: 'integer', unit: 'bytes', default: 0, minimum: 0, maximum: 1024 * 1024 * GIB,
+    description: 'Bytes of the files of one tenant: binaries, attachments, archives. 0 bounds it by the disk alone (single node): nine times what is free.' },
   { name: 'history-query-max-ms', type: 'integer', unit: 'milliseconds', default: 30_000, minimum: 1000, maximum: 55_000,
     description: 'Longest time that a query of the history (a list, series, an export\'s piece) runs, and that it waits for its turn; then 413 or 503.' },
   { name: 'projector-batch-rows', type: 'integer', unit: 'rows', default: 50_000, minimum: 1, maximum: 1_000_000,

@@ -1,4 +1,5 @@
 /** One request as the resources see it: who asks for what, in which form, and the ways to answer. */
+import type { Blobs } from '../model/blobs.ts';
 import { PlatformError } from '../model/errors.ts';
 import { AUDITED_KINDS, COMMAND } from '../model/command.ts';
 import type { ActorKey, AskedBy, CommandKind, HistoryReader, QueryAsker } from '../model/command.ts';
@@ -120,6 +121,15 @@ export class ApiRequest {
   get baseUrl(): string {
     this.baseUrlText ??= baseUrlOf(this.platform.config.baseUrl, this.called ?? { host: '', forwardedHost: '', forwardedProto: '' });
     return this.baseUrlText;
+  }
+
+  /** Files that count for the tenant. */
+  get blobs(): Blobs {
+    const { platform: { blobs }, tenant } = this;
+    return {
+      put: (content, limitBytes) => blobs.put(content, limitBytes, tenant), read: (key, range) => blobs.read(key, range),
+      remove: (key) => blobs.remove(key), keys: () => blobs.keys(),
+    };
   }
 
   /** Whether an entity is to be in the answer: POST and PUT leave it out without Accept (document 1 Conventions 3). */

@@ -72,7 +72,7 @@ async function upload(request: ApiRequest, application: StoredApplication): Prom
   }
   await requireRoomForAttachment(request, id);
   const { zipped, zippedLimit } = archiveLimit(type);
-  const limits = { blobs: platform.blobs, limitBytes: zipped, refusals: { count: () => platform.refusals.count(zippedLimit) } };
+  const limits = { blobs: request.blobs, limitBytes: zipped, refusals: { count: () => platform.refusals.count(zippedLimit) } };
   const form = await readMultipart(bodyStream, contentType, limits, {
     fieldBytesMax: platform.config.jsonBodyMaxBytes, isFile: (name) => FILE_PARTS.has(name), isField: (name) => name === VERSION_PART,
   });
@@ -176,10 +176,10 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
   if (type !== 'HOSTED' || activeVersionId === undefined) {
     throw new PlatformError('applications/unprocessable', { reason: `The application ${id} is no web application with an active archive` });
   }
-  const { bodyStream, headers, platform } = request;
+  const { blobs, bodyStream, headers, platform } = request;
   if (bodyStream === undefined) throw new Error('the route streams its body');
   const old = await loadAttachment(request, id, activeVersionId);
-  const { blobs, refusals, config } = platform;
+  const { refusals, config } = platform;
   const { zipped, zippedLimit, unzipped, unzippedLimit } = archiveLimit(type);
   const form = await readMultipart(bodyStream, headers['content-type'], { blobs, refusals, limitBytes: 0 }, { fieldBytesMax: config.jsonBodyMaxBytes });
   if (form.file !== undefined || form.fields.size === 0) throw new PlatformError('general/bad-multipart', { reason: 'it takes text files as fields' });

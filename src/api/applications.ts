@@ -162,7 +162,7 @@ async function clone(request: ApiRequest): Promise<Answer> {
 }
 
 async function copyAttachment(request: ApiRequest, attachment: StoredAttachment, application: string): Promise<StoredAttachment> {
-  const { blobs, ids } = request.platform;
+  const { blobs, platform: { ids } } = request;
   const content = await blobs.read(attachment.blob);
   if (content === undefined) throw new Error(`the content ${attachment.blob} of an application is missing`);
   const id = String(await ids.nextInOrder());

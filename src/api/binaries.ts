@@ -51,7 +51,7 @@ async function binaryText(request: ApiRequest, id: string, doc: string, budget =
 }
 
 async function uploadLimits(request: ApiRequest): Promise<UploadLimits> {
-  const { blobs, refusals } = request.platform;
+  const { blobs, platform: { refusals } } = request;
   return { blobs, refusals, limitBytes: await fileBytesMax(request) };
 }
 

@@ -218,7 +218,7 @@ async function post(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   if (!/^multipart\/form-data/i.test(contentType)) throw new PlatformError('general/unsupported-media-type', { type: contentType || 'none' });
   const body = request.bodyStream;
   if (body === undefined) throw new Error('the route streams its body');
-  const { blobs, refusals } = request.platform;
+  const { blobs, platform: { refusals } } = request;
   const { file } = await readMultipart(body, contentType, { blobs, refusals, limitBytes: FILE_BYTES_MAX }, {
     fieldBytesMax: FIELD_BYTES_MAX, isFile: (name) => name === 'file',
   });

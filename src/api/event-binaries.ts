@@ -62,7 +62,7 @@ async function load(request: ApiRequest): Promise<Target> {
 async function store(request: ApiRequest, limitBytes: number): Promise<Upload> {
   const { bodyStream, headers, platform } = request;
   if (bodyStream === undefined) throw new Error('the route streams its body');
-  const limits: UploadLimits = { blobs: platform.blobs, limitBytes, refusals: { count: () => platform.refusals.count(BYTES_LIMIT) } };
+  const limits: UploadLimits = { blobs: request.blobs, limitBytes, refusals: { count: () => platform.refusals.count(BYTES_LIMIT) } };
   const contentType = headers['content-type'];
   if (/^multipart\/form-data/i.test(contentType)) {
     const { jsonBodyMaxBytes } = platform.config;

@@ -51,7 +51,7 @@ function rowsOfFile(text: string): Sent[] {
 }
 
 async function uploadedText(request: ApiRequest, contentType: string): Promise<string> {
-  const { blobs, refusals, config } = request.platform;
+  const { blobs, platform: { refusals, config } } = request;
   const body = (async function* body() { yield request.body; })();
   const limits = { blobs, refusals, limitBytes: config.jsonBodyMaxBytes };
   const { file } = await readMultipart(body, contentType, limits, { fieldBytesMax: config.jsonBodyMaxBytes, isFile: (name) => name === 'file' });

@@ -178,6 +178,8 @@ export const ERRORS = {
   'retention/too-many': entry(422, 'retention/Unprocessable Entity', 'A tenant has at most {maximum} retention rules ({limit})'),
   'retention/too-large': entry(422, 'retention/Unprocessable Entity', 'The retention rules of a tenant have at most {maximum} bytes together ({limit})'),
   'retention/running': entry(409, 'retention/Conflict', 'The retention run {id} is under way'),
+  'files/too-many-bytes': entry(422, 'general/Unprocessable Entity',
+    'The files of the tenant have {bytes} bytes, which is all that it may have ({limit}): delete binaries, attachments or archives'),
   'statistics/file-not-found': entry(404, 'statistics/Not Found', 'There is no statistics file {id}'),
   'statistics/busy': entry(503, 'statistics/Service Unavailable', '{maximum} statistics files are being made already ({limit}): try again'),
   'statistics/file-too-large': entry(422, 'statistics/Unprocessable Entity', 'A statistics file has at most {maximum} bytes ({limit}): ask for fewer days'),

@@ -49,6 +49,7 @@ import { ClockTrust, machineClock } from '../operate/clock-trust.ts';
 import { RetentionRunner, newestRetentionDay } from '../operate/retention-runner.ts';
 import { RetiredBlobs } from '../operate/retired-blobs.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
+import { TenantFiles } from '../operate/tenant-files.ts';
 import { TenantServices, endConnections } from '../operate/tenant-services.ts';
 import { BAYEUX_URLS } from '../realtime/bayeux-channel.ts';
 import { BayeuxServer } from '../realtime/bayeux-server.ts';
@@ -214,8 +215,14 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const pushChanged = relay?.pushChanged ?? ((tenant: number, source: number) => availability.lookAt(tenant, source));
   device.onPushChanged = pushChanged;
   bayeux.presence.onChanged = pushChanged;
-  const blobSweeper = new BlobSweeper({ blobs: core.blobs, references: core.blobReferences, isMine: isServersMine, log, now: Date.now });
-  const retiredContents = new RetiredBlobs({ blobs: core.blobs, log });
+  const files = new TenantFiles({
+    blobs: core.blobs, bytesMax: config.tenantFilesMaxBytes, refusals: metrics, log, now: () => performance.now(),
+    // The disk of NATS is not known to a node.
+    freeBytes: core.cluster === undefined ? () => core.freeBytes - config.diskFreeMinBytes : () => Number.POSITIVE_INFINITY,
+  });
+  metrics.gauge('millrace_files_size_bytes', 'Bytes of files of tenants, as last counted', () => files.bytes);
+  const blobSweeper = new BlobSweeper({ blobs: files, references: core.blobReferences, isMine: isServersMine, log, now: Date.now });
+  const retiredContents = new RetiredBlobs({ blobs: files, log });
   const bulkOperations = new BulkOperationScheduler({
     commands, documents, ids, history: core.historyReader, refusals: metrics, log, now: Date.now, isMine,
     tenants: numbers,
@@ -254,7 +261,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const { usage } = tenantServices;
   const usageFlush = core.cluster === undefined ? usage : new UsageFlush(usage, { ...core.cluster, log });
   const statisticsFiles = new StatisticsFiles({
-    documents, commands, history: core.historyReader, blobs: core.blobs, ids, tenants: core.tenants, flush: () => usageFlush.flush(), isMine: isServersMine,
+    documents, commands, history: core.historyReader, blobs: files, ids, tenants: core.tenants, flush: () => usageFlush.flush(), isMine: isServersMine,
     refusals: metrics, log, now: Date.now,
   });
   const realtime = { urls: BAYEUX_URLS, handle: bayeux.handle.bind(bayeux), open: bayeux.open.bind(bayeux) };
@@ -265,7 +272,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tokenPolicyDefault,
     tenants: core.tenants, refusals: metrics, log,
     accounts: { certificateLogins: tenantServices.certificateLogins, tokens: core.tokens, secondFactor: core.secondFactor, mailer },
-    blobs: core.blobs, retiredContents,
+    blobs: files, retiredContents,
     ...tenantServices.platform,
     usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },
     availability: relay ?? availability,
@@ -332,6 +339,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const generatedPassword = await core.secrets.take(`${config.tenant}/${config.adminUser}`);
   sweeper.start();
   blobSweeper.start();
+  files.start();
   bulkOperations.start();
   availability.start();
   for (const one of jobs) one.start();
@@ -347,7 +355,8 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
       retiredContents.stop();
       linksEnded.stop();
       bayeux.close();
-      const background = Promise.all([tenantServices.stop(), mailer.stop(), sweeper.stop(), blobSweeper.stop(), availability.stop(), relay?.stop(),
+      const background = Promise.all([tenantServices.stop(), mailer.stop(), sweeper.stop(), blobSweeper.stop(), files.stop(),
+        availability.stop(), relay?.stop(),
         ...jobs.map((one) => one.stop()), bulkOperations.stop(), retention.stop(), statisticsFiles.stop()]);
       await Promise.all([mqtt.close(DRAIN_MS), api.close(DRAIN_MS), endsWithin(background, BACKGROUND_MS, log)]);
       await control.close();

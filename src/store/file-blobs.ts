@@ -2,16 +2,14 @@
  * Large binary content as files of the data directory: `<two digits>/<key>`. Content is written beside, synced and renamed, so that a file with a
  * key is whole; what a crash left half-written is removed at the next start.
  */
-import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BlobTooLarge } from '../model/blobs.ts';
-import type { Blobs } from '../model/blobs.ts';
+import { BlobTooLarge, newBlobKey } from '../model/blobs.ts';
+import type { Blobs, Content } from '../model/blobs.ts';
 import { refusedBy } from '../model/errors.ts';
 
-const KEY = /^[0-9a-f]{32}$/;
-const KEY_BYTES = 16;
+const KEY = /^[0-9a-f]{32}(-\d+)?$/;
 /** Directory of what is being written. */
 const UNFINISHED = 'unfinished';
 const READ_BYTES = 262_144;
@@ -33,8 +31,8 @@ export class FileBlobs implements Blobs {
   }
 
   /** @throws PlatformError while writes are refused; whatever `content` throws. */
-  async put(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number): Promise<{ key: string; bytes: number }> {
-    const key = randomBytes(KEY_BYTES).toString('hex');
+  async put(content: Content, limitBytes: number, tenant?: number): Promise<{ key: string; bytes: number }> {
+    const key = newBlobKey(tenant);
     const unfinished = join(this.#directory, UNFINISHED, key);
     try {
       const bytes = await this.#write(unfinished, content, limitBytes);
@@ -49,7 +47,7 @@ export class FileBlobs implements Blobs {
     }
   }
 
-  async #write(path: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number): Promise<number> {
+  async #write(path: string, content: Content, limitBytes: number): Promise<number> {
     let bytes = 0;
     const file = await open(path, 'wx');
     try {
@@ -74,17 +72,20 @@ export class FileBlobs implements Blobs {
     return pieces(path, range?.from ?? 0, range?.through ?? Infinity);
   }
 
-  async remove(key: string): Promise<void> {
-    if (KEY.test(key)) await rm(this.#path(key), { force: true });
+  async remove(key: string): Promise<number> {
+    if (!KEY.test(key)) return 0;
+    const found = await statOf(this.#path(key));
+    await rm(this.#path(key), { force: true });
+    return found?.size ?? 0;
   }
 
-  async *keys(): AsyncIterable<{ key: string; writtenAt: number }> {
+  async *keys(): AsyncIterable<{ key: string; writtenAt: number; bytes: number }> {
     for (const directory of await readdir(this.#directory)) {
       if (!/^[0-9a-f]{2}$/.test(directory)) continue;
       for (const key of await readdir(join(this.#directory, directory))) {
         if (!KEY.test(key)) continue;
         const found = await statOf(this.#path(key));
-        if (found !== undefined) yield { key, writtenAt: found.mtimeMs };
+        if (found !== undefined) yield { key, writtenAt: found.mtimeMs, bytes: found.size };
       }
     }
   }
@@ -94,7 +95,7 @@ export class FileBlobs implements Blobs {
   }
 }
 
-async function statOf(path: string): Promise<{ mtimeMs: number } | undefined> {
+async function statOf(path: string): Promise<{ mtimeMs: number; size: number } | undefined> {
   try {
     return await stat(path);
   } catch (error) {

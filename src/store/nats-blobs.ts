@@ -2,13 +2,13 @@
  * Large content in a JetStream object store: written in the form of NATS' own clients, so that `nats object` shows and reads it, but with
  * code of this project, which holds one piece in memory, reads ranges and says when there is no space. See docs/nats.md.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import type { StoredMsg } from '@nats-io/jetstream';
 import { headers } from '@nats-io/nats-core';
 import type { MsgHdrs } from '@nats-io/nats-core';
-import { BlobTooLarge } from '../model/blobs.ts';
-import type { Blobs } from '../model/blobs.ts';
+import { BlobTooLarge, newBlobKey } from '../model/blobs.ts';
+import type { Blobs, Content } from '../model/blobs.ts';
 import { refusedBy } from '../model/errors.ts';
 import { sleep } from './nats-connection.ts';
 import type { NatsConnection } from './nats-connection.ts';
@@ -72,8 +72,8 @@ export class NatsBlobs implements Blobs {
     return new NatsBlobs(options.connection, bucket, options.refusal ?? (() => undefined));
   }
 
-  async put(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number): Promise<{ readonly key: string; readonly bytes: number }> {
-    const key = randomBytes(16).toString('hex');
+  async put(content: Content, limitBytes: number, tenant?: number): Promise<{ readonly key: string; readonly bytes: number }> {
+    const key = newBlobKey(tenant);
     const hash = createHash('sha256');
     const marks: number[] = [];
     let bytes = 0;
@@ -114,16 +114,18 @@ export class NatsBlobs implements Blobs {
     return this.#pieces(info, from, through);
   }
 
-  async remove(key: string): Promise<void> {
-    if (!/^[\w-]+$/.test(key)) return;
+  async remove(key: string): Promise<number> {
+    if (!/^[\w-]+$/.test(key)) return 0;
+    const bytes = (await this.#last(this.#infoSubject(key)))?.json<ObjectInfo>().size ?? 0;
     // The description first: content without one is no more read, and still listed for the next sweep.
     for (const filter of [this.#infoSubject(key), this.#chunkSubject(key)]) {
       await this.#trying(() => this.#connection.manager.streams.purge(this.#stream, { filter }));
     }
+    return bytes;
   }
 
   /** Of whole content and of what an interrupted `put` has left. */
-  async* keys(): AsyncIterable<{ readonly key: string; readonly writtenAt: number }> {
+  async* keys(): AsyncIterable<{ readonly key: string; readonly writtenAt: number; readonly bytes: number }> {
     const { state } = await this.#trying(() => this.#connection.manager.streams.info(this.#stream, { subjects_filter: `$O.${this.#bucket}.>` }));
     const seen = new Set<string>();
     for (const subject of Object.keys(state.subjects ?? {})) {
@@ -131,8 +133,9 @@ export class NatsBlobs implements Blobs {
       const key = kind === 'C' ? name : Buffer.from(name, 'base64url').toString();
       if (seen.has(key)) continue;
       seen.add(key);
-      const last = await this.#last(this.#infoSubject(key)) ?? await this.#last(this.#chunkSubject(key));
-      if (last) yield { key, writtenAt: last.time.getTime() };
+      const info = await this.#last(this.#infoSubject(key));
+      const last = info ?? await this.#last(this.#chunkSubject(key));
+      if (last) yield { key, writtenAt: last.time.getTime(), bytes: info?.json<ObjectInfo>().size ?? 0 };
     }
   }
 
@@ -195,7 +198,7 @@ export class NatsBlobs implements Blobs {
 }
 
 /** Pieces of one size, the last one of what is left. */
-async function* chunksOf(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* chunksOf(content: Content): AsyncGenerator<Uint8Array> {
   let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let length = 0;
   for await (const piece of content) {

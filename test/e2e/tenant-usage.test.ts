@@ -1,9 +1,9 @@
 /** Usage statistics (document 4 section 6.4), and rate limits of tenants and users (0.5: 429; 6.3: limit.* properties). */
 import t from 'tap';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
-import { CLUSTER_NODES, PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running-server.ts';
+import { CLUSTER_NODES, PASSWORD, Rest, TENANT, eventually, notInCluster, startServer } from '../helpers/running-server.ts';
 
-const server = await startServer(t);
+const server = await startServer(t, { flags: ['--tenant-files-max-bytes', '256KiB'] });
 const { rest, management } = server;
 const ADMIN_PASS = 'Analytical-1';
 const create = async (id: string, more: object = {}): Promise<Rest> => {
@@ -199,4 +199,20 @@ t.test('the MQTT rate of a tenant', async (t) => {
   for (let index = 0; index < 200; index += 1) free.client.publish('s/us', '211,1');
   await free.publish('s/us', '211,1');
   t.pass('other tenants have no limit');
+});
+
+t.test('the files of a tenant are bounded, those of others not', { skip: notInCluster('each node counts what it wrote, and all once an hour') }, async (t) => {
+  const upload = async (admin: Rest, bytes: number): Promise<{ status: number; message?: string; self: string }> => {
+    const event = await admin.create('/event/events', { source: { id: await admin.createDevice('d') }, type: 'e', text: 't', time });
+    const path = `/event/events/${event.id}/binaries`;
+    const { status, json } = await admin.request('POST', path, { body: 'x'.repeat(bytes), headers: { 'content-type': 'application/octet-stream' } });
+    return { status, message: json.message, self: path };
+  };
+  const [one, other] = [await create('files-one'), await create('files-other')];
+  const first = await upload(one, 200_000);
+  t.equal(first.status, 201);
+  t.match(await upload(one, 100_000), { status: 422, message: /files\/tenant-bytes, --tenant-files-max-bytes/ });
+  t.equal((await upload(other, 200_000)).status, 201);
+  t.match(await server.metricsText(), /millrace_refusals_total\{limit="files\/tenant-bytes"\} 1/);
+  t.match(await server.metricsText(), /millrace_files_size_bytes 400000/);
 });

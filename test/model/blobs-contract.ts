@@ -54,6 +54,16 @@ export function blobsContract(t: Test, name: string, newPlace: (t: Test) => Blob
     t.equal(String(await contentOf(await blobs.read(two.key))), 'same');
   });
 
+  test('files of a tenant have its number in their keys, and their bytes are told', async (t, blobs) => {
+    const { key } = await blobs.put([Buffer.from('12'), Buffer.from('345')], 9, 77);
+    t.match(key, /-77$/);
+    t.equal(String(await contentOf(await blobs.read(key))), '12345');
+    for await (const found of blobs.keys()) t.match(found, { key, bytes: 5 });
+    t.equal(await blobs.remove(key), 5);
+    t.equal(await blobs.read(key), undefined);
+    t.equal(await blobs.remove(key), 0);
+  });
+
   test('ranges are inclusive and end with the content', async (t, blobs) => {
     const { key } = await blobs.put([Buffer.from('0123456789')], 10);
     const check = async (from: number, through: number, want: string): Promise<void> => {

@@ -6,7 +6,7 @@ export class MemoryBlobs implements Blobs {
   readonly contents = new Map<string, { readonly content: Buffer; readonly writtenAt: number }>();
   #count = 0;
 
-  async put(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number): Promise<{ key: string; bytes: number }> {
+  async put(content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, limitBytes: number, tenant?: number): Promise<{ key: string; bytes: number }> {
     const pieces: Uint8Array[] = [];
     let bytes = 0;
     for await (const piece of content) {
@@ -15,7 +15,7 @@ export class MemoryBlobs implements Blobs {
       pieces.push(piece);
     }
     this.#count += 1;
-    const key = `blob-${this.#count}`;
+    const key = `blob${this.#count}${tenant === undefined ? '' : `-${tenant}`}`;
     this.contents.set(key, { content: Buffer.concat(pieces), writtenAt: Date.now() });
     return { key, bytes };
   }
@@ -27,11 +27,13 @@ export class MemoryBlobs implements Blobs {
     return (async function* pieces() { yield content; })();
   }
 
-  async remove(key: string): Promise<void> {
+  async remove(key: string): Promise<number> {
+    const bytes = this.contents.get(key)?.content.length ?? 0;
     this.contents.delete(key);
+    return bytes;
   }
 
-  async *keys(): AsyncIterable<{ key: string; writtenAt: number }> {
-    for (const [key, { writtenAt }] of this.contents) yield { key, writtenAt };
+  async *keys(): AsyncIterable<{ key: string; writtenAt: number; bytes: number }> {
+    for (const [key, { content, writtenAt }] of this.contents) yield { key, writtenAt, bytes: content.length };
   }
 }
