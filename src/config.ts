@@ -58,6 +58,10 @@ export const SETTINGS = [
     description: 'Password of management/devicebootstrap, with which new devices ask for credentials; generated likewise.' },
   { name: 'base-url', type: 'url', default: null,
     description: 'URL under which clients reach the server, for links in answers and mails; without it the Host header decides in answers.' },
+  { name: 'domain-suffix', type: 'text', default: null, maximum: 253,
+    pattern: { source: '[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*', words: 'a host name in lower case' },
+    description: 'Name below which tenants are reached by their domains: <domain>.<suffix>. Without it no host name means a tenant. Give --base-url too '
+      + 'where the server itself is below the suffix, so that no tenant takes its name.' },
   { name: 'trust-proxy', type: 'choice', choices: ['yes', 'no'], default: 'yes',
     description: 'Whether X-Forwarded-* and Forwarded headers tell what the client called; no where clients reach the server directly.' },
   { name: 'device-certificate-header', type: 'text', default: null, maximum: 100, pattern: { source: '[A-Za-z][A-Za-z0-9-]*', words: 'letters, digits and -' },

@@ -51,11 +51,14 @@ export class Tenants {
   readonly #byId = new Map<string, Tenant>();
   readonly #byNumber = new Map<number, Tenant>();
   readonly #byDomain = new Map<string, Tenant>();
+  readonly domainSuffix: string | undefined;
   readonly #defaultId: string;
   #admins: ReadonlyMap<string, string> = new Map();
 
-  constructor(defaultId: string) {
+  /** @param domainSuffix tenants are reached at `<domain>.<suffix>`; undefined: no host means a tenant. */
+  constructor(defaultId: string, domainSuffix?: string) {
     this.#defaultId = defaultId;
+    this.domainSuffix = domainSuffix;
   }
 
   /**

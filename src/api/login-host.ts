@@ -1,27 +1,34 @@
-/** Which tenant a host name means (document 1 Authentication 1 and 2): that of the domain; an id is none, unless its tenant has it for a domain too. */
+/**
+ * Which tenant a host name means (document 1 Authentication 1 and 2): that of the domain, when the host is `<domain>.<suffix>` with the suffix of the
+ * configuration. Other names mean none: whoever may make tenants could claim the name of the server otherwise. An id is no domain, unless its tenant has it for
+ * one too.
+ */
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { hostCalled } from './base-url.ts';
 import type { TenantInfo, Tenants } from './platform.ts';
 
-const ADDRESS = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[.*\])$/;
+/** @param host as in the header Host, with or without a port. @returns lower case, without the port and the dot of the root. */
+export const hostName = (host: string): string => host.trim().toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '');
 
-/** @param host as in the header Host, with or without a port. @returns lower case, without the port. */
-export const hostName = (host: string): string => host.trim().toLowerCase().replace(/:\d+$/, '');
+/** @returns the label of a host directly below the suffix. */
+export function labelBelow(suffix: string | undefined, host: string): string | undefined {
+  const name = hostName(host);
+  if (suffix === undefined || !name.endsWith(`.${suffix}`)) return undefined;
+  const label = name.slice(0, -suffix.length - 1);
+  return label === '' || label.includes('.') ? undefined : label;
+}
 
 /**
- * @returns the tenant whose domain is the host or the first label of it; undefined when the host says nothing.
- * @throws PlatformError 403 when the first label is the id of a tenant.
+ * @returns the tenant whose domain is directly below the suffix; undefined when the host says nothing.
+ * @throws PlatformError 403 when the id of a tenant is there.
  */
 export function tenantOfHost(tenants: Tenants, host: string): TenantInfo | undefined {
-  const name = hostName(host);
-  if (name === '' || ADDRESS.test(name)) return undefined;
-  const dot = name.indexOf('.');
-  const label = dot < 0 ? name : name.slice(0, dot);
-  const found = tenants.byDomain(name) ?? tenants.byDomain(label);
-  if (found !== undefined || dot < 0) return found;
-  if (tenants.byId(label) !== undefined) throw new PlatformError('login/tenant-id-as-subdomain', { id: label });
-  return undefined;
+  const label = labelBelow(tenants.domainSuffix, host);
+  if (label === undefined) return undefined;
+  const found = tenants.byDomain(label);
+  if (found === undefined && tenants.byId(label) !== undefined) throw new PlatformError('login/tenant-id-as-subdomain', { id: label });
+  return found;
 }
 
 /** @returns the tenant of the host that was called. @throws PlatformError 403 when the host begins with the id of a tenant. */

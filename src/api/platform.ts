@@ -30,6 +30,8 @@ export interface Tenants {
   byNumber(number: number): TenantInfo | undefined;
   byId(id: string): TenantInfo | undefined;
   /** @param domain lower case. */
+  /** Tenants are reached at `<domain>.<suffix>`; undefined: no host means a tenant. */
+  readonly domainSuffix?: string | undefined;
   byDomain(domain: string): TenantInfo | undefined;
   readonly all: Iterable<TenantInfo>;
   /** The tenant of credentials without a tenant prefix. */

@@ -7,8 +7,6 @@ import type { Tenant } from '../accounts/tenants.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ErrorCode } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
-import { hostCalled } from './base-url.ts';
-import { hostName } from './login-host.ts';
 import { SERVER_WIDE, listRecords } from './records.ts';
 
 const OF_SERVER = 'tenants/of-server';
@@ -35,15 +33,15 @@ function requireUnique(others: Iterable<Tenant>, tenant: Tenant): void {
 }
 
 /**
- * Whoever logs in without a tenant where the server itself is called would do so at a tenant of that name: only the operator gives it away.
+ * Whoever logs in without a tenant where the server itself is called would do so at a tenant of that name: only the operator gives it away. The configuration
+ * says what the server is called, never the request: its sender writes that.
  * @param names of the tenant, by field. @throws PlatformError 422 for all but the management tenant.
  */
 export function requireNotOwnHost(request: ApiRequest, names: Readonly<Record<string, string | undefined>>): void {
   if (request.principal.tenant === MANAGEMENT_TENANT) return;
   const { baseUrl } = request.platform.config;
   const configured = baseUrl === undefined || baseUrl === '' ? '' : new URL(baseUrl).hostname;
-  const hosts = ['localhost', configured, request.called === undefined ? '' : hostName(hostCalled(request.called))];
-  const own = new Set(hosts.flatMap((host) => [host, host.split('.')[0]]));
+  const own = new Set(['localhost', configured].flatMap((host) => [host, host.split('.')[0]]));
   for (const [name, value] of Object.entries(names)) {
     if (value === undefined || !own.has(value)) continue;
     throw new PlatformError('validation/invalid-field', { area: 'tenants', name, value, limit: 'another name than that of the server itself' });

@@ -169,7 +169,7 @@ export class ClusterCore implements ServerCore {
     }), (watch) => watch.stop());
     this.documents = documents.reader;
     this.bus = opened.add(new NatsLiveBus({ connection: nats, messages, prefix, log, refusals: this.metrics }), (bus) => bus.close());
-    this.tenants = new Tenants(config.tenant);
+    this.tenants = new Tenants(config.tenant, config.domainSuffix);
     this.sources = new Sources(this.documents);
     this.node = new ClusterNode({
       messages, leases, journal, documents, blocks: new RedisBlocks(owners, prefix), history: this.#writer, bus: this.bus, log, refusals: this.metrics,

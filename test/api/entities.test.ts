@@ -238,7 +238,7 @@ t.test('tenant, options, roots, health', async (t) => {
   const api = await startApi(t);
   t.match((await api.call('GET', '/tenant/currentTenant')).json, {
     name: 't1',
-    domainName: 't1.example.com',
+    domainName: 'acme',
     allowCreateTenants: false,
     customProperties: {},
   });

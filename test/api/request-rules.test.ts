@@ -24,9 +24,18 @@ t.test('credentials', async (t) => {
   }
   t.equal((await call({ authorization: basic('admin') })).json.userName, 'admin', 'without tenant: the default one');
   t.equal(api.fake.loginPlace?.tenantNumber, undefined);
-  t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': 't1.example.com' })).json.userName, 'admin');
+  t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': 'acme.example.com' })).json.userName, 'admin');
   t.equal(api.fake.loginPlace?.tenantNumber, 2, 'the one whose domain was called');
-  t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': 't1.other.example' })).status, 403, 'the id of a tenant is no domain');
+  t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': 't1.example.com' })).status, 403, 'the id of a tenant is no domain');
+  for (const host of ['ACME.example.com:8443', 'acme.example.com.']) {
+    await call({ authorization: basic('admin'), 'x-forwarded-host': host });
+    t.equal(api.fake.loginPlace?.tenantNumber, 2, host);
+  }
+  // A domain means its tenant as the full name below the configured suffix, nowhere else.
+  for (const host of ['acme.other.example', 'acme', 'www.acme.example.com', 'acme.example.com.evil.org', 'acme-example.com', 'example.com', '.example.com', 't1.other.example']) {
+    t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': host })).status, 200, host);
+    t.equal(api.fake.loginPlace?.tenantNumber, undefined, host);
+  }
   t.equal((await call({ authorization: undefined }, '/nowhere')).status, 401, 'also where nothing is');
   for (const path of ['/health', '/health/ready', '/metrics', '/openapi', '/openapi.json', '/tenant/loginOptions']) {
     t.equal((await call({ authorization: undefined, accept: undefined }, path)).status, 200, path);

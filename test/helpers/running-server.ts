@@ -243,7 +243,9 @@ function inOrder(lines: readonly string[]): string {
 
 /** Starts the server and ends it with the test. @param options.data an existing data directory, for a second start. */
 export async function startServer(t: Teardown, options: { readonly data?: string; readonly flags?: readonly string[] } = {}): Promise<RunningServer> {
-  const flags = options.flags ?? [];
+  const { flags: wanted = [] } = options;
+  // Tenants have their hosts there.
+  const flags = wanted.includes('--domain-suffix') ? wanted : ['--domain-suffix', 'example.com', ...wanted];
   if (CLUSTER_NODES > 0) {
     const { data, started } = await (hasHosts ? startHosted : startCluster)(t, options.data, flags);
     return new RunningServer(data, started);

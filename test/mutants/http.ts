@@ -16,7 +16,7 @@ const COMMON: readonly MutantTable[] = [
     { rule: 'Basic with the user alone means the tenant whose domain was called', file: 'src/api/authentication.ts', tests: ['api/request-rules'],
       changes: [['tenant === undefined ? people : { ...people, tenantNumber: tenant.number }', 'people']] },
     { rule: 'a tenant id as subdomain is answered with 403', file: 'src/api/login-host.ts', tests: ['api/request-rules'],
-      changes: [['if (tenants.byId(label) !== undefined) throw', 'if (false) throw']] },
+      changes: [['if (found === undefined && tenants.byId(label) !== undefined) throw', 'if (false) throw']] },
     { rule: 'the password of Basic may hold colons', file: 'src/api/authentication.ts', tests: ['api/query'],
       changes: [["const colon = text.indexOf(':');", "const colon = text.lastIndexOf(':');"]] },
     { rule: 'the scheme Basic is taken in any letter case', file: 'src/api/authentication.ts', tests: ['api/query'],

@@ -172,11 +172,12 @@ export class FakePlatform {
         },
       },
       tenants: {
-        byId: (id) => (id === 't1' ? { id, number: 2, domain: 't1.example.com' } : undefined),
-        byDomain: (domain) => (domain === 't1.example.com' ? { id: 't1', number: 2, domain } : undefined),
+        domainSuffix: 'example.com',
+        byId: (id) => (id === 't1' ? { id, number: 2, domain: 'acme' } : undefined),
+        byDomain: (domain) => (domain === 'acme' ? { id: 't1', number: 2, domain } : undefined),
         byNumber: (number) => (number === 2 ? { id: 't1', number } : undefined),
         default: { id: 't1', number: 2 },
-        all: [{ id: 't1', number: 2, domain: 't1.example.com' }],
+        all: [{ id: 't1', number: 2, domain: 'acme' }],
       },
       accounts: {
         certificateLogins: { login: async () => { throw new UntrustedCertificate('there are none here'); } },
