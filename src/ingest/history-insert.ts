@@ -92,8 +92,9 @@ export class HistoryInsert {
   }
 
   /**
-   * Inserts measurements exactly once, whenever the store ends. A store that was killed may know the token of rows that it does not hold, and
-   * drops them when they come again: what was tried more than once is looked for, and what is missing is inserted with another token.
+   * Inserts measurements exactly once, whenever the store ends. After a power cut it may hold rows whose token it no longer knows, so a repetition
+   * sends only rows that it does not hold. A store that was killed may know the token of rows that it does not hold, and drops them when they come
+   * again: behind a repetition they are looked for, and what is missing is inserted with another token.
    * @returns `left` to somebody else, or the refusal.
    */
   async measurements(insert: MeasurementsInsert, scope: InsertScope, knownCode?: number): Promise<HistoryRefusal | 'left' | undefined> {
@@ -103,8 +104,10 @@ export class HistoryInsert {
     const refusal = await this.attempt(async () => {
       isLeft = tries > 0 && mayInsert !== undefined && !await mayInsert();
       if (isLeft) return;
+      // With the same token: an earlier insert that is still under way has it.
+      const rest = tries === 0 ? columns : withoutStored(columns, await this.#options.history.storedMeasurements(columns));
       tries += 1;
-      await this.#options.history.insertMeasurements(columns, token);
+      if (rest.rowCount > 0) await this.#options.history.insertMeasurements(rest, token);
     }, scope, knownCode);
     if (refusal !== undefined) return refusal;
     if (isLeft) return 'left';
@@ -153,7 +156,7 @@ export class HistoryInsert {
   /** Rows of measurements that the store does not hold, of the shards that may be restored. These are asked for behind the look. */
   async #missing(columns: MeasurementColumns, mayRestore: MayRestore | undefined, scope: InsertScope): Promise<MeasurementColumns> {
     const stored = await this.untilDone(() => this.#options.history.storedMeasurements(columns), scope);
-    const missing = columns.where((row) => stored.get(columns.seq[row]) !== columns.id[row]);
+    const missing = withoutStored(columns, stored);
     if (mayRestore === undefined || missing.rowCount === 0) return missing;
     const shards = [...new Set(missing.shard.subarray(0, missing.rowCount))];
     const answers = await this.untilDone(() => Promise.all(shards.map((shard) => mayRestore(shard))), scope);
@@ -315,4 +318,9 @@ export function groupByTable(rows: readonly HistoryRow[]): Map<string, HistoryRo
     else tables.set(row.table, [row]);
   }
   return tables;
+}
+
+/** Rows of measurements that the store does not hold. @param stored ids by sequence. */
+function withoutStored(columns: MeasurementColumns, stored: ReadonlyMap<number, number>): MeasurementColumns {
+  return stored.size === 0 ? columns : columns.where((row) => stored.get(columns.seq[row]) !== columns.id[row]);
 }

@@ -1,6 +1,7 @@
 /** Makes the data directory, and those of its copies: for nobody but their owner, since password hashes and all data lie in them. */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { syncDirectory } from '../store/sync-directory.ts';
 
 export const PRIVATE_DIRECTORY_MODE = 0o700;
 export const PRIVATE_FILE_MODE = 0o600;
@@ -31,4 +32,10 @@ export async function makePrivateDirectory(path: string): Promise<void> {
   if (isThere) return;
   await makePrivateDirectory(dirname(path));
   await mkdir(path, { mode: PRIVATE_DIRECTORY_MODE });
+  // A parent that may be entered and not read cannot be synchronised; the file system writes it after some seconds.
+  await syncDirectory(dirname(path)).catch(passUnreadable);
+}
+
+function passUnreadable(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
 }

@@ -41,6 +41,7 @@ import { openLmdb } from '../store/lmdb-environment.ts';
 import { LmdbJournal } from '../store/lmdb-journal.ts';
 import { QuarantineFile } from '../store/quarantine-file.ts';
 import { SCHEMA_VERSION } from '../store/schema.ts';
+import { syncDirectory } from '../store/sync-directory.ts';
 import type { HealthReport } from '../api/platform.ts';
 import type { HealthParts } from '../operate/health.ts';
 import { registerNodeMetrics } from '../operate/server-metrics.ts';
@@ -206,6 +207,8 @@ export class SingleNode implements ServerCore {
     await this.#accounts();
     await this.#replay();
     await this.#writer.createTables();
+    // What was made by this start has its name on disk before anything is acknowledged.
+    for (const path of [join(this.data, DOCUMENTS_DIRECTORY), this.data]) await syncDirectory(path);
     await this.projector.start();
     await this.actors.resumeFollowUps();
   }

@@ -17,6 +17,7 @@ import { advance, carryOut } from './mutations.ts';
 import { encodeNative } from './native-columns.ts';
 import type { NativeColumn } from './native-columns.ts';
 import { addProjections, deletingHead } from './projections.ts';
+import { synchroniseParts } from './part-durability.ts';
 import { ADDED_COLUMNS, TABLES, TUNING, USAGE_TABLES } from './schema.ts';
 
 /** A query waits this long for what was acknowledged before it. */
@@ -53,6 +54,7 @@ export class ClickHouseHistoryWriter implements HistoryWriter {
   async createTables(): Promise<void> {
     if (this.#tablesReady) return;
     for (const statement of [...Object.values(TABLES), ...Object.values(USAGE_TABLES), ...ADDED_COLUMNS]) await this.#clickHouse.command(statement);
+    await synchroniseParts(this.#clickHouse);
     for (const statement of TUNING) await this.#clickHouse.command(statement).catch(passUnknownSetting);
     await addProjections(this.#clickHouse);
     this.#tablesReady = true;

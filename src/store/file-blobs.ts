@@ -4,10 +4,11 @@
  */
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { BlobTooLarge, newBlobKey } from '../model/blobs.ts';
 import type { Blobs, Content } from '../model/blobs.ts';
 import { refusedBy } from '../model/errors.ts';
+import { syncDirectory } from './sync-directory.ts';
 
 const KEY = /^[0-9a-f]{32}(-\d+)?$/;
 /** Directory of what is being written. */
@@ -27,6 +28,7 @@ export class FileBlobs implements Blobs {
   static async open(directory: string, options: { readonly refusal?: () => string | undefined } = {}): Promise<FileBlobs> {
     await rm(join(directory, UNFINISHED), { recursive: true, force: true });
     await mkdir(join(directory, UNFINISHED), { recursive: true });
+    await syncDirectory(dirname(directory));
     return new FileBlobs(directory, options.refusal ?? (() => undefined));
   }
 
@@ -37,9 +39,9 @@ export class FileBlobs implements Blobs {
     try {
       const bytes = await this.#write(unfinished, content, limitBytes);
       const directory = join(this.#directory, key.slice(0, 2));
-      if (await mkdir(directory, { recursive: true }) !== undefined) await synchronise(this.#directory);
+      if (await mkdir(directory, { recursive: true }) !== undefined) await syncDirectory(this.#directory);
       await rename(unfinished, join(directory, key));
-      await synchronise(directory);
+      await syncDirectory(directory);
       return { key, bytes };
     } catch (error) {
       await rm(unfinished, { force: true });
@@ -122,14 +124,5 @@ async function* pieces(path: string, from: number, through: number): AsyncIterab
     }
   } finally {
     await file.close();
-  }
-}
-
-async function synchronise(directory: string): Promise<void> {
-  const handle = await open(directory, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

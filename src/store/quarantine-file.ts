@@ -3,6 +3,7 @@ import { open, readFile, stat, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { QuarantineFullError } from '../ingest/quarantine.ts';
 import type { Quarantine, QuarantineEntry, QuarantineKey } from '../ingest/quarantine.ts';
+import { syncDirectory } from './sync-directory.ts';
 
 /** Bytes of the file. More than a few lines mean that something is wrong that somebody has to look at. */
 const QUARANTINE_BYTES_MAX = 64 * 1_048_576;
@@ -91,14 +92,5 @@ function keyOfLine(line: string): string {
     return keyOf(JSON.parse(line) as QuarantineKey);
   } catch {
     return line;
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
   }
 }

@@ -117,6 +117,14 @@ export const ADDED_COLUMNS: readonly string[] = ['ALTER TABLE measurements ADD C
  */
 export const TUNING: readonly string[] = ['ALTER TABLE measurements MODIFY SETTING merge_selector_base = 10'];
 
+/**
+ * Settings of tables without which a power cut takes what an insert acknowledged: parts, those that merges and mutations make of them, and
+ * their directories are synchronised before the statement is answered and before the parts that they replace are removed (docs/durability.md).
+ */
+export const DURABILITY: Readonly<Record<string, string>> = {
+  fsync_after_insert: '1', fsync_part_directory: '1', min_rows_to_fsync_after_merge: '1', min_compressed_bytes_to_fsync_after_merge: '1',
+};
+
 /** A second order of some columns of a table, kept by the engine (store/projections.ts). */
 export interface Projection {
   readonly table: string;

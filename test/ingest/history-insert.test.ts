@@ -78,3 +78,16 @@ t.test('left to somebody else', async (t) => {
   t.equal(await insertOver(history).measurements({ columns: columnsOf(2), token: 'block', isFresh: false, mayInsert: async () => false }, scope), 'left');
   t.same(history.log, []);
 });
+
+t.test('a power cut takes the tokens and leaves rows: nothing is inserted twice, what is missing arrives', async (t) => {
+  for (const left of [[1, 2, 3, 4, 5, 6], [2, 4, 6], []]) {
+    const history = new FakeHistory();
+    history.partitionOf = ({ id }) => id % 2;
+    await history.insertMeasurements(columnsOf(6), 'block');
+    history.tokens.clear();
+    history.values = history.values.filter(({ value }) => left.includes(value));
+    t.equal(await insertOver(history).measurements({ columns: columnsOf(6), token: 'block', isFresh: false }, scope), undefined);
+    t.same(numbers(history), [1, 2, 3, 4, 5, 6], `${left} were left`);
+    t.notOk([...history.tokens.keys()].some((token) => token.includes('again')), 'an earlier insert that is still under way would have the same token');
+  }
+});

@@ -3,6 +3,8 @@ import { statfsSync } from 'node:fs';
 import t from 'tap';
 import { columnsOf, deleted, historyWriterContract } from '../ingest/history-writer-contract.ts';
 import { openClickHouse } from '../helpers/clickhouse.ts';
+import type { ClickHouse } from '../../src/store/clickhouse.ts';
+import { synchroniseParts } from '../../src/store/part-durability.ts';
 
 const { client, writer, data } = await openClickHouse(t);
 
@@ -30,4 +32,22 @@ t.test('free bytes of the disk that has the tables', async (t) => {
   const { bsize, blocks } = statfsSync(data);
   const freeBytes = await writer.freeBytes();
   t.ok(freeBytes > 0 && freeBytes <= blocks * bsize, `${freeBytes} bytes`);
+});
+
+t.test('a server whose tables are not synchronised gets the settings for each that lacks them', async (t) => {
+  const commands: string[] = [];
+  const server = (defaults: readonly { name: string; value: string }[]): ClickHouse => ({
+    query: async (sql: string) => (sql.includes('merge_tree_settings') ? defaults
+      : [{ name: 'events', definition: 'MergeTree ORDER BY id SETTINGS index_granularity = 8192, fsync_after_insert = 1' },
+        { name: 'alarms', definition: 'MergeTree ORDER BY id SETTINGS fsync_after_insert = 1, min_rows_to_fsync_after_merge = 1' }]),
+    command: async (sql: string) => { commands.push(sql); },
+  }) as unknown as ClickHouse;
+  await synchroniseParts(server([{ name: 'fsync_after_insert', value: '0' }, { name: 'min_rows_to_fsync_after_merge', value: '0' }, { name: 'fsync_part_directory', value: '1' }]));
+  t.same(commands, ['ALTER TABLE events MODIFY SETTING min_rows_to_fsync_after_merge = 1'], 'what the server does by itself, or does not know, is not set');
+});
+
+t.test('the embedded engine synchronises the parts of every table', async (t) => {
+  t.same(await client.query(`SELECT name, value FROM system.merge_tree_settings WHERE name LIKE '%fsync%' AND name NOT LIKE '%fetch' AND name NOT LIKE 'write_ahead%' ORDER BY name`), [
+    { name: 'fsync_after_insert', value: '1' }, { name: 'fsync_part_directory', value: '1' }, { name: 'min_compressed_bytes_to_fsync_after_merge', value: '1' },
+    { name: 'min_rows_to_fsync_after_merge', value: '1' }]);
 });

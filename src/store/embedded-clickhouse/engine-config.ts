@@ -4,6 +4,15 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DURABILITY } from '../schema.ts';
+
+/**
+ * For all tables, also those of older versions, which have none of this in their definition. A part that is broken in spite of it (a disk that lies, files
+ * that an older version did not synchronise) is set aside in `detached/`: with the engine's own limits, 100 parts or 1 GiB, it would not open at all.
+ */
+const TABLE_SETTINGS: Readonly<Record<string, string>> = {
+  ...DURABILITY, max_suspicious_broken_parts: '1000000000', max_suspicious_broken_parts_bytes: '1000000000000000',
+};
 
 /** Below the data directory; written at each start. */
 const DIRECTORY = 'millrace-engine';
@@ -23,10 +32,14 @@ function engineConfig(memoryBytesMax: number): string {
     compiled_expression_cache_size: Math.min(128 * MIB, memoryBytesMax / 16),
   };
   const lines = Object.entries(values).map(([name, value]) => `  <${name}>${Math.floor(value)}</${name}>`);
-  return `<clickhouse>\n${lines.join('\n')}\n</clickhouse>\n`;
+  const ofTables = Object.entries(TABLE_SETTINGS).map(([name, value]) => `    <${name}>${value}</${name}>`);
+  return `<clickhouse>\n${lines.join('\n')}\n  <merge_tree>\n${ofTables.join('\n')}\n  </merge_tree>\n</clickhouse>\n`;
 }
 
-/** Makes `memoryBytesMax` the bound of the whole engine: call before the data directory is opened. Changes the working directory. */
+/**
+ * Makes `memoryBytesMax` the bound of the whole engine, and its tables survive a power cut: call before the data directory is opened. Changes the working
+ * directory.
+ */
 export function configureEngine(directory: string, memoryBytesMax: number): void {
   const path = join(directory, DIRECTORY);
   mkdirSync(path, { recursive: true, mode: 0o700 });

@@ -5,9 +5,11 @@
  * bounded.
  */
 import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChdbQueryStream, Session } from 'chdb';
 import { statementMemoryBytes } from './engine-config.ts';
+import { TableDirectories, syncEngineDirectories } from './engine-durability.ts';
 import { ClickHouseException, quoteLiteral } from './protocol.ts';
 import type { StatementKind } from './protocol.ts';
 
@@ -65,9 +67,10 @@ export class Engine {
   readonly #control: Session;
   readonly #sessions: Session[] = [];
   readonly #base: ReadonlyMap<string, string>;
+  readonly #tableDirectories = new TableDirectories((table, database) => this.#directoryOf(table, database));
   #settingNames: ReadonlySet<string> = new Set();
 
-  /** Opens the data directory, which it makes when it is not there. Throws when another process has it open. */
+  /** Opens the data directory, which exists. Throws when another process has it open. */
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#base = new Map([
@@ -109,6 +112,26 @@ export class Engine {
     for (const name of settings.keys()) {
       if (!this.#settingNames.has(name)) throw new ClickHouseException(115, 'UNKNOWN_SETTING', `Unknown setting '${name}'`, 404);
     }
+  }
+
+  /** Resolves when the parts that inserts have added to the table have their names on disk. */
+  syncTable(table: string, database: string): Promise<void> {
+    return this.#tableDirectories.sync(table, database);
+  }
+
+  /** Resolves when all that statements have made beside parts (tables, mutations) has its name on disk. */
+  syncDirectories(): Promise<void> {
+    return syncEngineDirectories(this.#options.directory);
+  }
+
+  async #directoryOf(table: string, database: string): Promise<string> {
+    const name = table.replaceAll('`', '').split('.');
+    const [ofDatabase, ofTable] = [name.length > 1 ? name[0] : database, name.at(-1) ?? ''].map(quoteLiteral);
+    const sql = `SELECT data_paths[1] FROM system.tables WHERE database = ${ofDatabase} AND name = ${ofTable}`;
+    const found = await this.#control.queryAsync(sql, { format: 'TSVRaw' });
+    const path = Buffer.from(found.bytes()).toString('utf8').trimEnd();
+    if (path === '') throw new ClickHouseException(60, 'UNKNOWN_TABLE', `Table ${database}.${table} does not exist`, 404);
+    return resolve(this.#options.directory, path);
   }
 
   /** Runs one statement and returns its whole result. */

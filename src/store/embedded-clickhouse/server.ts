@@ -89,6 +89,7 @@ async function runInsert(options: ServerOptions, parsed: ParsedRequest, insert: 
   try {
     const sql = insertFromFile(insert, path, body.length);
     await options.engine.run('write', sql, 'TSV', { label, params: new Map(), settings, database: parsed.database });
+    await options.engine.syncTable(insert.table, parsed.database);
   } finally {
     await options.spool.remove(path);
   }
@@ -136,6 +137,7 @@ async function runQuery({ engine }: ServerOptions, parsed: ParsedRequest, { requ
     return;
   }
   const bytes = await engine.run(statement.kind, sql, format, context);
+  if (statement.kind === 'write') await engine.syncDirectories();
   response.writeHead(200, { ...resultHeaders(format), 'content-length': bytes.length }).end(bytes);
 }
 
