@@ -1,5 +1,5 @@
 /** The embedded ClickHouse as the server uses it: a real child, the real client, kill -9 in between. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,6 +22,8 @@ const childPath = join(DIST, 'src/store/embedded-clickhouse/child.js');
 const COLUMNS = ['id', 'text', 'kind'];
 const DEADLINE_MS = 20_000;
 
+// As an operator sets it: the engine's process must not get it.
+process.env['MILLRACE_ADMIN_PASSWORD'] ??= 'not for the engine';
 const states: EmbeddedState[] = [];
 const embedded = new EmbeddedClickHouse({
   directory: join(directory, 'data'), log: silent, readSessions: 2, waitingMax: 8, onState: (state) => states.push(state),
@@ -166,6 +168,43 @@ t.test('other users of the machine are refused', async (t) => {
   t.teardown(() => stranger.close());
   await t.rejects(stranger.query('SELECT 1'), { code: '516' });
   t.ok(await stranger.ping());
+});
+
+t.test('the process of the engine has no secret in its environment or arguments', async (t) => {
+  const environment = readFileSync(`/proc/${embedded.pid}/environ`, 'utf8').split('\0');
+  const names = environment.map((line) => line.split('=', 1)[0]).filter((name) => name !== '');
+  t.notOk(names.includes('MILLRACE_ADMIN_PASSWORD'), 'no setting of the server');
+  const { password } = new URL(embedded.url);
+  t.notOk(environment.join(' ').includes(password) || readFileSync(`/proc/${embedded.pid}/cmdline`, 'utf8').includes(password), 'nor its own password');
+  t.same(names.filter((name) => !/^(PATH|HOME|TMPDIR|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|GLIBC_TUNABLES|MALLOC_\w+|TZ|UV_THREADPOOL_SIZE|NODE_CHANNEL_\w+)$/.test(name)), []);
+});
+
+t.test('opens with more broken parts than the engine takes by itself, and goes on', async (t) => {
+  const place = join(directory, 'broken');
+  const parts = 101;
+  const open = async (): Promise<{ engine: EmbeddedClickHouse; over: ClickHouse }> => {
+    const engine = new EmbeddedClickHouse({ directory: place, log: silent, childPath });
+    return { engine, over: new ClickHouse({ url: await engine.start(), log: silent }) };
+  };
+  const before = await open();
+  await before.over.command('CREATE TABLE broken (id UInt64) ENGINE = MergeTree ORDER BY id SETTINGS max_bytes_to_merge_at_max_space_in_pool = 1');
+  await before.over.command(`INSERT INTO broken SELECT number FROM numbers(${parts})`, {}, { max_block_size: '1', min_insert_block_size_rows: '1', max_insert_block_size: '1' });
+  await before.over.close();
+  await before.engine.stop();
+  let broken = 0;
+  for (const name of readdirSync(join(place, 'store'), { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('/data.bin')) continue;
+    truncateSync(join(place, 'store', name), 0);
+    broken += 1;
+  }
+  t.ok(broken >= parts, `${broken} parts are broken`);
+  const after = await open();
+  t.teardown(async () => {
+    await after.over.close();
+    await after.engine.stop();
+  });
+  await after.over.command('INSERT INTO broken SELECT 1000');
+  t.same(await after.over.query('SELECT id FROM broken'), [{ id: 1_000 }]);
 });
 
 t.test('rows cannot become statements', async (t) => {

@@ -1,7 +1,7 @@
 /**
  * Entry of the process that hosts the embedded ClickHouse. It serves one data directory over HTTP on loopback, says on
  * which port over the channel to its parent, and ends when that channel closes.
- * Argument: `ChildOptions` as JSON. The password comes in the environment, which other users cannot read.
+ * Argument: `ChildOptions` as JSON. The password comes over the channel: the engine can read files, and so this process's environment.
  */
 import { mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -20,17 +20,16 @@ export interface ChildOptions extends EngineOptions {
 
 /** To the parent: ready, or why not. */
 export type StartMessage = { readonly port: number } | { readonly failure: string; readonly errorCode: string };
-export type ChildMessage = StartMessage | ParentMessage;
+export type ChildMessage = StartMessage | { readonly isAlive: true };
 
-/** From the parent, answered by the same. */
-export interface ParentMessage { readonly isAlive: true }
+/** From the parent: first the password that clients give; then questions, answered by the same. */
+export type ParentMessage = { readonly password: string } | { readonly isAlive: true };
 
-const PASSWORD_VARIABLE = 'MILLRACE_EMBEDDED_CLICKHOUSE_PASSWORD';
 const HOST = '127.0.0.1';
 /** Answers under way get this long when the parent asks to stop. */
 const CLOSE_LIMIT_MS = 5_000;
 
-function main(): void {
+function main(password: string): void {
   const given = JSON.parse(process.argv[2]) as ChildOptions;
   const options: ChildOptions = { ...given, directory: resolve(given.directory) };
   // A signal to the whole group (Ctrl-C) must not end the child before its parent has written its last rows.
@@ -39,7 +38,6 @@ function main(): void {
   configureEngine(options.directory, options.memoryBytesMax);
   const engine = new Engine(options);
   const spool = new Spool(options.directory);
-  const password = process.env[PASSWORD_VARIABLE] ?? '';
   const server = createHttpServer({ engine, spool, password, bodyBytesMax: options.bodyBytesMax });
   const close = (): void => {
     const end = (): void => {
@@ -53,7 +51,7 @@ function main(): void {
   };
   process.once('SIGTERM', close);
   process.once('disconnect', close);
-  process.on('message', (message: ParentMessage) => send(message));
+  process.on('message', (message: ParentMessage) => { if ('isAlive' in message) send(message); });
   server.once('error', (error: NodeJS.ErrnoException) => fail(error.message, error.code ?? ''));
   server.listen(options.port, HOST, () => send({ port: (server.address() as AddressInfo).port }));
 }
@@ -66,8 +64,10 @@ function fail(failure: string, errorCode: string): void {
   process.send?.({ failure, errorCode } satisfies StartMessage, () => process.exit(1));
 }
 
-try {
-  main();
-} catch (error) {
-  fail(error instanceof Error ? error.message : String(error), '');
-}
+process.once('message', (message: ParentMessage) => {
+  try {
+    if ('password' in message) main(message.password);
+  } catch (error) {
+    fail(error instanceof Error ? error.message : String(error), '');
+  }
+});

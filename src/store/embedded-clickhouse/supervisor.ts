@@ -7,7 +7,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../model/log.ts';
-import type { ChildOptions, StartMessage } from './child.ts';
+import type { ChildOptions, ParentMessage, StartMessage } from './child.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { endOrphan, forgetOwner, rememberOwner } from './orphan.ts';
 
@@ -48,8 +48,11 @@ const DEAD_AFTER_SECONDS = 120;
 const HEALTHY_AFTER_MS = 30_000;
 /** Threads of libuv: each statement that runs holds one, and writing the files of inserts needs some as well. */
 const SPARE_THREADS = 5;
-/** As in child.ts, which must not be loaded here: it is a program. */
-const PASSWORD_VARIABLE = 'MILLRACE_EMBEDDED_CLICKHOUSE_PASSWORD';
+/**
+ * Of this process's environment, for the child's loader and libraries. Settings of Millrace, with their passwords, and what else an operator has there
+ * stay here: the engine can read files, and so the environment of its process.
+ */
+const ENVIRONMENT = /^(PATH|HOME|TMPDIR|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|GLIBC_TUNABLES|MALLOC_\w+)$/;
 const STDERR_LINE_LENGTH_MAX = 2_000;
 
 export class EmbeddedClickHouse {
@@ -137,14 +140,14 @@ export class EmbeddedClickHouse {
       memoryBytesMax: this.#options.memoryBytesMax ?? 2 ** 31,
       bodyBytesMax: this.#options.bodyBytesMax ?? 2 ** 28,
     };
-    return fork(childPath ?? fileURLToPath(new URL('./child.js', import.meta.url)), [JSON.stringify(childOptions)], {
-      env: {
-        ...process.env, TZ: 'UTC', UV_THREADPOOL_SIZE: String(readSessions + SPARE_THREADS), NODE_OPTIONS: '',
-        [PASSWORD_VARIABLE]: this.#password,
-      },
+    const inherited = Object.entries(process.env).filter(([name]) => ENVIRONMENT.test(name));
+    const child = fork(childPath ?? fileURLToPath(new URL('./child.js', import.meta.url)), [JSON.stringify(childOptions)], {
+      env: { ...Object.fromEntries(inherited), TZ: 'UTC', UV_THREADPOOL_SIZE: String(readSessions + SPARE_THREADS) },
       execArgv: [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
+    child.send({ password: this.#password } satisfies ParentMessage, () => { /* One that has ended says why by its exit. */ });
+    return child;
   }
 
   async #startChild(): Promise<void> {
