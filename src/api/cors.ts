@@ -2,6 +2,8 @@
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { tenantOfHost } from './login-host.ts';
+import { originRules } from './origin-rules.ts';
+import type { OriginRule } from './origin-rules.ts';
 import type { Platform } from './platform.ts';
 
 const ALLOWED_HEADERS = [
@@ -71,35 +73,31 @@ export class TenantCors {
   }
 }
 
-/** An entry of the option. One without scheme is a domain: any scheme and port of it. */
-function patternOf(entry: string): RegExp {
-  const text = entry.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[^\\s]*');
-  if (entry === '*' || entry.includes('://')) return new RegExp(`^${text}$`, 'i');
-  return new RegExp(`^[a-z][a-z0-9+.-]*://${text}${/:\d+$/.test(entry) ? '' : '(:\\d+)?'}$`, 'i');
-}
-
-/** An entry with any host, as `*` and `https://*:8443`: it names nobody who could be trusted with cookies. */
-const isAnyHost = (entry: string): boolean => /^(?:[^/]*:\/\/)?\*+(?::[\d*]+)?$/.test(entry);
-
 /**
  * Decides by the option `access.control/allow.origin`: domains or origins, comma separated (document 1 Option); `*` stands for any text. Origins that
  * are allowed by name are answered with credentials; what only an entry for any host allows is answered with `*` and without them (document 4
  * section 0.7): pages there send an Authorization header, but the browser adds no cookie and no remembered password.
  */
 export class Cors {
-  private readonly named: readonly RegExp[];
-  private readonly open: readonly RegExp[];
+  private readonly named: readonly OriginRule[];
+  private readonly open: readonly OriginRule[];
 
   constructor(allowOrigin: string) {
-    const entries = allowOrigin.split(',').map((text) => text.trim()).filter((text) => text !== '');
-    this.named = entries.filter((entry) => !isAnyHost(entry)).map(patternOf);
-    this.open = entries.filter(isAnyHost).map(patternOf);
+    const rules = originRules(allowOrigin);
+    this.named = rules.filter(({ isAnyHost }) => !isAnyHost);
+    this.open = rules.filter(({ isAnyHost }) => isAnyHost);
+  }
+
+  /** Whether an entry names this origin: then its pages may use cookies and remembered passwords. */
+  isNamed(origin: string): boolean {
+    return isOrigin(origin) && matches(this.named, origin);
   }
 
   /** @returns names and values in turn for an answer to this origin; empty when it is not allowed. */
   headers(origin: string): readonly string[] {
-    if (!this.isAllowed(origin)) return ['Vary', 'Origin'];
-    const isNamed = this.named.some((pattern) => pattern.test(origin));
+    if (!isOrigin(origin)) return ['Vary', 'Origin'];
+    const isNamed = matches(this.named, origin);
+    if (!isNamed && !matches(this.open, origin)) return ['Vary', 'Origin'];
     return [
       'Access-Control-Allow-Origin',
       ...(isNamed ? [origin, 'Access-Control-Allow-Credentials', 'true'] : ['*']),
@@ -111,9 +109,10 @@ export class Cors {
   }
 
   preflightHeaders(origin: string): readonly string[] {
-    if (origin === '' || !this.isAllowed(origin)) return ['Vary', 'Origin'];
+    const headers = this.headers(origin);
+    if (headers[0] === 'Vary') return headers;
     return [
-      ...this.headers(origin),
+      ...headers,
       'Access-Control-Allow-Methods',
       'GET, POST, PUT, DELETE, OPTIONS, HEAD',
       'Access-Control-Allow-Headers',
@@ -122,8 +121,11 @@ export class Cors {
       String(PREFLIGHT_AGE_SECONDS),
     ];
   }
+}
 
-  private isAllowed(origin: string): boolean {
-    return origin.length <= ORIGIN_LENGTH_MAX && /^[\x21-\x7e]+$/.test(origin) && [...this.named, ...this.open].some((pattern) => pattern.test(origin));
-  }
+const isOrigin = (text: string): boolean => text.length <= ORIGIN_LENGTH_MAX && /^[\x21-\x7e]+$/.test(text);
+
+function matches(rules: readonly OriginRule[], origin: string): boolean {
+  const lower = origin.toLowerCase();
+  return rules.some((rule) => rule.matches(lower));
 }

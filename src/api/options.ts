@@ -1,7 +1,9 @@
 /** Tenant options (document 1 Option, document 4 section 6.1): text values by category and key; secret ones are never shown. */
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../accounts/tenants.ts';
-import { OPTION_CHOICES, OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, readableValue, storedOption } from '../accounts/options.ts';
+import {
+  ALLOW_ORIGIN, OPTION_CHOICES, OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, readableValue, storedOption,
+} from '../accounts/options.ts';
 import type { StoredOption } from '../accounts/options.ts';
 import type { AuditEntry, RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
@@ -9,6 +11,7 @@ import type { ApiRequest } from './api-request.ts';
 import { withChanges } from './audit-changes.ts';
 import { findApplication } from './application-records.ts';
 import { quote, segment } from './entity-text.ts';
+import { ORIGIN_ENTRIES_MAX, ORIGIN_ENTRY_LENGTH_MAX, areOriginEntriesBounded } from './origin-rules.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { text } from './query-parameters.ts';
 import { NO_SUM, sumOfRecord, totalsOf } from './record-totals.ts';
@@ -62,6 +65,10 @@ function checked(category: string, key: string, value: unknown): Option {
     throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: isText ? '…' : JSON.stringify(value), limit });
   }
   const text = String(value);
+  if (category === ALLOW_ORIGIN.category && key === ALLOW_ORIGIN.key && !areOriginEntriesBounded(text)) {
+    const limit = `at most ${ORIGIN_ENTRIES_MAX} entries, comma separated, of at most ${ORIGIN_ENTRY_LENGTH_MAX} characters`;
+    throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: '…', limit });
+  }
   const choices = OPTION_CHOICES.get(optionKey(category, key));
   if (choices !== undefined && text !== '' && !choices.includes(text)) {
     throw new PlatformError('validation/invalid-field', { area: 'options', name: 'value', value: text, limit: `one of ${choices.join(', ')}` });

@@ -225,6 +225,9 @@ t.test('CORS follows the option access.control/allow.origin of the tenant, at on
   const preflight = await fetch(`${server.url}/inventory/managedObjects`, { method: 'OPTIONS', headers: { origin: 'https://a.example.com' } });
   t.match(Object.fromEntries(preflight.headers), { 'access-control-allow-credentials': 'true', 'access-control-max-age': '86400', vary: 'Origin',
     'access-control-allow-methods': /GET, POST, PUT, DELETE, OPTIONS, HEAD/, 'access-control-allow-headers': /Authorization.*UseXBasic.*X-XSRF-TOKEN.*Content-Range/ });
+  for (const value of ['a.example,'.repeat(101), `https://${'*a'.repeat(200)}`]) {
+    t.match(await rest.put('/tenant/options/access.control/allow.origin', { value }), { status: 422, json: { message: /at most 100 entries/ } });
+  }
   await rest.delete('/tenant/options/access.control/allow.origin');
   t.same(await cors('https://evil.org'), [200, '*'], 'the default again');
 });
