@@ -79,6 +79,8 @@ export class ApiRequest {
   /** Of a request that writes: the application that sent it. Without one it may keep its device available (document 4 sections 0.2, 2.10). */
   applicationKey = '';
   isDeviceTraffic = false;
+  /** It brought no credentials, or its route asks for none. */
+  isAnonymous = false;
   isAuthorised = false;
   isReadingBody = false;
   isBodyComplete = false;

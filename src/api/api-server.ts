@@ -5,8 +5,6 @@
 import { randomBytes } from 'node:crypto';
 import { secondFactorError } from '../accounts/second-factor.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
-import { processingModeOf } from '../model/processing-mode.ts';
-import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import { ApiRequest } from './api-request.ts';
 import type { RequestOwner } from './api-request.ts';
 import { HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage } from './authentication.ts';
@@ -20,10 +18,10 @@ import type { HttpExchange } from './http-exchange.ts';
 import type { HttpLibrary } from './http-library.ts';
 import { HttpServer } from './http-server.ts';
 import { STALLED_LIMIT } from './paced-answer.ts';
-import { JSON_TYPE, chooseKind, parseAccept, parseContentType, vendorType } from './media-types.ts';
-import type { MediaKind } from './media-types.ts';
+import { JSON_TYPE, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import { findChildrenOfDevice, isListOfDevice } from './owner.ts';
 import type { Platform } from './platform.ts';
+import { checkContentType, chooseMediaType, mayReach, readJson, readMode } from './request-checks.ts';
 import { requireRate } from './request-rate.ts';
 import { parseQuery } from './query-values.ts';
 import { ANSWERED } from './route.ts';
@@ -31,8 +29,6 @@ import type { Answer, Route } from './route.ts';
 import { Router, allowedMethods } from './router.ts';
 import type { CompiledRoute } from './router.ts';
 import type { WebSocketHandlers } from './web-socket.ts';
-
-const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
 
 export class ApiServer implements RequestOwner {
   readonly router: Router;
@@ -54,10 +50,13 @@ export class ApiServer implements RequestOwner {
       now: () => platform.now(),
     });
     this.cors = new TenantCors(platform);
-    const { bodiesBytesMax, bodiesMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes, answerStalledMsMax } = platform.config;
+    const { bodiesBytesMax, bodiesMax, bodiesEarlyBytesMax, bodiesEarlyMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes, answerStalledMsMax } =
+      platform.config;
     this.bodies = new BodyBudget({
       bytesMax: bodiesBytesMax,
       bodiesMax,
+      earlyBytesMax: bodiesEarlyBytesMax,
+      earlyBodiesMax: bodiesEarlyMax,
       pausedMsMax: bodiesPausedMsMax,
       largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes),
     });
@@ -143,7 +142,7 @@ export class ApiServer implements RequestOwner {
       access === 'public' ? '' : credentialsText({ authorization: exchange.header('authorization'), cookie: exchange.header('cookie') });
     if (credentials === '') {
       if (access !== 'public' && access !== 'optional') this.challenge(request, new PlatformError('general/no-credentials'));
-      else this.authorise(request);
+      else this.authoriseAnonymous(request);
       return;
     }
     if (this.platform.usage !== undefined) request.isOfApplication = APPLICATION_HEADERS.some((name) => exchange.header(name) !== '');
@@ -197,6 +196,12 @@ export class ApiServer implements RequestOwner {
         return;
       }
     }
+    this.authorise(request);
+  }
+
+  private authoriseAnonymous(request: ApiRequest): void {
+    request.isAnonymous = true;
+    request.exchange.awaitIdentity(BYTES_BEFORE_LOGIN_MAX);
     this.authorise(request);
   }
 
@@ -309,23 +314,27 @@ export class ApiServer implements RequestOwner {
       request.bodyStream = request.exchange.streamBody();
       return;
     }
-    const { config } = this.platform;
-    const limit = request.route.body?.limit === 'large' ? config.bodyMaxBytes : config.jsonBodyMaxBytes;
-    request.exchange.readBody(limit, this.onBody);
+    request.exchange.readBody(this.bodyBytesMax(request), this.onBody);
+  }
+
+  /** Bytes that a body may have. */
+  private bodyBytesMax({ route, isAnonymous }: ApiRequest): number {
+    const { bodyMaxBytes, jsonBodyMaxBytes } = this.platform.config;
+    const limit = route.body?.limit === 'large' ? bodyMaxBytes : jsonBodyMaxBytes;
+    return isAnonymous ? Math.min(limit, BYTES_BEFORE_LOGIN_MAX) : limit;
   }
 
   private readonly onBody = (exchange: HttpExchange, body: Buffer | undefined, refused?: BodyLimit): void => {
     const request = exchange.context as ApiRequest;
     if (body === undefined) {
-      const { config, refusals } = this.platform;
+      const { refusals } = this.platform;
       if (refused !== undefined) {
         refusals.count(refused);
         this.fail(request, refusedBy(refused));
         return;
       }
       refusals.count('http/body-bytes');
-      const limit = request.route.body?.limit === 'large' ? config.bodyMaxBytes : config.jsonBodyMaxBytes;
-      this.fail(request, new PlatformError('general/payload-too-large', { limit }));
+      this.fail(request, new PlatformError('general/payload-too-large', { limit: this.bodyBytesMax(request) }));
       return;
     }
     request.body = body;
@@ -445,51 +454,4 @@ export class ApiServer implements RequestOwner {
     const isHeldBack = request.compiled?.route.isHeldBack === true;
     this.platform.onAnswered(request.method, status, isHeldBack ? undefined : performance.now() - request.exchange.receivedAt);
   }
-}
-
-/**
- * Who only asks for device credentials reaches nothing else (document 4 section 4.1), but what is open to everybody. The bootstrap user of a
- * microservice reaches its own application, tenant and user (document 1 Authentication 5).
- */
-function mayReach(principal: ApiRequest['principal'], route: Route): boolean {
-  if (principal.roles.has(SERVICE_BOOTSTRAP_ROLE)) return route.access === 'public' || route.isForServiceBootstrap === true;
-  if (!principal.roles.has(BOOTSTRAP_ROLE) || principal.roles.size > 1) return true;
-  return route.access === 'public' || route.roles?.includes(BOOTSTRAP_ROLE) === true;
-}
-
-function checkContentType(request: ApiRequest, route: Route): void {
-  const { contentType } = request;
-  const isWrong =
-    (route.body?.form === 'bytes' || route.body?.form === 'stream') && route.body.schema === undefined
-      ? false
-      : contentType.kind !== 'none' && contentType.kind !== 'vendor' && contentType.kind !== 'json';
-  if (isWrong || !contentType.isUtf8) {
-    const { text = contentType.kind } = contentType;
-    throw new PlatformError('general/unsupported-media-type', { type: contentType.isUtf8 ? text : `${text}, with a charset other than UTF-8,` });
-  }
-}
-
-function chooseMediaType(request: ApiRequest, route: Route): void {
-  if (!request.accept.isPresent || request.method === 'DELETE') return;
-  const kind = chooseKind(request.accept, route.produces ?? DEFAULT_PRODUCES);
-  if (kind === undefined) throw new PlatformError('general/not-acceptable', { accept: request.accept.text ?? '' });
-  request.kind = kind;
-}
-
-function readMode(request: ApiRequest): void {
-  const mode = processingModeOf(request.modeName.trim());
-  if (mode === undefined) {
-    throw new PlatformError('general/invalid-parameter', {
-      name: 'X-Platform-Processing-Mode',
-      value: request.modeName,
-      limit: 'one of PERSISTENT, TRANSIENT, QUIESCENT, CEP',
-    });
-  }
-  request.mode = mode;
-}
-
-function readJson(request: ApiRequest, compiled: CompiledRoute): void {
-  if (compiled.route.body?.isOptional === true && request.body.length === 0) return;
-  request.dropNulls(compiled.droppedNulls);
-  if (compiled.checkBody !== undefined) compiled.checkBody(JSON.parse(request.bodyText()));
 }

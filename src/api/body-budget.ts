@@ -1,80 +1,138 @@
-/** Bounds of all request bodies together: what clients send may not take the memory of the server, however many they are. */
+/**
+ * Bounds of all request bodies together. What clients send may not take the memory of the server, and what strangers send may not take the room of
+ * users: bodies whose sender is not known yet have a pool of their own.
+ */
 
-/** Bytes of bodies of requests without a complete answer. */
+/** Bytes of bodies of requests without a complete answer, of known senders. */
 const BYTES_MAX = 128 * 1024 * 1024;
-/** Bodies of which a part has come, at once. */
+/** Bodies of known senders of which a part has come, at once. */
 const BODIES_MAX = 10_000;
-/** Bytes of one body while its sender's password is being checked; the rest stays with the client until then. */
-export const BYTES_BEFORE_LOGIN_MAX = 1024 * 1024;
-/** Bodies of which the rest waits at once. Each has a part in memory and a connection whose end is not seen. */
-const PAUSED_MAX = 100;
-/** How long. */
+/** Bytes of one body before its sender is known; the rest stays with the client until then. */
+export const BYTES_BEFORE_LOGIN_MAX = 65_536;
+/** Bytes of all such bodies. One read of the library may bring 512 KiB of one. */
+const EARLY_BYTES_MAX = 32 * 1024 * 1024;
+/** Such bodies of which a part has come, and those of which the rest waits, at once. */
+const EARLY_BODIES_MAX = 1_000;
+/** The last quarter of the bytes before login is for bodies of at most this length, as forms of logins are. */
+const SMALL_BYTES = 4_096;
+/** How long the rest of a body waits. */
 const PAUSED_MS_MAX = 10_000;
 
 /** Names of the limits, as in answers and counters. */
-export const BODY_LIMIT = { BYTES: 'http/bodies-bytes', BODIES: 'http/bodies', BEFORE_LOGIN: 'http/bodies-before-login-bytes' } as const;
+export const BODY_LIMIT = {
+  BYTES: 'http/bodies-bytes', BODIES: 'http/bodies', BEFORE_LOGIN: 'http/bodies-before-login-bytes', BODIES_BEFORE_LOGIN: 'http/bodies-before-login',
+} as const;
 export type BodyLimit = (typeof BODY_LIMIT)[keyof typeof BODY_LIMIT];
 
-export class BodyBudget {
+/** What has arrived of bodies: bytes that are held, and bodies that are not complete. */
+export class BodyPool {
   readonly bytesMax: number;
   readonly bodiesMax: number;
-  readonly pausedMsMax: number;
-  private takenBytes = 0;
-  private takenBodies = 0;
-  private pausedBodies = 0;
+  readonly bytesLimit: BodyLimit;
+  readonly bodiesLimit: BodyLimit;
+  /** Bytes that only bodies of up to `SMALL_BYTES` may take. */
+  readonly #reservedBytes: number;
+  #bytes = 0;
+  #bodies = 0;
 
-  /** @param options.largestBytes the largest body that is taken at all: it has to fit. */
   constructor(options: {
-    readonly bytesMax?: number | undefined; readonly bodiesMax?: number | undefined; readonly pausedMsMax?: number | undefined; readonly largestBytes: number;
+    readonly bytesMax: number; readonly bodiesMax: number; readonly reservedBytes?: number; readonly bytesLimit: BodyLimit; readonly bodiesLimit: BodyLimit;
   }) {
-    this.pausedMsMax = options.pausedMsMax ?? PAUSED_MS_MAX;
-    this.bytesMax = options.bytesMax ?? Math.max(BYTES_MAX, options.largestBytes);
-    this.bodiesMax = options.bodiesMax ?? BODIES_MAX;
+    this.bytesMax = options.bytesMax;
+    this.bodiesMax = options.bodiesMax;
+    this.bytesLimit = options.bytesLimit;
+    this.bodiesLimit = options.bodiesLimit;
+    this.#reservedBytes = options.reservedBytes ?? 0;
   }
 
   get bytes(): number {
-    return this.takenBytes;
+    return this.#bytes;
   }
 
   get bodies(): number {
-    return this.takenBodies;
+    return this.#bodies;
   }
 
-  /** @returns false when there is no room: nothing is taken then. */
-  takeBytes(count: number): boolean {
-    if (this.takenBytes + count > this.bytesMax) return false;
-    this.takenBytes += count;
+  /** @param bodyBytes of the body with them. @returns false when there is no room: nothing is taken then. */
+  takeBytes(count: number, bodyBytes: number): boolean {
+    const bytesMax = bodyBytes > SMALL_BYTES ? this.bytesMax - this.#reservedBytes : this.bytesMax;
+    if (this.#bytes + count > bytesMax) return false;
+    this.#bytes += count;
     return true;
   }
 
   giveBytes(count: number): void {
-    this.takenBytes -= count;
+    this.#bytes -= count;
   }
 
   /** A body begins that did not come in one piece. @returns false when there are too many. */
   takeBody(): boolean {
-    if (this.takenBodies >= this.bodiesMax) return false;
-    this.takenBodies += 1;
+    if (this.#bodies >= this.bodiesMax) return false;
+    this.#bodies += 1;
     return true;
   }
 
   giveBody(): void {
-    this.takenBodies -= 1;
+    this.#bodies -= 1;
+  }
+
+  /** The sender of a body is known now: what is held of it counts here. It may exceed the bounds by what the other pool holds. */
+  moveFrom(other: BodyPool, bytes: number, bodies: number): void {
+    other.#bytes -= bytes;
+    other.#bodies -= bodies;
+    this.#bytes += bytes;
+    this.#bodies += bodies;
+  }
+}
+
+export class BodyBudget {
+  /** Of known senders. */
+  readonly known: BodyPool;
+  /** Of senders whose password is being checked, and of requests without credentials. */
+  readonly early: BodyPool;
+  readonly pausedMsMax: number;
+  readonly #pausedMax: number;
+  #paused = 0;
+
+  /** @param options.largestBytes the largest body that is taken at all: it has to fit. */
+  constructor(options: {
+    readonly bytesMax?: number | undefined; readonly bodiesMax?: number | undefined; readonly earlyBytesMax?: number | undefined;
+    readonly earlyBodiesMax?: number | undefined; readonly pausedMsMax?: number | undefined; readonly largestBytes: number;
+  }) {
+    const { earlyBytesMax = EARLY_BYTES_MAX, earlyBodiesMax = EARLY_BODIES_MAX } = options;
+    this.pausedMsMax = options.pausedMsMax ?? PAUSED_MS_MAX;
+    this.#pausedMax = earlyBodiesMax;
+    this.known = new BodyPool({
+      bytesMax: options.bytesMax ?? Math.max(BYTES_MAX, options.largestBytes), bodiesMax: options.bodiesMax ?? BODIES_MAX,
+      bytesLimit: BODY_LIMIT.BYTES, bodiesLimit: BODY_LIMIT.BODIES,
+    });
+    this.early = new BodyPool({
+      bytesMax: earlyBytesMax, bodiesMax: earlyBodiesMax, reservedBytes: earlyBytesMax / 4,
+      bytesLimit: BODY_LIMIT.BEFORE_LOGIN, bodiesLimit: BODY_LIMIT.BODIES_BEFORE_LOGIN,
+    });
+  }
+
+  get bytes(): number {
+    return this.known.bytes + this.early.bytes;
+  }
+
+  get bodies(): number {
+    return this.known.bodies + this.early.bodies;
   }
 
   /** Bodies that are not read on before it is known who sends them. */
   get paused(): number {
-    return this.pausedBodies;
+    return this.#paused;
   }
 
   /** @returns false when too many wait already. */
   takePause(): boolean {
-    if (this.pausedBodies >= PAUSED_MAX) return false;
-    this.pausedBodies += 1;
+    if (this.#paused >= this.#pausedMax) return false;
+    this.#paused += 1;
     return true;
   }
 
   givePause(): void {
-    this.pausedBodies -= 1;
+    this.#paused -= 1;
   }
 }

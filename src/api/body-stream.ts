@@ -1,7 +1,7 @@
 /** A request body in pieces, for content that may be larger than the memory that one request gets: reading stops while nobody takes them. */
 import { refusedBy } from '../model/errors.ts';
-import { BODY_LIMIT } from './body-budget.ts';
-import type { BodyBudget } from './body-budget.ts';
+import { BYTES_BEFORE_LOGIN_MAX } from './body-budget.ts';
+import type { BodyPool } from './body-budget.ts';
 
 /** Bytes waiting above which nothing more is read from the connection; one chunk of the library (up to 512 KiB) may come on top. */
 const WAITING_BYTES_MAX = 262_144;
@@ -19,18 +19,29 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
   /** Content-Length; NaN when it was not sent. */
   readonly announcedBytes: number;
   readonly #source: BodySource;
-  readonly #bodies: BodyBudget;
+  #pool: BodyPool;
   readonly #pieces: Buffer[] = [];
   #waitingBytes = 0;
+  #waitingBytesMax: number;
   #isPaused = false;
   #isComplete = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(source: BodySource, bodies: BodyBudget, announcedBytes: number) {
+  /** @param options.isEarly it is not known who sends it: less of it waits, until `moveTo`. */
+  constructor(source: BodySource, pool: BodyPool, options: { readonly announcedBytes: number; readonly isEarly: boolean }) {
     this.#source = source;
-    this.#bodies = bodies;
-    this.announcedBytes = announcedBytes;
+    this.#pool = pool;
+    this.announcedBytes = options.announcedBytes;
+    this.#waitingBytesMax = options.isEarly ? BYTES_BEFORE_LOGIN_MAX : WAITING_BYTES_MAX;
+  }
+
+  /** The sender is known: what waits counts in this pool from now on. */
+  moveTo(pool: BodyPool): void {
+    pool.moveFrom(this.#pool, this.#waitingBytes, 0);
+    this.#pool = pool;
+    this.#waitingBytesMax = WAITING_BYTES_MAX;
+    if (this.#waitingBytes <= WAITING_BYTES_MAX) this.#resume();
   }
 
   /** @param chunk detached after the call: it is copied. */
@@ -38,13 +49,14 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
     if (this.#error !== undefined || this.#isComplete) return;
     this.#isComplete = isLast;
     if (chunk.byteLength > 0) {
-      if (!this.#bodies.takeBytes(chunk.byteLength)) {
-        this.fail(Object.assign(refusedBy(BODY_LIMIT.BYTES), { limit: BODY_LIMIT.BYTES }));
+      if (!this.#pool.takeBytes(chunk.byteLength, this.#waitingBytes + chunk.byteLength)) {
+        const limit = this.#pool.bytesLimit;
+        this.fail(Object.assign(refusedBy(limit), { limit }));
         return;
       }
       this.#waitingBytes += chunk.byteLength;
       this.#pieces.push(Buffer.from(new Uint8Array(chunk)));
-      if (this.#waitingBytes > WAITING_BYTES_MAX && !this.#isPaused && !isLast) {
+      if (this.#waitingBytes > this.#waitingBytesMax && !this.#isPaused && !isLast) {
         this.#isPaused = true;
         this.#source.pause();
       }
@@ -57,7 +69,7 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
     if (this.#error !== undefined) return;
     this.#error = error;
     this.#pieces.length = 0;
-    this.#bodies.giveBytes(this.#waitingBytes);
+    this.#pool.giveBytes(this.#waitingBytes);
     this.#waitingBytes = 0;
     this.#resume();
     this.#woken();
@@ -68,8 +80,8 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
       const piece = this.#pieces.shift();
       if (piece !== undefined) {
         this.#waitingBytes -= piece.length;
-        this.#bodies.giveBytes(piece.length);
-        if (this.#waitingBytes <= WAITING_BYTES_MAX) this.#resume();
+        this.#pool.giveBytes(piece.length);
+        if (this.#waitingBytes <= this.#waitingBytesMax) this.#resume();
         yield piece;
       } else if (this.#error !== undefined) {
         throw this.#error;

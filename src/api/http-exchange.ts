@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Log } from '../model/log.ts';
 import { BODY_LIMIT } from './body-budget.ts';
-import type { BodyBudget, BodyLimit } from './body-budget.ts';
+import type { BodyBudget, BodyLimit, BodyPool } from './body-budget.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
 import { PacedAnswer } from './paced-answer.ts';
 import type { AnswerOutlet } from './paced-answer.ts';
@@ -42,10 +42,8 @@ export interface ExchangeOwner {
   guard(exchange: HttpExchange, callback: () => void): void;
 }
 
-/** Buffer of a body whose length was not announced, at first. */
-const BODY_BYTES_FIRST = 65_536;
-/** A header that is announced larger than it arrives must not take its memory at once. */
-const BODY_BYTES_PREALLOCATED_MAX = 1_048_576;
+/** Buffer of a body that comes in pieces, at first. Later ones have twice what has arrived: what is only announced takes no memory. */
+const BODY_BYTES_FIRST = 4_096;
 const EMPTY_BODY = Buffer.alloc(0);
 const NO_BYTES = new ArrayBuffer(0);
 /** Larger answers are sent as fast as the client reads; smaller ones are left to the library. */
@@ -80,6 +78,8 @@ export class HttpExchange {
   context: unknown = undefined;
   /** More of a body is not read before it is known who sends it. */
   private earlyBytesMax = Infinity;
+  /** Where the body counts. */
+  private pool: BodyPool;
   /** Runs while the body is not read on. */
   private pauseTimer: NodeJS.Timeout | undefined = undefined;
   /** Of an answer that is sent in pieces. */
@@ -103,6 +103,7 @@ export class HttpExchange {
   constructor(response: RawResponse, request: RawRequest, server: ExchangeOwner) {
     this.response = response;
     this.server = server;
+    this.pool = server.bodies.known;
     this.method = request.getCaseSensitiveMethod().toUpperCase();
     this.path = request.getUrl();
     this.queryText = request.getQuery() ?? '';
@@ -155,7 +156,7 @@ export class HttpExchange {
     if (announced > limitBytes || isTooEarly) {
       // What still arrives is thrown away, so that the client gets to read the answer.
       this.response.onData(() => undefined);
-      done(this, undefined, isTooEarly ? BODY_LIMIT.BEFORE_LOGIN : undefined);
+      done(this, undefined, isTooEarly ? BODY_LIMIT.BODIES_BEFORE_LOGIN : undefined);
       return;
     }
     const add = (chunk: ArrayBuffer, isLast: boolean): void => {
@@ -178,7 +179,9 @@ export class HttpExchange {
       pause: () => { this.response.pause(); },
       resume: () => { if (!this.isOver) this.response.resume(); },
     };
-    const stream = new BodyStream(source, this.server.bodies, announced === '' ? NaN : Number(announced));
+    const stream = new BodyStream(source, this.pool, {
+      announcedBytes: announced === '' ? NaN : Number(announced), isEarly: this.pool === this.server.bodies.early,
+    });
     this.bodyStream = stream;
     this.response.onData((chunk, isLast) => {
       if (this.isOver) return;
@@ -199,8 +202,8 @@ export class HttpExchange {
     }
     if (isLast && this.bodyLength === 0) {
       // The usual case: everything came with one read. The chunk is detached after this call.
-      if (!this.hold(chunk.byteLength)) {
-        this.refuseBody(done, BODY_LIMIT.BYTES);
+      if (!this.hold(chunk.byteLength, chunk.byteLength)) {
+        this.refuseBody(done, this.pool.bytesLimit);
         return;
       }
       this.bodyLength = -1;
@@ -216,7 +219,7 @@ export class HttpExchange {
     this.bodyLength = length;
     if (!isLast) {
       // What had been read when the pause began still comes: less than one buffer of the library.
-      if (length > this.earlyBytesMax && !this.pauseBody(done)) this.refuseBody(done, BODY_LIMIT.BEFORE_LOGIN);
+      if (length > this.earlyBytesMax && !this.pauseBody(done)) this.refuseBody(done, BODY_LIMIT.BODIES_BEFORE_LOGIN);
       return;
     }
     const body = this.body.subarray(0, length);
@@ -224,14 +227,21 @@ export class HttpExchange {
     done(this, body);
   }
 
-  /** From now on at most `bytes` of the body are read until `identified`; the rest waits with the client, as long as the budget lets it. */
+  /** It is not known who sends the body: until `identified` it counts among those of strangers, and at most `bytes` of it are read. */
   awaitIdentity(bytes: number): void {
     this.earlyBytesMax = bytes;
+    this.pool = this.server.bodies.early;
   }
 
   /** It is known who sends the body: the rest is read. */
   identified(): void {
+    const { known } = this.server.bodies;
     this.earlyBytesMax = Infinity;
+    if (this.pool !== known) {
+      known.moveFrom(this.pool, this.heldBytes, this.isCollecting ? 1 : 0);
+      this.pool = known;
+      this.bodyStream?.moveTo(known);
+    }
     this.resumeBody();
   }
 
@@ -264,11 +274,11 @@ export class HttpExchange {
     this.bodyLength = -1;
     if (!this.isCollecting) return;
     this.isCollecting = false;
-    this.server.bodies.giveBody();
+    this.pool.giveBody();
   }
 
-  private hold(bytes: number): boolean {
-    if (!this.server.bodies.takeBytes(bytes)) return false;
+  private hold(bytes: number, bodyBytes: number): boolean {
+    if (!this.pool.takeBytes(bytes, bodyBytes)) return false;
     this.heldBytes += bytes;
     return true;
   }
@@ -276,15 +286,13 @@ export class HttpExchange {
   /** Makes room for `length` bytes. @returns the limit of all bodies that is in the way. */
   private reserve(length: number, announced: number, limitBytes: number): BodyLimit | undefined {
     if (length <= this.body.length) return undefined;
-    // The announced length is trusted once a good part of it is there: chunks are then copied exactly once.
-    const isTrusted = announced >= length && (announced <= BODY_BYTES_PREALLOCATED_MAX || length > BODY_BYTES_PREALLOCATED_MAX);
-    const wanted = isTrusted ? announced : Math.max(BODY_BYTES_FIRST, length * 2);
-    const size = Math.max(length, Math.min(wanted, limitBytes));
+    const sizeMax = announced >= length ? Math.min(announced, limitBytes) : limitBytes;
+    const size = Math.max(length, Math.min(Math.max(BODY_BYTES_FIRST, Math.min(length * 2, this.earlyBytesMax)), sizeMax));
     if (!this.isCollecting) {
-      if (!this.server.bodies.takeBody()) return BODY_LIMIT.BODIES;
+      if (!this.pool.takeBody()) return this.pool.bodiesLimit;
       this.isCollecting = true;
     }
-    if (!this.hold(size - this.body.length)) return BODY_LIMIT.BYTES;
+    if (!this.hold(size - this.body.length, size)) return this.pool.bytesLimit;
     const larger = Buffer.allocUnsafeSlow(size);
     larger.set(this.body.subarray(0, this.bodyLength), 0);
     this.body = larger;
@@ -294,7 +302,7 @@ export class HttpExchange {
   /** The buffer of the body was let go: it counts no more. */
   releaseBody(): void {
     this.endBody();
-    this.server.bodies.giveBytes(this.heldBytes);
+    this.pool.giveBytes(this.heldBytes);
     this.heldBytes = 0;
   }
 

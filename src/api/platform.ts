@@ -99,6 +99,10 @@ export interface ApiConfig {
   readonly bodiesBytesMax?: number;
   /** Bodies of which a part has come, at once; 503 `http/bodies` above. Default 10,000. */
   readonly bodiesMax?: number;
+  /** The same of bodies whose sender is not known yet; 503 `http/bodies-before-login-bytes` above. Default 32 MiB. */
+  readonly bodiesEarlyBytesMax?: number;
+  /** And their number, and that of those that wait; 503 `http/bodies-before-login` above. Default 1,000. */
+  readonly bodiesEarlyMax?: number;
   /** How long a large body waits to be read on before it is known who sends it; then 503 `http/bodies-before-login-bytes`. Default 10,000. */
   readonly bodiesPausedMsMax?: number;
   /** A client that takes nothing of its answer for so long is cut off; counted as `http/stalled-answers`. Default 60,000. */

@@ -4,7 +4,10 @@ import type { Metrics } from './metrics.ts';
 
 export interface MeteredServer {
   readonly mqtt: { readonly connectionsCount: number };
-  readonly api: { readonly connectionCount: number; readonly requestCount: number; readonly webSocketCount: number };
+  readonly api: {
+    readonly connectionCount: number; readonly requestCount: number; readonly webSocketCount: number;
+    readonly bodies: { readonly known: { readonly bytes: number }; readonly early: { readonly bytes: number } };
+  };
   readonly history: { readonly runningCount: number; readonly waitingCount: number };
   readonly sweeper: { readonly expiredCount: number };
   readonly bayeux: { readonly sessionCount: number; readonly queuedMessageCount: number; readonly queuedBytes: number };
@@ -15,6 +18,8 @@ export function registerServerMetrics(metrics: Metrics, { mqtt, api, bayeux, his
   metrics.gauges('millrace_connections', 'Open connections', 'protocol', () => [
     ['mqtt', mqtt.connectionsCount], ['http', api.connectionCount], ['websocket', api.webSocketCount], ['http-under-way', api.requestCount],
     ['bayeux-session', bayeux.sessionCount]]);
+  metrics.gauges('millrace_http_bodies_bytes', 'Bytes held of request bodies, by whether their sender is known', 'sender', () => [
+    ['known', api.bodies.known.bytes], ['before-login', api.bodies.early.bytes]]);
   metrics.gauges('millrace_bayeux_queue_size', 'What waits for subscribers', 'queue', () => [
     ['messages', bayeux.queuedMessageCount], ['bytes', bayeux.queuedBytes]]);
   metrics.gauges('millrace_history_queries', 'Queries of the history that run, and that wait for their turn', 'state', () => [

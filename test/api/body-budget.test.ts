@@ -8,10 +8,11 @@ import type { Api } from './helpers/api.ts';
 import { ADMIN, DEVICE, startApi } from './helpers/api.ts';
 
 const PATH = '/measurement/measurements';
-const MIB = 1024 * 1024;
+const KIB = 1024;
+const MIB = 1024 * KIB;
 
-/** Sends the head of a POST and a part of its body. */
-async function begin(t: Test, api: Api, head: string, part: string, path = PATH): Promise<{ socket: Socket; answer(): string }> {
+/** Sends the head of a POST and a part of its body. @param authorization '' for none. */
+async function begin(t: Test, api: Api, head: string, part: string, { path = PATH, authorization = ADMIN } = {}): Promise<{ socket: Socket; answer(): string }> {
   let text = '';
   const socket = createConnection(api.port, '127.0.0.1');
   socket.on('error', () => undefined);
@@ -19,7 +20,8 @@ async function begin(t: Test, api: Api, head: string, part: string, path = PATH)
     text += data.toString('latin1');
   });
   t.teardown(() => socket.destroy());
-  socket.write(`POST ${path} HTTP/1.1\r\nHost: h\r\nAuthorization: ${ADMIN}\r\n${head}\r\n\r\n${part}`);
+  const credentials = authorization === '' ? '' : `Authorization: ${authorization}\r\n`;
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: h\r\n${credentials}${head}\r\n\r\n${part}`);
   return { socket, answer: () => text };
 }
 
@@ -32,18 +34,21 @@ t.test('all bodies together have a bound, and are counted until their answers', 
   await api.call('GET', '/user/currentUser');
   const first = await begin(t, api, 'Content-Length: 90000', 'x'.repeat(1000));
   await until(() => api.server.bodies.bytes > 0);
-  t.equal(api.server.bodies.bytes, 90_000, 'with the room that was made for the rest');
+  t.equal(api.server.bodies.bytes, 4_096, 'what has arrived, not what was announced');
+  first.socket.write('x'.repeat(84_000));
+  await until(() => api.server.bodies.bytes >= 85_000);
+  t.ok(api.server.bodies.bytes <= 90_000, `${api.server.bodies.bytes}, never more than was announced`);
   t.equal(api.server.bodies.bodies, 1);
   const refused = await api.call('POST', PATH, { body: 'y'.repeat(20_000) });
   t.equal(refused.status, 503);
   t.match(refused.json.message, 'http/bodies-bytes');
   t.equal(refused.headers.get('retry-after'), '1');
   t.same(api.fake.counted, ['http/bodies-bytes']);
-  const inParts = await begin(t, api, 'Content-Length: 50000', 'x'.repeat(1000));
+  const inParts = await begin(t, api, 'Content-Length: 50000', 'x'.repeat(20_000));
   await until(() => inParts.answer().includes('}'));
   t.match(inParts.answer(), /^HTTP\/1.1 503 /);
   t.equal((await api.call('POST', PATH, { body: 'y'.repeat(1000) })).status, 201, 'small ones have room');
-  first.socket.write('x'.repeat(89_000));
+  first.socket.write('x'.repeat(5_000));
   await until(() => first.answer() !== '');
   t.match(first.answer(), /^HTTP\/1.1 201 /);
   t.same([api.server.bodies.bytes, api.server.bodies.bodies], [0, 0]);
@@ -82,7 +87,7 @@ function slowLogin(api: Api): { release: () => void } {
 
 const CHUNK = `10000\r\n${'x'.repeat(65_536)}\r\n`;
 
-t.test('before the password is checked 1 MiB is read, and the rest afterwards', async (t) => {
+t.test('before the password is checked 64 KiB are read, and the rest afterwards', async (t) => {
   const api = await startApi(t, { config: { bodyMaxBytes: 16 * MIB } });
   const { release } = slowLogin(api);
   const { bodies } = api.server;
@@ -91,16 +96,17 @@ t.test('before the password is checked 1 MiB is read, and the rest afterwards', 
   const chunked = await begin(t, api, 'Transfer-Encoding: chunked', `${CHUNK.repeat(12 * 16)}0\r\n\r\n`);
   await until(() => bodies.paused === 2);
   const held = bodies.bytes;
-  t.ok(held < 6 * MIB, `${held} bytes are held of two bodies`);
-  const small = api.call('POST', PATH, { body: 'x'.repeat(MIB) });
-  await until(() => bodies.bytes >= held + MIB);
-  t.equal(bodies.bytes, held + MIB, 'nothing more of them is read');
+  t.ok(held < 3 * MIB, `${held} bytes are held of two bodies, each one read of the library at most`);
+  t.same([bodies.known.bytes, bodies.known.bodies], [0, 0], 'they take no room of known senders');
+  const small = api.call('POST', PATH, { body: 'x'.repeat(KIB) });
+  await until(() => bodies.bytes >= held + KIB);
+  t.equal(bodies.bytes, held + KIB, 'nothing more of them is read');
   t.same([announced.answer(), chunked.answer()], ['', '']);
   const gone = await begin(t, api, 'Content-Length: 3', 'abc');
-  await until(() => bodies.bytes === held + MIB + 3);
+  await until(() => bodies.bytes === held + KIB + 3);
   gone.socket.destroy();
-  await until(() => bodies.bytes === held + MIB);
-  t.equal(bodies.bytes, held + MIB);
+  await until(() => bodies.bytes === held + KIB);
+  t.equal(bodies.bytes, held + KIB);
   release();
   t.equal((await small).status, 201);
   await until(() => announced.answer() !== '' && chunked.answer() !== '');
@@ -108,6 +114,50 @@ t.test('before the password is checked 1 MiB is read, and the rest afterwards', 
   t.same([bodies.paused, bodies.bytes, bodies.bodies], [0, 0, 0]);
   t.same(api.fake.counted, []);
   t.equal((await api.call('POST', PATH, { body: 'x'.repeat(2 * MIB) })).status, 201, 'who is known may send more');
+});
+
+const LOGIN = { path: '/tenant/oauth/token', authorization: '' };
+const FORM = 'grant_type=PASSWORD&username=t1/admin&password=secret';
+
+t.test('strangers take no room from users, whatever they announce and send', async (t) => {
+  const api = await startApi(t, { config: { jsonBodyMaxBytes: MIB, bodyMaxBytes: 16 * MIB, bodiesBytesMax: 16 * MIB, bodiesEarlyBytesMax: 256 * KIB } });
+  await api.call('GET', '/user/currentUser');
+  const { bodies } = api.server;
+  const logIn = (): ReturnType<Api['call']> => api.call('POST', LOGIN.path, { body: FORM, headers: { authorization: undefined, 'content-type': 'application/x-www-form-urlencoded' } });
+  const wanted = (await logIn()).status;
+  const announcing = await Promise.all(Array.from({ length: 128 }, () => begin(t, api, `Content-Length: ${MIB}`, 'x', LOGIN)));
+  await until(() => announcing.every(({ answer }) => answer().includes('}')));
+  for (const { answer } of announcing) t.match(answer(), /^HTTP\/1.1 413 [^]*65536/);
+  t.same([bodies.bytes, bodies.bodies], [0, 0]);
+  const slow = await Promise.all(Array.from({ length: 40 }, () => begin(t, api, `Content-Length: ${64 * KIB}`, 'x', LOGIN)));
+  await until(() => bodies.early.bodies === 40);
+  t.same([bodies.early.bytes, bodies.known.bytes], [40 * 4_096, 0]);
+  for (const { socket } of slow) socket.write('x'.repeat(8 * KIB));
+  await until(() => slow.some(({ answer }) => answer().includes('}')));
+  t.match(slow.map(({ answer }) => answer()).find((answer) => answer !== ''), /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/);
+  t.ok(bodies.early.bytes <= 192 * KIB, 'the last quarter is kept for small ones');
+  t.equal((await logIn()).status, wanted, 'a login has room');
+  t.equal((await api.call('POST', PATH, { body: 'x'.repeat(8 * MIB) })).status, 201, 'so have users');
+  for (const { socket } of slow) socket.destroy();
+  await until(() => bodies.bytes === 0);
+  t.same([bodies.bytes, bodies.bodies], [0, 0]);
+});
+
+t.test('an upload whose sender is not known yet waits in the pool of strangers', async (t) => {
+  const api = await startApi(t);
+  const { release } = slowLogin(api);
+  const { bodies } = api.server;
+  const upload = await begin(t, api, `Content-Type: application/octet-stream\r\nContent-Length: ${12 * MIB}`, 'x'.repeat(12 * MIB), { path: '/inventory/binaries' });
+  await until(() => bodies.early.bytes > 64 * KIB);
+  const held = bodies.early.bytes;
+  t.ok(held > 64 * KIB && held < 2 * MIB, `${held} bytes`);
+  t.equal(bodies.known.bytes, 0);
+  release();
+  await until(() => upload.answer() !== '');
+  t.equal(bodies.early.bytes, 0);
+  upload.socket.destroy();
+  await until(() => bodies.bytes === 0);
+  t.equal(bodies.bytes, 0);
 });
 
 t.test('a body that waits too long is refused, and so is one more than may wait', async (t) => {
@@ -121,15 +171,15 @@ t.test('a body that waits too long is refused, and so is one more than may wait'
   long.socket.destroy();
   release();
 
-  const many = await startApi(t, { config: { bodyMaxBytes: 4 * MIB } });
+  const many = await startApi(t, { config: { bodyMaxBytes: 4 * MIB, bodiesEarlyMax: 100 } });
   const other = slowLogin(many);
   const waiting = await Promise.all(Array.from({ length: 100 }, () => begin(t, many, `Content-Length: ${2 * MIB}`, 'x')));
   await until(() => many.server.bodies.paused === 100);
   t.equal(many.server.bodies.paused, 100);
   const further = [await begin(t, many, `Content-Length: ${2 * MIB}`, 'x'), await begin(t, many, 'Transfer-Encoding: chunked', CHUNK.repeat(17))];
   await until(() => further.every(({ answer }) => answer().includes('}')));
-  for (const { answer } of further) t.match(answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login-bytes/);
-  t.same(many.fake.counted, ['http/bodies-before-login-bytes', 'http/bodies-before-login-bytes']);
+  for (const { answer } of further) t.match(answer(), /^HTTP\/1.1 503 [^]*http\/bodies-before-login"/);
+  t.same(many.fake.counted, ['http/bodies-before-login', 'http/bodies-before-login']);
   other.release();
   await until(() => many.server.bodies.paused === 0);
   t.same(waiting.map(({ answer }) => answer()), waiting.map(() => ''), 'the others are read on');

@@ -54,7 +54,9 @@ t.test('of the process: resident memory and the delay of the event loop', async 
 
 t.test('of the listeners and of a single node: each value under its name', async (t) => {
   const { metrics, value } = newMetrics(t);
-  registerServerMetrics(metrics, { mqtt: { connectionsCount: 1 }, api: { connectionCount: 2, requestCount: 3, webSocketCount: 4 }, sweeper: { expiredCount: 5 },
+  registerServerMetrics(metrics, {
+    mqtt: { connectionsCount: 1 }, sweeper: { expiredCount: 5 },
+    api: { connectionCount: 2, requestCount: 3, webSocketCount: 4, bodies: { known: { bytes: 9 }, early: { bytes: 10 } } },
     bayeux: { sessionCount: 6, queuedMessageCount: 7, queuedBytes: 8 }, history: { runningCount: 27, waitingCount: 28 } });
   registerNodeMetrics(metrics, {
     journal: { sizeBytes: 11, lastSeq: 100 }, group: { openBytes: 12, lastAppendedSeq: 113, groupsCount: 14, recordsCount: 15 },
@@ -66,6 +68,7 @@ t.test('of the listeners and of a single node: each value under its name', async
     'millrace_connections{protocol="mqtt"}': 1, 'millrace_connections{protocol="http"}': 2, 'millrace_connections{protocol="http-under-way"}': 3,
     'millrace_connections{protocol="websocket"}': 4, 'millrace_mqtt_sessions_expired_total': 5, 'millrace_connections{protocol="bayeux-session"}': 6,
     'millrace_bayeux_queue_size{queue="messages"}': 7, 'millrace_bayeux_queue_size{queue="bytes"}': 8,
+    'millrace_http_bodies_bytes{sender="known"}': 9, 'millrace_http_bodies_bytes{sender="before-login"}': 10,
     'millrace_journal_size_bytes': 11, 'millrace_queue_size{queue="group-open-bytes"}': 12, 'millrace_journal_lag_records': 13,
     'millrace_group_commits_total': 14, 'millrace_records_total': 15, 'millrace_queue_size{queue="mailboxes"}': 16, 'millrace_queue_size{queue="follow-ups"}': 17,
     'millrace_commands_total': 18, 'millrace_queue_size{queue="commands-under-way"}': 19, 'millrace_queue_size{queue="projector-rows"}': 20,

@@ -1,0 +1,58 @@
+/** What a request must fulfil before its handler runs: who may reach its route, its media types, its processing mode and its body. */
+import { PlatformError } from '../model/errors.ts';
+import { processingModeOf } from '../model/processing-mode.ts';
+import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
+import type { ApiRequest } from './api-request.ts';
+import { chooseKind } from './media-types.ts';
+import type { MediaKind } from './media-types.ts';
+import type { Route } from './route.ts';
+import type { CompiledRoute } from './router.ts';
+
+const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
+
+/**
+ * Who only asks for device credentials reaches nothing else (document 4 section 4.1), but what is open to everybody. The bootstrap user of a
+ * microservice reaches its own application, tenant and user (document 1 Authentication 5).
+ */
+export function mayReach(principal: ApiRequest['principal'], route: Route): boolean {
+  if (principal.roles.has(SERVICE_BOOTSTRAP_ROLE)) return route.access === 'public' || route.isForServiceBootstrap === true;
+  if (!principal.roles.has(BOOTSTRAP_ROLE) || principal.roles.size > 1) return true;
+  return route.access === 'public' || route.roles?.includes(BOOTSTRAP_ROLE) === true;
+}
+
+export function checkContentType(request: ApiRequest, route: Route): void {
+  const { contentType } = request;
+  const isWrong =
+    (route.body?.form === 'bytes' || route.body?.form === 'stream') && route.body.schema === undefined
+      ? false
+      : contentType.kind !== 'none' && contentType.kind !== 'vendor' && contentType.kind !== 'json';
+  if (isWrong || !contentType.isUtf8) {
+    const { text = contentType.kind } = contentType;
+    throw new PlatformError('general/unsupported-media-type', { type: contentType.isUtf8 ? text : `${text}, with a charset other than UTF-8,` });
+  }
+}
+
+export function chooseMediaType(request: ApiRequest, route: Route): void {
+  if (!request.accept.isPresent || request.method === 'DELETE') return;
+  const kind = chooseKind(request.accept, route.produces ?? DEFAULT_PRODUCES);
+  if (kind === undefined) throw new PlatformError('general/not-acceptable', { accept: request.accept.text ?? '' });
+  request.kind = kind;
+}
+
+export function readMode(request: ApiRequest): void {
+  const mode = processingModeOf(request.modeName.trim());
+  if (mode === undefined) {
+    throw new PlatformError('general/invalid-parameter', {
+      name: 'X-Platform-Processing-Mode',
+      value: request.modeName,
+      limit: 'one of PERSISTENT, TRANSIENT, QUIESCENT, CEP',
+    });
+  }
+  request.mode = mode;
+}
+
+export function readJson(request: ApiRequest, compiled: CompiledRoute): void {
+  if (compiled.route.body?.isOptional === true && request.body.length === 0) return;
+  request.dropNulls(compiled.droppedNulls);
+  if (compiled.checkBody !== undefined) compiled.checkBody(JSON.parse(request.bodyText()));
+}
