@@ -2,6 +2,7 @@
 import { createServer } from 'node:net';
 import t from 'tap';
 import { checkData, checkDescriptors, checkDisk, checkGlibc, checkHttpEngine, checkLoad, checkNode, findingLine } from '../src/cli/doctor.ts';
+import { mqttConnectionsFor } from '../src/operate/descriptors.ts';
 import { millrace, scratchDirectory } from './helpers/setup-command.ts';
 
 t.test('a machine that can run the server', async (t) => {
@@ -23,7 +24,7 @@ t.test('what fails is named with its remedy', async (t) => {
     '--mqtt-connections-max', '1000000']);
   t.equal(result.code, 1);
   t.match(result.stdout, new RegExp(`^fail {2}http-port .*:${port} cannot be opened \\(EADDRINUSE\\): .*--http-port`, 'm'));
-  t.match(result.stdout, /^warn {2}descriptors .*ulimit -n 1001000/m);
+  t.match(result.stdout, /^warn {2}descriptors .*ulimit -n 1001500/m);
   t.match(result.stdout, /\d of \d+ checks failed/);
 });
 
@@ -39,8 +40,10 @@ t.test('each check has what fails, what may, and what is right', async (t) => {
   t.same(states(['2.30', '2.31', '3.0', undefined].map(checkGlibc)), ['fail', 'ok', 'ok', 'fail']);
   const limits = (max: string): string => `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${max}  ${max}  files\n`;
   const descriptors = (max: string) => checkDescriptors({ mqttConnectionsMax: 18_000 }, limits(max));
-  t.same(states(['1023', '1024', '18999', '19000', 'unlimited'].map(descriptors)), ['fail', 'warn', 'warn', 'ok', 'ok']);
-  t.match(descriptors('1023'), { fact: '1023 open files', remedy: /ulimit -n 19000/ });
+  t.same(states(['1023', '1024', '19499', '19500', 'unlimited'].map(descriptors)), ['fail', 'warn', 'warn', 'ok', 'ok']);
+  t.match(descriptors('1023'), { fact: '1023 open files', remedy: /ulimit -n 19500/ });
+  t.same([20_000, 19_500, 10_000, 1_024, Infinity, undefined, NaN].map((descriptors) => mqttConnectionsFor(18_000, descriptors)),
+    [18_000, 18_000, 8_500, 256, 18_000, 18_000, 18_000], 'the server leaves the rest of the process its descriptors');
   const data = scratchDirectory(t);
   const disk = (diskFreeMinBytes: number, journalMaxBytes: number) => checkDisk({ data, diskFreeMinBytes, journalMaxBytes }).state;
   t.same([disk(2 ** 60, 0), disk(0, 2 ** 60)], ['fail', 'warn']);

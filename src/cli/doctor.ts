@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
+import { DESCRIPTORS_RESERVED, descriptorsMax, processLimits } from '../operate/descriptors.ts';
 import { clusterFindings } from './cluster-doctor.ts';
 import { isServerRunning } from './control.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit-codes.ts';
@@ -16,8 +17,6 @@ const NODE_MIN = [20, 19] as const;
 /** The glibc that the prebuilt uWebSockets.js and chdb were seen to load on. */
 const GLIBC_MIN = [2, 31] as const;
 const DESCRIPTORS_MIN = 1024;
-/** Descriptors beside those of the MQTT connections: listeners, HTTP connections, files of the stores. */
-const DESCRIPTORS_OTHER = 1000;
 const DISK_COMFORTABLE_BYTES = 5 * 1024 ** 3;
 const MEMORY_COMFORTABLE_BYTES = 1024 ** 3;
 const LOAD_TIMEOUT_MS = 30_000;
@@ -79,18 +78,12 @@ export function checkGlibc(version: string | undefined): Finding {
     remedy: `the prebuilt engine needs ${GLIBC_MIN.join('.')}: take a newer distribution or the container` };
 }
 
-/** Undefined where the system does not tell them. */
-function processLimits(): string | undefined {
-  try { return readFileSync('/proc/self/limits', 'utf8'); } catch { return undefined; }
-}
-
 /** @param limits text of /proc/self/limits. */
 export function checkDescriptors(config: Pick<Config, 'mqttConnectionsMax'>, limits: string | undefined): Finding {
   const name = 'descriptors';
-  if (limits === undefined) return { state: 'warn', name, fact: 'the limit is not known', remedy: 'this system has no /proc; see ulimit -n' };
-  const text = /^Max open files\s+(\S+)/m.exec(limits)?.[1];
-  const limit = text === 'unlimited' ? Infinity : Number(text);
-  const wanted = config.mqttConnectionsMax + DESCRIPTORS_OTHER;
+  const limit = descriptorsMax(limits);
+  if (limit === undefined) return { state: 'warn', name, fact: 'the limit is not known', remedy: 'this system has no /proc; see ulimit -n' };
+  const wanted = config.mqttConnectionsMax + DESCRIPTORS_RESERVED;
   const state = limit < DESCRIPTORS_MIN ? 'fail' : limit < wanted ? 'warn' : 'ok';
   return { state, name, fact: `${limit} open files`,
     remedy: `${wanted} are needed for mqtt-connections-max ${config.mqttConnectionsMax}: ulimit -n ${wanted}, or lower the setting` };

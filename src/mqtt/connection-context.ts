@@ -2,6 +2,7 @@
 import type { MqttApplication, SessionStore } from './application.ts';
 import type { Log } from '../model/log.ts';
 import type { Shares } from '../model/shares.ts';
+import type { EarlyBytes } from './early-bytes.ts';
 import type { LimitName, MqttLimits } from './limits.ts';
 import type { MqttMetrics } from './metrics.ts';
 import type { PacketDecoder } from './packet-decoder.ts';
@@ -28,6 +29,8 @@ export interface SharedContext<C> {
   readonly scanner: PublishScanner;
   readonly decoder: PacketDecoder;
   readonly outputs: SmallOutputPool;
+  /** Held by all connections whose CONNECT is not answered. */
+  readonly early: EarlyBytes;
   /** PUBLISH packets of the present read, by QoS. */
   readonly receivedCounts: number[];
   now(): number;

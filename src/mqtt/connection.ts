@@ -7,15 +7,16 @@ import { AcknowledgementTimes } from './acknowledgement-times.ts';
 import type { DeviceConnection, DeviceLink, DownlinkMessage } from './application.ts';
 import type { Principal } from '../model/principal.ts';
 import type { SharedContext } from './connection-context.ts';
+import { earlyConnack } from './early-bytes.ts';
 import { encodeDisconnect, encodePublish } from './packet-encoder.ts';
 import { LENGTH_INCOMPLETE, LENGTH_MALFORMED, PACKET_TYPE, packetLength } from './fixed-header.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { LIMIT } from './limits.ts';
 import { PacketError } from './packet-error.ts';
 import { SCAN } from './publish-scanner.ts';
-import type { ScanResult } from './publish-scanner.ts';
 import type { RateBucket } from './rate-bucket.ts';
 import { REASON } from './reason-codes.ts';
+import { scanError } from './scan-error.ts';
 import type { Session, SessionOwner } from './session.ts';
 import type { SmallOutput } from './small-output.ts';
 import { NOT_WAITING } from './timer-wheel.ts';
@@ -72,6 +73,8 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   #isProcessing = false;
   #isResumable = false;
   #held: HeldBytes | undefined = undefined;
+  /** Counted in `context.early` while it is not known who connects. */
+  #earlyBytes = 0;
   #output: SmallOutput | undefined = undefined;
   #backlogBytes = 0;
   /** When what is being handled was received, `performance.now()`; 0 until somebody asks. */
@@ -211,36 +214,16 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     return true;
   }
 
-  sendPubrel(packetId: number): void {
-    if (this.state !== STATE.OPEN) return;
-    this.addAcknowledgement(PACKET_TYPE.PUBREL, packetId);
-    this.flush();
-  }
-
-  sendPubrec(packetId: number): void {
-    if (this.state !== STATE.OPEN) return;
-    this.addAcknowledgement(PACKET_TYPE.PUBREC, packetId);
-    this.flush();
-  }
-
-  sendPubcomp(packetId: number): void {
-    if (this.state !== STATE.OPEN) return;
-    this.addAcknowledgement(PACKET_TYPE.PUBCOMP, packetId);
-    this.flush();
-  }
+  sendPubrel(packetId: number): void { this.#send(PACKET_TYPE.PUBREL, packetId); }
+  sendPubrec(packetId: number): void { this.#send(PACKET_TYPE.PUBREC, packetId); }
+  sendPubcomp(packetId: number): void { this.#send(PACKET_TYPE.PUBCOMP, packetId); }
 
   /** Adds to the next flush. */
-  addAcknowledgement(type: number, packetId: number): void {
-    this.#room(4).acknowledgement(type, packetId);
-  }
+  addAcknowledgement(type: number, packetId: number): void { this.#room(4).acknowledgement(type, packetId); }
 
-  addAcknowledgementWithReason(type: number, packetId: number, reasonCode: number): void {
-    this.#room(5).acknowledgementWithReason(type, packetId, reasonCode);
-  }
+  addAcknowledgementWithReason(type: number, packetId: number, code: number): void { this.#room(5).acknowledgementWithReason(type, packetId, code); }
 
-  addEmptyPacket(type: number): void {
-    this.#room(2).empty(type);
-  }
+  addEmptyPacket(type: number): void { this.#room(2).empty(type); }
 
   /** Writes at once, behind what waits for a flush. @param bytes belong to the transport from now on. */
   write(bytes: Buffer): void {
@@ -264,8 +247,12 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     this.#processHeld();
   }
 
+  /** CONNECT is not answered. */
+  get isEarly(): boolean { return this.state < STATE.OPEN; }
+
   /** CONNACK was written: packets are handled from now on. */
   opened(): void {
+    this.#countEarly();
     const { wheel } = this.context;
     this.#heardTick = wheel.tick;
     wheel.cancel(this);
@@ -348,6 +335,12 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     return Math.ceil(this.keepAliveSeconds * 1.5) + 1;
   }
 
+  #send(type: number, packetId: number): void {
+    if (this.state !== STATE.OPEN) return;
+    this.addAcknowledgement(type, packetId);
+    this.flush();
+  }
+
   #addAwaited(type: number, packetId: number): void {
     this.addAcknowledgement(type, packetId);
     this.#acknowledgementTimes?.acknowledged();
@@ -374,6 +367,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
       this.fail(error);
     }
     this.#isProcessing = false;
+    if (this.#earlyBytes > 0) this.#countEarly();
     if (this.#isResumable) {
       this.#isResumable = false;
       if (this.#blocked === 0) this.#processHeld();
@@ -432,13 +426,29 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   #hold(chunk: Buffer, start: number): void {
     if (this.#held === undefined) this.#held = new HeldBytes(chunk, start);
     else this.#held.append(chunk, start, chunk.length);
-    if ((this.#blocked & BLOCK.RATE) !== 0) {
+    if (this.isEarly) this.#holdEarly(this.#held.length);
+    else if ((this.#blocked & BLOCK.RATE) !== 0) {
       const limit = this.rate?.queueLimitHit(this.#held.view());
       if (limit !== undefined) this.close(REASON.MESSAGE_RATE_TOO_HIGH, 'the queue of messages over the rate is full', limit);
     } else if (this.#held.length > this.context.limits.heldBytes) {
       this.close(REASON.QUOTA_EXCEEDED, `more than ${this.context.limits.heldBytes} bytes wait to be handled`, LIMIT.HELD_BYTES);
     }
     this.#pauseIfBlocked();
+  }
+
+  #countEarly(): void {
+    const bytes = this.isEarly ? this.#held?.bytes.length ?? 0 : 0;
+    this.context.early.bytes += bytes - this.#earlyBytes;
+    this.#earlyBytes = bytes;
+  }
+
+  #holdEarly(length: number): void {
+    this.#countEarly();
+    const refusal = this.context.early.refusal(length);
+    if (refusal === undefined) return;
+    // Without a CONNECT there is no answer to it.
+    if (this.state === STATE.CONNECTING) this.write(earlyConnack(refusal, this));
+    this.close(REASON.QUOTA_EXCEEDED, refusal.reason, refusal.limit);
   }
 
   /** Over the rate reading goes on: its own queue is bounded, and the client is told when it is full. */
@@ -474,6 +484,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
 
   #ended(isClean: boolean): void {
     this.#held = undefined;
+    this.#countEarly();
     if (this.#output !== undefined) this.context.outputs.giveBack(this.#output);
     this.#output = undefined;
     this.context.ended(this, isClean);
@@ -485,16 +496,5 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
     const { clientId, principal, transport } = this;
     log.debug({ clientId, tenant: principal?.tenant, remoteAddress: transport.remoteAddress, reasonCode, reason, limit },
       'mqtt connection ended');
-  }
-}
-
-function scanError(result: ScanResult, packetBytesMax: number): PacketError {
-  switch (result) {
-    case SCAN.TOO_LARGE:
-      return new PacketError(REASON.PACKET_TOO_LARGE, `the packet has more than ${packetBytesMax} bytes`, LIMIT.PACKET_BYTES);
-    case SCAN.TOPIC_INVALID:
-      return new PacketError(REASON.TOPIC_NAME_INVALID, 'the topic is empty, or has a wildcard, NUL or invalid UTF-8');
-    default:
-      return new PacketError(REASON.MALFORMED_PACKET, 'the packet has wrong flags, lengths or packet identifier');
   }
 }

@@ -29,6 +29,10 @@ export interface MqttLimits {
   readonly writeStallSeconds: number;
   /** Bytes received and not yet processed (the platform is busy, or CONNECT is being checked); also of one message of a WebSocket. */
   readonly heldBytes: number;
+  /** Bytes that one connection holds before its CONNECT is answered; at least one packet. */
+  readonly earlyBytes: number;
+  /** The same of all connections. */
+  readonly earlyBytesAll: number;
   /** Subscriptions of one session. */
   readonly subscriptions: number;
   /** Bytes of one topic filter. */
@@ -58,6 +62,8 @@ export const DEFAULT_LIMITS: MqttLimits = {
   writeBytes: 1_048_576,
   writeStallSeconds: 60,
   heldBytes: 262_144,
+  earlyBytes: 65_536,
+  earlyBytesAll: 33_554_432,
   subscriptions: 100,
   topicFilterBytes: 1_024,
   sessionExpirySeconds: SESSION_EXPIRY_NEVER,
@@ -71,10 +77,11 @@ export const DEFAULT_LIMITS: MqttLimits = {
 const PACKET_OVERHEAD_BYTES = DEFAULT_LIMITS.packetBytes - DEFAULT_LIMITS.payloadBytes;
 
 /** The limits that follow from the longest payload: what waits must have room for one packet, and as much beside it as with the default. */
-export function limitsOfPayload(payloadBytes: number): Pick<MqttLimits, 'payloadBytes' | 'packetBytes' | 'heldBytes' | 'rateQueueBytes'> {
+export function limitsOfPayload(payloadBytes: number): Pick<MqttLimits, 'payloadBytes' | 'packetBytes' | 'heldBytes' | 'earlyBytes' | 'rateQueueBytes'> {
   const packetBytes = payloadBytes + PACKET_OVERHEAD_BYTES;
   const more = Math.max(0, packetBytes - DEFAULT_LIMITS.packetBytes);
-  return { payloadBytes, packetBytes, heldBytes: DEFAULT_LIMITS.heldBytes + more, rateQueueBytes: DEFAULT_LIMITS.rateQueueBytes + more };
+  const { heldBytes, earlyBytes, rateQueueBytes } = DEFAULT_LIMITS;
+  return { payloadBytes, packetBytes, heldBytes: heldBytes + more, earlyBytes: Math.max(earlyBytes, packetBytes), rateQueueBytes: rateQueueBytes + more };
 }
 
 /** Names of the limits, as counted by `Refusals.count` and named in reasons. */
@@ -94,6 +101,8 @@ export const LIMIT = {
   WRITE_STALL: 'mqtt/write-stall',
   CLIENT_PACKET_BYTES: 'mqtt/client-packet-bytes',
   HELD_BYTES: 'mqtt/held-bytes',
+  EARLY_BYTES: 'mqtt/before-login-bytes',
+  EARLY_BYTES_ALL: 'mqtt/before-login-bytes-all',
   FRAME_BYTES: 'mqtt/frame-bytes',
   SUBSCRIPTIONS: 'mqtt/subscriptions',
   TOPIC_FILTER_BYTES: 'mqtt/topic-filter-bytes',

@@ -10,6 +10,7 @@ import type { ConnectedUsers } from '../model/principal.ts';
 import { Shares } from '../model/shares.ts';
 import { BLOCK, Connection } from './connection.ts';
 import type { ConnectionContext } from './connection.ts';
+import { EarlyBytes } from './early-bytes.ts';
 import { DEFAULT_LIMITS, LIMIT } from './limits.ts';
 import type { LimitName, MqttLimits } from './limits.ts';
 import type { MqttMetrics } from './metrics.ts';
@@ -71,6 +72,8 @@ export class MqttServer {
   readonly #listeners: Server[] = [];
   #ticker: NodeJS.Timeout | undefined = undefined;
   #throttleTicker: NodeJS.Timeout | undefined = undefined;
+  /** Sockets of all listeners, in their TLS handshakes too. */
+  #socketsCount = 0;
   #isClosing = false;
   #onEmpty: (() => void) | undefined = undefined;
 
@@ -88,6 +91,16 @@ export class MqttServer {
     return this.#connections.size;
   }
 
+  /** Sockets of the listeners, in their TLS handshakes too. */
+  get socketsCount(): number {
+    return this.#socketsCount;
+  }
+
+  /** Bytes held by connections whose CONNECT is not answered. */
+  get earlyBytes(): number {
+    return this.#context.early.bytes;
+  }
+
   /** Where the first `listen` listens. */
   get address(): AddressInfo | undefined {
     return this.#listeners[0]?.address() as AddressInfo | undefined;
@@ -98,8 +111,7 @@ export class MqttServer {
     const server = options.tls === undefined
       ? createServer({ noDelay: true, pauseOnConnect: false }, (socket) => this.#acceptSocket(socket))
       : createTlsServer({ handshakeTimeout: TLS_HANDSHAKE_MS, ...CLIENT_CERTIFICATES, ...options.tls }, (socket) => this.#acceptSocket(socket));
-    // TLS counts a connection only after its handshake; this bounds those before it.
-    server.maxConnections = this.limits.connections + OVER_LIMIT_CONNECTIONS;
+    server.on('connection', this.#onSocket);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, () => {
@@ -222,7 +234,21 @@ export class MqttServer {
     await Promise.all([...closed, this.sessions.settled()]);
   }
 
+  /** Before TLS, which tells of a connection only after its handshake: each socket has a descriptor, of whatever listener it is. */
+  readonly #onSocket = (socket: Socket): void => {
+    if (this.#socketsCount >= this.limits.connections + OVER_LIMIT_CONNECTIONS) {
+      this.#options.metrics.count(LIMIT.CONNECTIONS);
+      socket.destroy();
+      return;
+    }
+    this.#socketsCount += 1;
+    socket.once('close', this.#onSocketClosed);
+  };
+
+  readonly #onSocketClosed = (): void => { this.#socketsCount -= 1; };
+
   #acceptSocket(socket: Socket): void {
+    if (socket.destroyed) return;
     const transport = new SocketTransport(socket);
     const connection = this.accept(transport);
     if (connection !== undefined) transport.attach(connection);
@@ -236,6 +262,7 @@ export class MqttServer {
       limits: this.limits,
       shares: new Shares(LIMIT.CONNECTIONS, this.limits.connections),
       counted: new Set(),
+      early: new EarlyBytes(this.limits),
       sessions: this.sessions,
       wheel: this.#wheel,
       scanner: new PublishScanner(),

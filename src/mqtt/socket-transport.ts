@@ -8,6 +8,9 @@ import type { Transport, TransportListener } from './transport.ts';
 const LISTENER = Symbol('mqtt connection');
 const HAS_ENDED = Symbol('the client has sent everything');
 
+/** Silence after which the kernel asks whether the peer is still there: so the connection of a device without power ends, also without a keep alive of MQTT. */
+const KEEP_ALIVE_MS = 60_000;
+
 interface MqttSocket extends Socket {
   [LISTENER]?: TransportListener;
   [HAS_ENDED]?: boolean;
@@ -22,6 +25,7 @@ export class SocketTransport implements Transport {
     this.remoteAddress = socket.remoteAddress ?? '';
     // Acknowledgements are small and already batched: waiting for more would only delay them.
     socket.setNoDelay(true);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
   }
 
   get certificates(): readonly X509Certificate[] {

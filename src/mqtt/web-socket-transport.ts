@@ -48,7 +48,8 @@ class WebSocketTransport implements Transport {
   destroy(): void { this.#socket.end(CLOSE_NORMAL, ''); }
 
   received(chunk: Buffer, waitingBytesMax: number): void {
-    if (!this.#isPaused) {
+    // Before login the connection itself bounds what it holds, and counts it.
+    if (!this.#isPaused || this.listener?.isEarly === true) {
       this.listener?.received(chunk);
       return;
     }

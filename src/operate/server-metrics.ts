@@ -3,7 +3,7 @@ import type { HealthParts } from './health.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface MeteredServer {
-  readonly mqtt: { readonly connectionsCount: number };
+  readonly mqtt: { readonly connectionsCount: number; readonly earlyBytes: number };
   readonly api: {
     readonly connectionCount: number; readonly requestCount: number; readonly webSocketCount: number;
     readonly bodies: { readonly known: { readonly bytes: number }; readonly early: { readonly bytes: number } };
@@ -20,6 +20,7 @@ export function registerServerMetrics(metrics: Metrics, { mqtt, api, bayeux, his
     ['bayeux-session', bayeux.sessionCount]]);
   metrics.gauges('millrace_http_bodies_bytes', 'Bytes held of request bodies, by whether their sender is known', 'sender', () => [
     ['known', api.bodies.known.bytes], ['before-login', api.bodies.early.bytes]]);
+  metrics.gauge('millrace_mqtt_before_login_bytes', 'Bytes held of MQTT connections whose CONNECT is not answered', () => mqtt.earlyBytes);
   metrics.gauges('millrace_bayeux_queue_size', 'What waits for subscribers', 'queue', () => [
     ['messages', bayeux.queuedMessageCount], ['bytes', bayeux.queuedBytes]]);
   metrics.gauges('millrace_history_queries', 'Queries of the history that run, and that wait for their turn', 'state', () => [

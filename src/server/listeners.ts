@@ -48,6 +48,7 @@ import { RetentionRemoval } from '../operate/retention-store.ts';
 import { ClockTrust, machineClock } from '../operate/clock-trust.ts';
 import { RetentionRunner, newestRetentionDay } from '../operate/retention-runner.ts';
 import { RetiredBlobs } from '../operate/retired-blobs.ts';
+import { descriptorsMax, mqttConnectionsFor, processLimits } from '../operate/descriptors.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
 import { TenantFiles } from '../operate/tenant-files.ts';
 import { TenantServices, endConnections } from '../operate/tenant-services.ts';
@@ -114,6 +115,12 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     ...(core.receipts === undefined ? {} : { receipts: core.receipts }),
   });
   core.receivers?.start(device.isPushed.bind(device));
+  const descriptors = descriptorsMax(processLimits());
+  const mqttConnections = mqttConnectionsFor(config.mqttConnectionsMax, descriptors);
+  if (mqttConnections < config.mqttConnectionsMax) {
+    log.warn({ descriptors, mqttConnectionsMax: config.mqttConnectionsMax, limit: mqttConnections },
+      'fewer MQTT connections than are set are taken, since the process has too few file descriptors; raise ulimit -n');
+  }
   const messages = metrics.counter('millrace_messages_total', 'Messages by protocol and result', ['protocol', 'result']);
   const mqtt = new MqttServer({
     application: device, log,
@@ -131,7 +138,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
       messages: (direction, qos, count) => messages.inc({ protocol: `mqtt-qos${qos}`, result: direction === 'in' ? 'received' : 'sent' }, count),
     },
     limits: {
-      connections: config.mqttConnectionsMax, ...limitsOfPayload(config.mqttPayloadMaxBytes),
+      connections: mqttConnections, ...limitsOfPayload(config.mqttPayloadMaxBytes),
       rateMessagesPerSecond: config.mqttRateMax, rateQueueMessages: config.mqttRateQueueMax,
     },
   });

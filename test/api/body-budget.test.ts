@@ -190,10 +190,12 @@ t.test('a body that waits too long is refused, and so is one more than may wait'
 
 t.test('with wrong credentials the rest of a large body is thrown away and the answer is read', async (t) => {
   const api = await startApi(t, { config: { bodyMaxBytes: 16 * MIB } });
-  api.fake.login = new Promise((_resolve, reject) => { setTimeout(() => reject(refusedBy('authentication/checks-waiting')), 200); });
-  // On a busy machine it may end before the request has come.
-  api.fake.login.catch(() => undefined);
-  const large = await api.call('POST', PATH, { body: 'x'.repeat(12 * MIB) });
+  let refuse: () => void = () => undefined;
+  api.fake.login = new Promise((_resolve, reject) => { refuse = () => reject(refusedBy('authentication/checks-waiting')); });
+  const call = api.call('POST', PATH, { body: 'x'.repeat(12 * MIB) });
+  await until(() => api.server.bodies.paused === 1);
+  refuse();
+  const large = await call;
   t.equal(large.status, 503);
   t.same([api.server.bodies.paused, api.server.bodies.bytes], [0, 0]);
 });

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
-import { Harness, publish, subscribe } from './helpers/harness.ts';
+import { Harness, connectPacket, principalOf, publish, subscribe, until } from './helpers/harness.ts';
+import type { TestClient } from './helpers/harness.ts';
 
 t.test('a packet that is too large is refused by its header', async (t) => {
   for (const first of [0x30, 0x82]) {
@@ -232,4 +233,54 @@ t.test('properties of PUBLISH in 5.0', async (t) => {
   await check({ topicAlias: 1 }, '', 0x94);
   await check({ subscriptionIdentifier: 4 }, 'a', 0x82);
   await check({ userProperties: { a: 'b' } }, '', 0x82);
+});
+
+t.test('what strangers send before CONNECT is answered is bounded, of one connection and in all', async (t) => {
+  const harness = new Harness({ earlyBytesAll: 200_000 });
+  const answers: ((principal: undefined) => void)[] = [];
+  harness.authenticate = () => new Promise((resolve) => { answers.push(resolve); });
+  const flood = (client: TestClient, bytes: number): void => client.raw(Buffer.alloc(bytes, 0x30));
+  const connecting = (version: 3 | 4 | 5): TestClient => {
+    const client = harness.client(version);
+    client.send(connectPacket(`c${harness.server.connectionsCount}`, version, { username: 'stranger', password: 'guess' }));
+    return client;
+  };
+  const one = connecting(5);
+  flood(one, 60_000);
+  t.equal(harness.server.earlyBytes, 60_000);
+  t.ok(one.isPaused, 'what comes later stays with the client');
+  flood(one, 10_000);
+  t.match(one.take(), [{ cmd: 'connack', reasonCode: 0x97, properties: { reasonString: /65536 bytes.*mqtt\/before-login-bytes\)/ } }]);
+  t.ok(one.isEnded);
+  t.equal(harness.counts.get('mqtt/before-login-bytes'), 1);
+  t.equal(harness.server.earlyBytes, 0, 'it is let go at once');
+  const many = [connecting(5), connecting(4), connecting(5)];
+  for (const client of many) flood(client, 60_000);
+  const last = connecting(4);
+  flood(last, 60_000);
+  t.match(last.take(), [{ cmd: 'connack', returnCode: 3 }]);
+  t.equal(harness.counts.get('mqtt/before-login-bytes-all'), 1);
+  t.equal(harness.server.earlyBytes, 180_000, 'the others go on');
+  many[0].drop();
+  t.equal(harness.server.earlyBytes, 120_000);
+  const without = harness.client();
+  without.raw([0x10, 0xff, 0x01, 0]);
+  t.equal(harness.server.earlyBytes, 120_004, 'a part of CONNECT counts too');
+  without.drop();
+  answers[3](undefined);
+  await until(() => many[2].isEnded);
+  t.equal(harness.server.earlyBytes, 60_000, 'a wrong password');
+});
+
+t.test('who is let in before has what was held handled, and it counts no more', async (t) => {
+  const harness = new Harness();
+  let answer: (principal: ReturnType<typeof principalOf>) => void = () => undefined;
+  harness.authenticate = () => new Promise((resolve) => { answer = resolve; });
+  const client = harness.client(4);
+  client.send(connectPacket('c1', 4), publish('a', 'x'.repeat(10_000), 1, 1), publish('a', 'y', 1, 2));
+  t.ok(harness.server.earlyBytes > 10_000);
+  answer(principalOf('t1/u'));
+  await until(() => harness.received.length === 2);
+  t.same(client.takeCommands(), ['connack', 'puback 1', 'puback 2']);
+  t.equal(harness.server.earlyBytes, 0);
 });

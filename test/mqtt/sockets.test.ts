@@ -1,7 +1,8 @@
 import t from 'tap';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { connect as connectSocket } from 'node:net';
+import { Socket, connect as connectSocket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import mqtt from 'mqtt';
@@ -120,3 +121,26 @@ for (const scheme of ['mqtt', 'mqtts']) {
     await until(() => harness.server.connectionsCount === 0);
   });
 }
+
+t.test('sockets are counted from the first byte of their handshake, and asked whether their peers are there', async (t) => {
+  const harness = new Harness({ connections: 1 });
+  const kept: [boolean | undefined, number | undefined][] = [];
+  const { setKeepAlive } = Socket.prototype;
+  Socket.prototype.setKeepAlive = function keepAlive(this: Socket, ...settings) {
+    kept.push([settings[0], settings[1]]);
+    return setKeepAlive.apply(this, settings);
+  };
+  t.teardown(() => { Socket.prototype.setKeepAlive = setKeepAlive; });
+  const { port } = await harness.server.listen({ host: '127.0.0.1', port: 0, tls: createCertificate(t.testdir()) });
+  t.teardown(() => harness.server.close(100));
+  const secure = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  await once(secure, 'secureConnect');
+  await until(() => kept.length > 0);
+  t.same(kept, [[true, 60_000]]);
+  const silent = Array.from({ length: 501 }, () => connectSocket(port, '127.0.0.1').on('error', () => undefined).resume());
+  await until(() => harness.counts.get('mqtt/connections') === 1);
+  t.equal(harness.server.socketsCount, 501, 'the limit and 500, none of them has begun its handshake but one');
+  for (const socket of [secure, ...silent]) socket.destroy();
+  await until(() => harness.server.socketsCount === 0);
+  t.equal(harness.server.socketsCount, 0);
+});

@@ -55,7 +55,7 @@ t.test('of the process: resident memory and the delay of the event loop', async 
 t.test('of the listeners and of a single node: each value under its name', async (t) => {
   const { metrics, value } = newMetrics(t);
   registerServerMetrics(metrics, {
-    mqtt: { connectionsCount: 1 }, sweeper: { expiredCount: 5 },
+    mqtt: { connectionsCount: 1, earlyBytes: 29 }, sweeper: { expiredCount: 5 },
     api: { connectionCount: 2, requestCount: 3, webSocketCount: 4, bodies: { known: { bytes: 9 }, early: { bytes: 10 } } },
     bayeux: { sessionCount: 6, queuedMessageCount: 7, queuedBytes: 8 }, history: { runningCount: 27, waitingCount: 28 } });
   registerNodeMetrics(metrics, {
@@ -69,7 +69,7 @@ t.test('of the listeners and of a single node: each value under its name', async
     'millrace_connections{protocol="websocket"}': 4, 'millrace_mqtt_sessions_expired_total': 5, 'millrace_connections{protocol="bayeux-session"}': 6,
     'millrace_bayeux_queue_size{queue="messages"}': 7, 'millrace_bayeux_queue_size{queue="bytes"}': 8,
     'millrace_http_bodies_bytes{sender="known"}': 9, 'millrace_http_bodies_bytes{sender="before-login"}': 10,
-    'millrace_journal_size_bytes': 11, 'millrace_queue_size{queue="group-open-bytes"}': 12, 'millrace_journal_lag_records': 13,
+    'millrace_mqtt_before_login_bytes': 29, 'millrace_journal_size_bytes': 11, 'millrace_queue_size{queue="group-open-bytes"}': 12, 'millrace_journal_lag_records': 13,
     'millrace_group_commits_total': 14, 'millrace_records_total': 15, 'millrace_queue_size{queue="mailboxes"}': 16, 'millrace_queue_size{queue="follow-ups"}': 17,
     'millrace_commands_total': 18, 'millrace_queue_size{queue="commands-under-way"}': 19, 'millrace_queue_size{queue="projector-rows"}': 20,
     'millrace_projector_insert_errors_total': 21, 'millrace_projector_set_aside_total': 22, 'millrace_quarantine_entries': 23, 'millrace_quarantine_size_bytes': 24,
