@@ -46,6 +46,8 @@ export class ApiRequest {
   compiled: CompiledRoute | undefined = undefined;
   params: PathParameters = {};
   principal: Principal = ANONYMOUS;
+  /** See cross-site.ts: the page of another origin that may have sent this with a remembered password. */
+  crossSiteOrigin: string | undefined = undefined;
   /** The header X-XSRF-TOKEN when the token came in a cookie. */
   xsrfToken: string | undefined = undefined;
   /** Whom the cookie names while it is not sure that a page of ours sent it: only on `optional` routes. */

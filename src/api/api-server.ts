@@ -7,13 +7,15 @@ import { secondFactorError } from '../accounts/second-factor.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { ApiRequest } from './api-request.ts';
 import type { RequestOwner } from './api-request.ts';
-import { HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage } from './authentication.ts';
+import { ANONYMOUS, HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage, isRememberedPassword } from './authentication.ts';
 import { baseUrlOf, calledAs, hostCalled } from './base-url.ts';
+import type { CalledAs } from './base-url.ts';
 import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
 import type { BodyLimit } from './body-budget.ts';
 import { BrokenBody } from './body-stream.ts';
 import { TenantCors } from './cors.ts';
+import { CROSS_SITE_LIMIT, crossSiteOrigin, isOfOtherOrigin, isSimpleType, refuseCrossSite } from './cross-site.ts';
 import type { HttpExchange } from './http-exchange.ts';
 import type { HttpLibrary } from './http-library.ts';
 import { HttpServer } from './http-server.ts';
@@ -140,6 +142,7 @@ export class ApiServer implements RequestOwner {
     const access = request.compiled?.route.access ?? 'user';
     const credentials =
       access === 'public' ? '' : credentialsText({ authorization: exchange.header('authorization'), cookie: exchange.header('cookie') });
+    if (request.method !== 'GET') this.lookForOtherPage(request, credentials);
     if (credentials === '') {
       if (access !== 'public' && access !== 'optional') this.challenge(request, new PlatformError('general/no-credentials'));
       else this.authoriseAnonymous(request);
@@ -188,6 +191,7 @@ export class ApiServer implements RequestOwner {
       return;
     }
     request.principal = principal;
+    if (this.isCrossSite(request)) return;
     if (this.platform.rates !== undefined) {
       try {
         requireRate(request, this.platform.rates.take(principal));
@@ -199,8 +203,36 @@ export class ApiServer implements RequestOwner {
     this.authorise(request);
   }
 
+  /** Costs a comparison where a body is JSON, as of devices. */
+  private lookForOtherPage(request: ApiRequest, credentials: string): void {
+    const { compiled, contentType, exchange } = request;
+    if (compiled === undefined || !isSimpleType(contentType)) return;
+    if (!isRememberedPassword(credentials) && compiled.route.setsCookies !== true) return;
+    request.crossSiteOrigin = crossSiteOrigin((name) => exchange.header(name), this.ownHosts(request.called));
+  }
+
+  /** Under which names pages of this server are called: as the client and its proxy tell, and as it is set. */
+  private ownHosts(called: CalledAs | undefined): string[] {
+    const { baseUrl } = this.platform.config;
+    return [...called === undefined ? [] : [called.host, hostCalled(called)], ...baseUrl === undefined ? [] : [new URL(baseUrl).host]];
+  }
+
+  /** Answers a request that the page of another site may have made its user's browser send. @returns whether it did. */
+  private isCrossSite(request: ApiRequest): boolean {
+    const origin = request.crossSiteOrigin;
+    if (origin === undefined) return false;
+    try {
+      refuseCrossSite(origin, this.cors.of(request).isNamed(origin), this.platform.refusals);
+      return false;
+    } catch (error) {
+      this.fail(request, error);
+      return true;
+    }
+  }
+
   private authoriseAnonymous(request: ApiRequest): void {
     request.isAnonymous = true;
+    if (this.isCrossSite(request)) return;
     request.exchange.awaitIdentity(BYTES_BEFORE_LOGIN_MAX);
     this.authorise(request);
   }
@@ -233,6 +265,11 @@ export class ApiServer implements RequestOwner {
     const header = (name: string): string => headers.get(name) ?? '';
     const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
     if (credentials === '') return undefined;
+    // No page can set a header of an upgrade: the browser has added them by itself. A page of another origin logs in by its messages.
+    if (isOfOtherOrigin(header, this.ownHosts(calledAs(header, this.trustsProxy))) && !this.namesOrigin(header)) {
+      this.platform.refusals.count(CROSS_SITE_LIMIT);
+      return undefined;
+    }
     try {
       const host = (): string => hostCalled(calledAs(header, this.trustsProxy));
       const found = this.authentication.authenticate(credentials, host, () => ({ tfaToken: header('tfatoken') }));
@@ -244,6 +281,12 @@ export class ApiServer implements RequestOwner {
     } catch (error) {
       return { principal: Promise.reject(error as Error), isOfCookie: false };
     }
+  }
+
+  /** Whether the tenant of the host allows the origin of an upgrade by name. */
+  private namesOrigin(header: (name: string) => string): boolean {
+    const calledHost = hostCalled(calledAs(header, this.trustsProxy));
+    return this.cors.of({ principal: ANONYMOUS, calledHost }).isNamed(header('origin'));
   }
 
   /** Without a session it came with user and password: whether the tenant takes them from this user agent. */

@@ -121,12 +121,12 @@ export function loginRoutes(): Route[] {
   const optional = { isOptional: true, schema: Type.Object({}, { additionalProperties: true }), mediaTypes: [], example: {} };
   return [
     { method: 'POST', path: '/tenant/oauth', area: 'tenant', access: 'public', summary: 'Log in: a token as cookie', query: ofTenant, body: form,
-      answers: [{ status: 200, description: 'Set-Cookie; without a body' }], handle: cookies },
+      setsCookies: true, answers: [{ status: 200, description: 'Set-Cookie; without a body' }], handle: cookies },
     { method: 'POST', path: '/tenant/oauth/token', area: 'tenant', access: 'public', summary: 'Log in: a token for `Authorization: Bearer`',
       query: ofTenant, body: form, answers: [{ status: 200, description: 'The token', contentTypes: ['application/json'],
         json: Token, example: { access_token: 'eyJhbGciOi…' } }], handle: accessToken },
     { method: 'POST', path: '/user/logout', area: 'users', access: 'user', summary: 'End the session of the request', body: optional, answers: done,
-      takesEndedCookie: true, handle: logout },
+      takesEndedCookie: true, setsCookies: true, handle: logout },
     { method: 'POST', path: '/user/logout/{tenant}/allUsers', area: 'users', access: 'roles', roles: ['ROLE_USER_MANAGEMENT_ADMIN'],
       summary: 'End all token sessions of the tenant', body: optional, answers: done, handle: logoutAll },
   ];

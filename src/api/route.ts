@@ -96,6 +96,8 @@ export interface Route {
   readonly isForServiceBootstrap?: boolean;
   /** Also with a cookie whose session has ended, then for nobody: the answer takes it away. */
   readonly takesEndedCookie?: boolean;
+  /** The answer sets cookies: only for pages of this origin and those that the tenant names. */
+  readonly setsCookies?: boolean;
   /** Also for users with the right password who still lack their second factor. */
   readonly isForSecondFactor?: boolean;
   /** The last parameter takes all further segments of the path, joined by slashes. */

@@ -49,6 +49,8 @@ export const ERRORS = {
     'The command was carried out and its answer is lost ({limit}). Look before you send it again', 0x88),
   'security/unauthorized': entry(401, 'security/Unauthorized', 'Invalid credentials! : Bad credentials', 0x86),
   'security/forbidden': entry(403, 'security/Forbidden', 'Access is denied.', 0x87),
+  'security/cross-site': entry(403, 'security/Forbidden', 'A page of another origin ({origin}) may not send this with what the browser adds by itself '
+    + '({limit}): name the origin in the tenant option access.control/allow.origin, or send JSON, a bearer token or the header UseXBasic'),
   'validation/not-an-object': entry(422, 'undefined/validationError', 'The JSON is {what}; it takes an object', 0x99),
   'validation/mandatory-fields': entry(422, 'undefined/validationError', 'Following mandatory fields should be included: {names}', 0x99),
   'validation/invalid-field': entry(422, '{area}/Invalid Data', 'The field {name} has the value {value}; it takes {limit}', 0x99),

@@ -106,9 +106,15 @@ t.test('WebSockets: credentials in a header, messages both ways, a client that d
   await soon('opened without credentials', () => sockets.length === 2);
   t.equal(sockets[1].user, undefined);
   t.equal(sockets[1].form, 'array');
+  for (const [origin, user] of [['https://evil.example', undefined], [api.url, 'admin']] as const) {
+    const count = sockets.length;
+    await open('/cep/realtime', { authorization: ADMIN, origin });
+    await soon('opened by a page', () => sockets.length > count);
+    t.equal(sockets[count].user, user, `the remembered password counts for pages of this origin only: ${origin}`);
+  }
   let code: number | undefined;
   (await open('/cep/realtime', { authorization: basic('t1/admin', 'wrong') })).once('close', (sent) => { code = sent; });
   await soon('refused', () => code !== undefined);
   t.equal(code, 1008);
-  t.equal(sockets.length, 2);
+  t.equal(sockets.length, 4);
 });
