@@ -17,7 +17,7 @@ const Application = open({
 export const APPLICATION_ANSWER_SCHEMAS: Readonly<Record<string, TSchema>> = {
   application: entity(Application),
   applicationCollection: collectionOf('applications', ref('application')),
-  applicationReference: open({ self: Link, application: optional(ref('application')) }),
+  applicationReference: open({ self: Link, application: optional(ref('application')), waitingRoles: optional(Type.Array(Text)) }),
   applicationReferenceCollection: collectionOf('references', ref('applicationReference')),
   applicationBinary: entity(open({
     binaryId: optional(Text), name: Text, length: Count, created: Timestamp, contextPath: optional(Text), description: optional(Text), downloadUrl: Link,

@@ -25,7 +25,7 @@ import { applicationsOfOwner, findApplication, removeApplication } from './appli
 import { TENANT_KEY } from './data-delete.ts';
 import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from './records.ts';
 import type { Acting } from './records.ts';
-import type { SubscriptionHooks } from './subscriptions.ts';
+import type { StoredSubscription, SubscriptionHooks } from './subscriptions.ts';
 
 const COLLECTION = 'application';
 /** How often the removal of a tenant's applications goes on: each time somebody else has done a step of it. */
@@ -126,12 +126,11 @@ function passwordOf({ platform: { cipher, log } }: ApiRequest, secret: string, p
  * @param guard a record of the tenant that has to stay as it is meanwhile. @returns undefined when the user has ended.
  * @throws PlatformError `general/changed-meanwhile`.
  */
-async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind, application: StoredApplication, guard: RecordChange | undefined):
-  Promise<ServiceCredentials | undefined> {
+async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind, application: StoredApplication, roles: readonly string[],
+  guard: RecordChange | undefined): Promise<ServiceCredentials | undefined> {
   const { number } = tenant;
   const key = credentialsKey(kind, application.id);
   const place = placeOf(number, kind, application.id);
-  const roles = kind === 'bootstrap' ? [SERVICE_BOOTSTRAP_ROLE] : [...new Set(application.requiredRoles ?? [])];
   const service: ServiceOf = { application: application.id, owner: application.ownerNumber };
   const text = await readRecord(request, number, COLLECTION, key);
   const stored = text === undefined ? undefined : JSON.parse(text) as StoredCredentials;
@@ -176,8 +175,36 @@ export function serviceUser(request: ApiRequest, tenant: Tenant, application: St
     const { id } = application;
     const expected = await readRecord(request, tenant.number, 'subscription', id);
     if (expected === undefined) return undefined;
-    return ensure(request, tenant, 'service', application, { collection: 'subscription', id, expected, value: expected });
+    const subscription = JSON.parse(expected) as StoredSubscription;
+    const granted = await grantedRoles(request, tenant, application, subscription);
+    // A role that is no longer required waits again when it comes back.
+    const value = JSON.stringify({ ...subscription, granted });
+    return ensure(request, tenant, 'service', application, granted, { collection: 'subscription', id, expected, value });
   });
+}
+
+/**
+ * Required roles that the tenant has agreed to: those of the time when it was subscribed, and what it has granted since. The owner agrees by what it
+ * requires. In a subscription of an older server they are those that the service user has.
+ */
+async function grantedRoles(request: ApiRequest, tenant: Tenant, application: StoredApplication, { granted }: StoredSubscription): Promise<string[]> {
+  const required = [...new Set(application.requiredRoles ?? [])];
+  if (tenant.number === application.ownerNumber) return required;
+  if (granted !== undefined) return required.filter((role) => granted.includes(role));
+  const text = await readRecord(request, tenant.number, COLLECTION, credentialsKey('service', application.id));
+  const userText = text === undefined ? undefined : await readRecord(request, tenant.number, 'user', (JSON.parse(text) as StoredCredentials).userName);
+  if (userText === undefined) return required;
+  const { roles } = JSON.parse(userText) as StoredUser;
+  return required.filter((role) => roles.includes(role));
+}
+
+/** Required roles that wait for the consent of a subscribed tenant; none where it is not subscribed. */
+async function waitingRoles(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<readonly string[]> {
+  const { id, type, requiredRoles = [] } = application;
+  const text = type === 'MICROSERVICE' && requiredRoles.length > 0 ? await readRecord(request, tenant.number, 'subscription', id) : undefined;
+  if (text === undefined) return [];
+  const granted = await grantedRoles(request, tenant, application, JSON.parse(text) as StoredSubscription);
+  return [...new Set(requiredRoles)].filter((role) => !granted.includes(role));
 }
 
 /** Of the owner's tenant. @throws PlatformError 404 when the tenant or the application has ended. */
@@ -185,7 +212,7 @@ export async function bootstrapUser(request: ApiRequest, application: StoredAppl
   const { id } = application;
   const found = await retried(request, async () => {
     const tenant = request.platform.tenants.byNumber(application.ownerNumber);
-    return tenant === undefined ? undefined : ensure(request, tenant, 'bootstrap', application, undefined);
+    return tenant === undefined ? undefined : ensure(request, tenant, 'bootstrap', application, [SERVICE_BOOTSTRAP_ROLE], undefined);
   });
   if (found === undefined) throw new PlatformError('applications/not-found', { id });
   if (await findApplication(request, id) !== undefined) return found;
@@ -256,7 +283,21 @@ export async function serviceUsers(request: ApiRequest, application: StoredAppli
 /** The required roles have changed. */
 export async function refreshServiceUsers(request: ApiRequest, application: StoredApplication): Promise<void> {
   if (application.type !== 'MICROSERVICE') return;
-  for (const { tenant } of await subscribers(request, application.id)) await serviceUser(request, tenant, application);
+  for (const { tenant } of await subscribers(request, application.id)) {
+    await serviceUser(request, tenant, application);
+    const waiting = await waitingRoles(request, tenant, application);
+    if (waiting.length > 0) await tellOfWaiting(request, tenant, application, waiting);
+  }
+}
+
+/** Into the log of the tenant, with the subscription as it is. */
+async function tellOfWaiting(request: ApiRequest, { number }: Tenant, { id, name }: StoredApplication, waiting: readonly string[]): Promise<void> {
+  const activity = 'Application asks for roles';
+  const audit = { type: 'Application', activity, text: `${activity}: ${name}, ${waiting.join(' ')}`, user: request.principal.userName, source: id };
+  await retried(request, async () => {
+    const expected = await readRecord(request, number, 'subscription', id);
+    if (expected !== undefined) await changeRecords(request, number, [{ collection: 'subscription', id, expected, value: expected }], [audit]);
+  });
 }
 
 /** Before the application goes: subscriptions end with their users, then the bootstrap user. */
@@ -294,6 +335,7 @@ export async function removeApplicationsOf(request: Acting, ownerNumber: number)
 
 /** Called when a subscription begins, and before it ends. */
 export const SERVICE_USERS: SubscriptionHooks = {
+  waitingRoles,
   async subscribed(request, tenant, applicationId) {
     const found = await findApplication(request, applicationId);
     if (found?.application.type !== 'MICROSERVICE') return;

@@ -8,6 +8,7 @@ import type { AuditEntry } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { formatTime } from '../model/iso-time.ts';
 import type { StoredApplication } from '../model/application.ts';
+import { ROLES } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
 import { applicationsOfIds, findApplication, isOffered, ownIds, subscribedIds } from './application-records.ts';
 import { applicationText, applicationUrl } from './application-text.ts';
@@ -16,6 +17,7 @@ import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from './pag
 import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
+import { requireRoles } from './user-text.ts';
 
 /** In `subscription` of the tenant. */
 export interface StoredSubscription {
@@ -23,20 +25,28 @@ export interface StoredSubscription {
   readonly since: string;
   /** Context path, or the name, when the tenant was subscribed: the category of options whose secret values the microservice is trusted with. */
   readonly trusted?: string;
+  /**
+   * Required roles of a microservice that the tenant has agreed to: its service user has no others. Absent in records of older servers: then they are those
+   * that the user has.
+   */
+  readonly granted?: readonly string[];
 }
 
 /** Called when a tenant is subscribed and no longer subscribed: microservices have a user in each of their tenants. */
 export interface SubscriptionHooks {
   subscribed(request: ApiRequest, tenant: Tenant, applicationId: string): Promise<void>;
   unsubscribed(request: ApiRequest, tenant: Tenant, applicationId: string): Promise<void>;
+  /** Required roles that wait for the tenant's consent. */
+  waitingRoles(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<readonly string[]>;
 }
 
 const applicationsUrl = (request: ApiRequest, tenant: Tenant): string => `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/applications`;
 
 /** @param self of the reference, by default that of a subscription of the tenant. */
 function referenceText(request: ApiRequest, tenant: Tenant, application: StoredApplication,
-  self = `${applicationsUrl(request, tenant)}/${segment(application.id)}`): string {
-  return `{"self":${quote(self)},"application":${applicationText(request, application)}}`;
+  self = `${applicationsUrl(request, tenant)}/${segment(application.id)}`, waiting: readonly string[] = []): string {
+  const waitingRoles = waiting.length === 0 ? '' : `,"waitingRoles":${JSON.stringify(waiting)}`;
+  return `{"self":${quote(self)},"application":${applicationText(request, application)}${waitingRoles}}`;
 }
 
 /** By id. Those that were deleted since are left out. */
@@ -94,6 +104,9 @@ function sentId(request: ApiRequest): string {
 
 /** @param hooks of the microservices. @param tenantOf refuses tenants that the request may not see. */
 export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request: ApiRequest, id: string) => Tenant): Route[] {
+  const subscribedText = async (request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<string> =>
+    referenceText(request, tenant, application, undefined, await hooks.waitingRoles(request, tenant, application));
+
   async function list(request: ApiRequest): Promise<Answer> {
     const tenant = tenantOf(request, request.params['id']);
     const page = pageOf(request);
@@ -102,7 +115,7 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
     for await (const application of await applicationsOf(request, tenant)) {
       total += 1;
       if (total <= page.offset || items.length >= page.size) continue;
-      const item = referenceText(request, tenant, application);
+      const item = await subscribedText(request, tenant, application);
       bytes += item.length;
       requirePageBytes(request, bytes);
       items.push(item);
@@ -117,7 +130,32 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
     if (application === undefined || await readRecord(request, tenant.number, 'subscription', id) === undefined) {
       throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
     }
-    return found('applicationReference', referenceText(request, tenant, application));
+    return found('applicationReference', await subscribedText(request, tenant, application));
+  }
+
+  /** The tenant agrees to required roles; those that are left out end. Nobody gives a role that he lacks. */
+  async function put(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const id = request.params['applicationId'];
+    const application = (await findApplication(request, id))?.application;
+    if (application === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+    const { grantedRoles } = JSON.parse(request.bodyText()) as { grantedRoles: string[] };
+    const stranger = grantedRoles.find((role) => application.requiredRoles?.includes(role) !== true);
+    if (stranger !== undefined) {
+      const limit = 'roles that the application requires';
+      throw new PlatformError('validation/invalid-field', { area: 'tenants', name: 'grantedRoles', value: stranger, limit });
+    }
+    const waiting = await hooks.waitingRoles(request, tenant, application);
+    requireRoles(request, grantedRoles.filter((role) => waiting.includes(role) && ROLES.includes(role)));
+    await retried(request, async () => {
+      const expected = await readRecord(request, tenant.number, 'subscription', id);
+      if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+      const value: StoredSubscription = { ...JSON.parse(expected) as StoredSubscription, granted: [...new Set(grantedRoles)] };
+      const audit = auditOf(request, 'Application roles granted', `${application.name}, ${grantedRoles.join(' ')}`);
+      await changeRecords(request, tenant.number, [{ collection: 'subscription', id, expected, value: JSON.stringify(value) }], [audit]);
+    });
+    await hooks.subscribed(request, tenant, id);
+    return found('applicationReference', await subscribedText(request, tenant, application));
   }
 
   async function post(request: ApiRequest): Promise<Answer> {
@@ -126,7 +164,8 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
     const application = (await findApplication(request, id))?.application;
     if (application === undefined || !isOfferedTo(request, tenant, application)) throw new PlatformError('applications/not-found', { id });
     const { contextPath: trusted = application.name } = application;
-    const value: StoredSubscription = { application: id, since: formatTime(request.platform.now()), trusted };
+    const granted = application.type === 'MICROSERVICE' ? { granted: [...new Set(application.requiredRoles ?? [])] } : {};
+    const value: StoredSubscription = { application: id, since: formatTime(request.platform.now()), trusted, ...granted };
     if (await readRecord(request, tenant.number, 'subscription', id) !== undefined) throw duplicate(tenant, id);
     const change = { collection: 'subscription' as const, id, expected: undefined, value: JSON.stringify(value) };
     try {
@@ -166,6 +205,10 @@ export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request:
       answers: [{ status: 201, description: 'Subscribed', mediaType: 'applicationReference' }], handle: post },
     { method: 'GET', path: `${path}/{applicationId}`, area, access, roles: read, summary: 'Read a subscription of a tenant',
       answers: [{ status: 200, description: 'The reference', mediaType: 'applicationReference' }], handle: get },
+    { method: 'PUT', path: `${path}/{applicationId}`, area, access, roles: [...manage, 'ROLE_APPLICATION_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'],
+      summary: 'Agree to roles that a subscribed microservice requires',
+      body: { schema: GrantBody, mediaTypes: ['applicationReference'], example: { grantedRoles: ['ROLE_INVENTORY_READ'] } },
+      answers: [{ status: 200, description: 'The reference', mediaType: 'applicationReference' }], handle: put },
     { method: 'DELETE', path: `${path}/{applicationId}`, area, access, roles: ['ROLE_TENANT_MANAGEMENT_ADMIN'], summary: 'End a subscription',
       answers: [{ status: 204, description: 'Ended' }], handle: remove },
   ];
@@ -177,6 +220,7 @@ const auditOf = (request: ApiRequest, activity: string, name: string): AuditEntr
 const duplicate = (tenant: Tenant, id: string): PlatformError => new PlatformError('applications/already-subscribed', { id, tenant: tenant.id });
 
 const OPEN = { additionalProperties: true } as const;
+const GrantBody = Type.Object({ grantedRoles: Type.Array(Type.String(), { maxItems: 1_000 }) }, OPEN);
 const SubscribeBody = Type.Object({
   application: Type.Object({ id: Type.Optional(Type.Union([Type.String(), Type.Integer()])), self: Type.Optional(Type.String()) }, OPEN),
 }, OPEN);

@@ -98,10 +98,31 @@ t.test('a service user for each subscribed tenant, with exactly the required rol
 
 t.test('required roles change with the application', async (t) => {
   const user = (await usersOf(as(bootstrapCredentials))).find(({ tenant }) => tenant === 'acme')!;
-  await rest.put(`${APPS}/${app.id}`, { requiredRoles: ['ROLE_EVENT_READ'] });
-  t.same((await as(user).read('/user/currentUser')).effectiveRoles.map(({ id }: any) => id), ['ROLE_EVENT_READ'], 'with the same password');
+  const rolesOf = async (): Promise<string[]> => (await as(user).read('/user/currentUser')).effectiveRoles.map(({ id }: any) => id);
+  const reference = `/tenant/tenants/acme/applications/${app.id}`;
+  const shown = async (): Promise<unknown> => [(await acme.read(reference)).waitingRoles, (await acme.read('/tenant/tenants/acme/applications?pageSize=100'))
+    .references.find(({ application }: any) => application.id === app.id).waitingRoles];
+  t.same(await shown(), [undefined, undefined], 'what was required when it was subscribed is agreed to');
+  await rest.put(`${APPS}/${app.id}`, { requiredRoles: ['ROLE_INVENTORY_READ', 'ROLE_EVENT_READ', 'ROLE_USER_MANAGEMENT_ADMIN'] });
+  t.same(await rolesOf(), ['ROLE_INVENTORY_READ'], 'a role ends at once, an added one waits; with the same password');
+  const ofOwner = (await usersOf(as(bootstrapCredentials))).find(({ tenant }) => tenant === TENANT)!;
+  t.equal((await as(ofOwner).read('/user/currentUser')).effectiveRoles.length, 3, 'the owner agrees by what it requires');
   t.equal((await as(user).post('/inventory/managedObjects', { name: 'no more' })).status, 403);
+  const waiting = ['ROLE_EVENT_READ', 'ROLE_USER_MANAGEMENT_ADMIN'];
+  t.same(await shown(), [waiting, waiting]);
+  const told = (await acme.read('/audit/auditRecords?type=Application&pageSize=100')).auditRecords.filter(({ activity }: any) => activity === 'Application asks for roles');
+  t.match(told, [{ text: /hello, ROLE_EVENT_READ ROLE_USER_MANAGEMENT_ADMIN/ }]);
+  // Only the tenant agrees, and only to what it is asked for.
+  t.equal((await as(user).put(reference, { grantedRoles: waiting })).status, 403, 'not the service itself');
+  t.equal((await acme.put(reference, { grantedRoles: ['ROLE_ALARM_READ'] })).status, 422);
+  t.match(await acme.put(reference, { grantedRoles: ['ROLE_INVENTORY_READ', 'ROLE_EVENT_READ'] }), { status: 200, json: { waitingRoles: ['ROLE_USER_MANAGEMENT_ADMIN'] } });
+  t.same(await rolesOf(), ['ROLE_EVENT_READ', 'ROLE_INVENTORY_READ']);
+  await rest.put(`${APPS}/${app.id}`, { requiredRoles: ['ROLE_INVENTORY_READ'] });
+  await rest.put(`${APPS}/${app.id}`, { requiredRoles: ['ROLE_INVENTORY_READ', 'ROLE_EVENT_READ', 'ROLE_INVENTORY_ADMIN'] });
+  t.same(await rolesOf(), ['ROLE_INVENTORY_READ'], 'a role that was taken out waits again');
   await rest.put(`${APPS}/${app.id}`, { requiredRoles: ['ROLE_INVENTORY_READ', 'ROLE_INVENTORY_ADMIN'] });
+  t.equal((await acme.put(reference, { grantedRoles: ['ROLE_INVENTORY_READ', 'ROLE_INVENTORY_ADMIN'] })).status, 200);
+  t.same(await shown(), [undefined, undefined]);
 });
 
 t.test('a service user whose password or existence was taken away is made up for', async (t) => {
