@@ -42,13 +42,14 @@ async function answerTo(port: number, pieces: readonly string[]): Promise<string
 
 /**
  * @param request ASCII, with an answer that is always the same.
+ * @param part what of an answer is compared.
  * @returns the answer to the whole request, and descriptions of cuts behind which the answer was another one.
  */
-export async function answersToCuts(port: number, request: string): Promise<{ whole: string; different: string[] }> {
-  const whole = await answerTo(port, [request]);
+export async function answersToCuts(port: number, request: string, part = (answer: string): string => answer): Promise<{ whole: string; different: string[] }> {
+  const whole = part(await answerTo(port, [request]));
   const different: string[] = [];
   const compare = async (pieces: readonly string[]): Promise<void> => {
-    const answer = await answerTo(port, pieces);
+    const answer = part(await answerTo(port, pieces));
     if (answer !== whole) different.push(`${JSON.stringify(pieces.slice(0, 2))}: ${answer.slice(0, 100)}`);
   };
   const cuts = Array.from({ length: request.length - 1 }, (_, index) => index + 1);
