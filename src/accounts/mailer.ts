@@ -1,7 +1,13 @@
 /** The port for mails to users: over SMTP (smtp-mailer.ts) when a server is configured, else into the log, where an operator finds the link. */
 import type { Log } from '../model/log.ts';
 
-export interface Mail { readonly to: string; readonly subject: string; readonly text: string }
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** Number of the tenant that it counts for. */
+  readonly tenant?: number;
+}
 
 /** What became of a mail, for the counter. */
 export type MailResult = 'logged' | 'sent' | 'retried' | 'failed' | 'refused';

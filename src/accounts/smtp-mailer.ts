@@ -6,6 +6,7 @@ import { createTransport } from 'nodemailer';
 import type { Log } from '../model/log.ts';
 import { refusedBy } from '../model/errors.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { Shares } from '../model/shares.ts';
 import type { Mail, MailResult, Mailer } from './mailer.ts';
 
 /** Mails that wait, those that are tried again among them; one more is refused. */
@@ -40,12 +41,15 @@ export class SmtpMailer implements Mailer {
   readonly #options: SmtpMailerOptions;
   readonly #transport;
   readonly #waiting = new Set<Waiting>();
+  /** By tenant and receiver. */
+  readonly #shares: Shares;
   #running: Promise<void> | undefined;
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: SmtpMailerOptions) {
     this.#options = options;
+    this.#shares = new Shares(MAILS_LIMIT, options.waitingMax ?? MAILS_WAITING_MAX);
     this.#transport = createTransport({
       url: options.url, requireTLS: requiresTls(options),
       connectionTimeout: CONNECT_TIMEOUT_MS, greetingTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS,
@@ -59,12 +63,13 @@ export class SmtpMailer implements Mailer {
 
   /** Resolves when the mail is among those that wait. @throws PlatformError 503 `accounts/mails-waiting`. */
   async send(mail: Mail): Promise<void> {
-    const { waitingMax = MAILS_WAITING_MAX, refusals, count, now, log } = this.#options;
-    if (this.#waiting.size >= waitingMax) {
-      refusals.count(MAILS_LIMIT);
+    const { refusals, count, now, log } = this.#options;
+    const limit = this.#shares.take(mail.tenant ?? 0, mail.to);
+    if (limit !== undefined) {
+      refusals.count(limit);
       count('refused');
-      log.warn({ to: mail.to, limit: MAILS_LIMIT, maximum: waitingMax }, 'a mail is refused: too many wait for the mail server');
-      throw refusedBy(MAILS_LIMIT);
+      log.warn({ to: mail.to, limit, maximum: this.#shares.maximum }, 'a mail is refused: too many wait for the mail server');
+      throw refusedBy(limit);
     }
     this.#waiting.add({ mail, triesCount: 0, notBefore: now() });
     this.#wake();
@@ -104,6 +109,11 @@ export class SmtpMailer implements Mailer {
     this.#timer.unref();
   }
 
+  #end(entry: Waiting): void {
+    this.#waiting.delete(entry);
+    this.#shares.give(entry.mail.tenant ?? 0, entry.mail.to);
+  }
+
   async #try(entry: Waiting): Promise<void> {
     const { from, count, log, now, retryMs = RETRY_MS } = this.#options;
     const { mail } = entry;
@@ -111,13 +121,13 @@ export class SmtpMailer implements Mailer {
     try {
       // As an address, not as a list of addresses.
       await this.#transport.sendMail({ from, to: { name: '', address: mail.to }, subject: mail.subject, text: mail.text });
-      this.#waiting.delete(entry);
+      this.#end(entry);
       count('sent');
     } catch (error) {
       const pauseMs = isFinal(error) ? undefined : retryMs[entry.triesCount - 1];
       const message = messageOf(error as Error & { code?: string });
       if (pauseMs === undefined) {
-        this.#waiting.delete(entry);
+        this.#end(entry);
         count('failed');
         log.error({ to: mail.to, subject: mail.subject, tries: entry.triesCount, error: message }, 'a mail could not be sent and is given up');
       } else {

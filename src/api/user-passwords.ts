@@ -110,7 +110,7 @@ export async function sendPasswordLink(request: ApiRequest, tenant: TenantInfo, 
   // Never of what the request calls the server: whoever asks for the mail could lead its receiver to a server of his own.
   const link = `${platform.config.mailUrl}/?${new URLSearchParams({ token, email, tenantId: tenant.id })}`;
   await platform.accounts.mailer.send({
-    to: email, subject: 'Set your password',
+    to: email, tenant: tenant.number, subject: 'Set your password',
     text: `Hello ${userName},\n\nset a new password of your account within a day: ${link}\n\nIf you did not ask for it, do nothing.`,
   });
 }

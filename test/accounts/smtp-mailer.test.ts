@@ -100,6 +100,17 @@ t.test('what waits is bounded, and told when it is lost', async (t) => {
   t.ok(logged.includes('mails that waited for the mail server are not sent any more'));
 });
 
+t.test('one tenant leaves mails to the others, one receiver to the others of the tenant', async (t) => {
+  const { mailer, counted } = newMailer(t, 1, { retryMs: [60_000], waitingMax: 20 });
+  const send = (tenant: number, to: string): Promise<void> => mailer.send({ ...mailTo(to), tenant });
+  for (let count = 0; count < 16; count += 1) await send(1, 'a@example.com');
+  await t.rejects(send(1, 'a@example.com'), { status: 503, message: /accounts\/mails-waiting-of-user/ });
+  for (let count = 0; count < 2; count += 1) await send(1, `b${count}@example.com`);
+  await t.rejects(send(1, 'c@example.com'), { status: 503, message: /accounts\/mails-waiting-of-tenant/ });
+  await send(2, 'd@example.com');
+  t.same(counted, ['accounts/mails-waiting-of-user', 'accounts/mails-waiting-of-tenant']);
+});
+
 t.test('a mail server that offers no TLS gets neither password nor mail where TLS is required', async (t) => {
   const { port, received } = await startSmtp(t);
   const { mailer, results, logged } = newMailer(t, port, { tls: 'require', retryMs: [] });
