@@ -12,7 +12,6 @@ import { baseUrlOf, calledAs, hostCalled } from './base-url.ts';
 import type { CalledAs } from './base-url.ts';
 import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
-import type { BodyLimit } from './body-budget.ts';
 import { BrokenBody } from './body-stream.ts';
 import { TenantCors } from './cors.ts';
 import { CROSS_SITE_LIMIT, crossSiteOrigin, isOfOtherOrigin, isSimpleType, refuseCrossSite } from './cross-site.ts';
@@ -52,15 +51,11 @@ export class ApiServer implements RequestOwner {
       now: () => platform.now(),
     });
     this.cors = new TenantCors(platform);
-    const { bodiesBytesMax, bodiesMax, bodiesEarlyBytesMax, bodiesEarlyMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes, answerStalledMsMax } =
-      platform.config;
+    const { bodiesBytesMax, bodiesMax, bodiesEarlyBytesMax, bodiesEarlyMax, bodiesPausedMsMax, bodyMaxBytes, jsonBodyMaxBytes, answerStalledMsMax,
+      requestsMax, answersBytesMax } = platform.config;
     this.bodies = new BodyBudget({
-      bytesMax: bodiesBytesMax,
-      bodiesMax,
-      earlyBytesMax: bodiesEarlyBytesMax,
-      earlyBodiesMax: bodiesEarlyMax,
-      pausedMsMax: bodiesPausedMsMax,
-      largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes),
+      bytesMax: bodiesBytesMax, bodiesMax, earlyBytesMax: bodiesEarlyBytesMax, earlyBodiesMax: bodiesEarlyMax, pausedMsMax: bodiesPausedMsMax,
+      largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes), refusals: platform.refusals, requestsMax, answersBytesMax,
     });
     this.server = new HttpServer({
       library,
@@ -192,13 +187,12 @@ export class ApiServer implements RequestOwner {
     }
     request.principal = principal;
     if (this.isCrossSite(request)) return;
-    if (this.platform.rates !== undefined) {
-      try {
-        requireRate(request, this.platform.rates.take(principal));
-      } catch (error) {
-        this.fail(request, error);
-        return;
-      }
+    try {
+      if (this.platform.rates !== undefined) requireRate(request, this.platform.rates.take(principal));
+      this.bodies.shares.begin(request.exchange, principal);
+    } catch (error) {
+      this.fail(request, error);
+      return;
     }
     this.authorise(request);
   }
@@ -367,7 +361,7 @@ export class ApiServer implements RequestOwner {
     return isAnonymous ? Math.min(limit, BYTES_BEFORE_LOGIN_MAX) : limit;
   }
 
-  private readonly onBody = (exchange: HttpExchange, body: Buffer | undefined, refused?: BodyLimit): void => {
+  private readonly onBody = (exchange: HttpExchange, body: Buffer | undefined, refused?: string): void => {
     const request = exchange.context as ApiRequest;
     if (body === undefined) {
       const { refusals } = this.platform;
@@ -412,6 +406,9 @@ export class ApiServer implements RequestOwner {
   answer(request: ApiRequest, answer: Answer): void {
     const headers: string[] = [];
     let { text } = answer;
+    // What a write has done must be told.
+    const limit = request.method === 'GET' ? this.bodies.shares.takeAnswer(request.exchange, text.length) : undefined;
+    if (limit !== undefined) return this.fail(request, refusedBy(limit));
     if (text !== '' && !request.wantsBody && answer.status < 300) text = '';
     if (text !== '') {
       const type =

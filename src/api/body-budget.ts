@@ -2,6 +2,8 @@
  * Bounds of all request bodies together. What clients send may not take the memory of the server, and what strangers send may not take the room of
  * users: bodies whose sender is not known yet have a pool of their own.
  */
+import type { Refusals } from '../model/refusals.ts';
+import { RequestShares } from './request-shares.ts';
 
 /** Bytes of bodies of requests without a complete answer, of known senders. */
 const BYTES_MAX = 128 * 1024 * 1024;
@@ -90,6 +92,8 @@ export class BodyBudget {
   readonly known: BodyPool;
   /** Of senders whose password is being checked, and of requests without credentials. */
   readonly early: BodyPool;
+  /** Of known senders by tenant and user, with their requests and answers. */
+  readonly shares: RequestShares;
   readonly pausedMsMax: number;
   readonly #pausedMax: number;
   #paused = 0;
@@ -98,6 +102,7 @@ export class BodyBudget {
   constructor(options: {
     readonly bytesMax?: number | undefined; readonly bodiesMax?: number | undefined; readonly earlyBytesMax?: number | undefined;
     readonly earlyBodiesMax?: number | undefined; readonly pausedMsMax?: number | undefined; readonly largestBytes: number;
+    readonly refusals?: Refusals; readonly requestsMax?: number | undefined; readonly answersBytesMax?: number | undefined;
   }) {
     const { earlyBytesMax = EARLY_BYTES_MAX, earlyBodiesMax = EARLY_BODIES_MAX } = options;
     this.pausedMsMax = options.pausedMsMax ?? PAUSED_MS_MAX;
@@ -106,6 +111,8 @@ export class BodyBudget {
       bytesMax: options.bytesMax ?? Math.max(BYTES_MAX, options.largestBytes), bodiesMax: options.bodiesMax ?? BODIES_MAX,
       bytesLimit: BODY_LIMIT.BYTES, bodiesLimit: BODY_LIMIT.BODIES,
     });
+    const { refusals = { count: () => undefined }, requestsMax, answersBytesMax } = options;
+    this.shares = new RequestShares({ refusals, requestsMax, answersBytesMax, bodiesBytesMax: this.known.bytesMax });
     this.early = new BodyPool({
       bytesMax: earlyBytesMax, bodiesMax: earlyBodiesMax, reservedBytes: earlyBytesMax / 4,
       bytesLimit: BODY_LIMIT.BEFORE_LOGIN, bodiesLimit: BODY_LIMIT.BODIES_BEFORE_LOGIN,

@@ -6,12 +6,13 @@ import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Log } from '../model/log.ts';
 import { BODY_LIMIT } from './body-budget.ts';
-import type { BodyBudget, BodyLimit, BodyPool } from './body-budget.ts';
+import type { BodyBudget, BodyPool } from './body-budget.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
 import { PacedAnswer } from './paced-answer.ts';
 import type { AnswerOutlet } from './paced-answer.ts';
 import { RequestHead } from './request-head.ts';
 import type { RawRequest } from './request-head.ts';
+import type { ShareHolder } from './request-shares.ts';
 
 /** What is used of the library's response; throws when it is over. */
 export interface RawResponse extends AnswerOutlet {
@@ -54,10 +55,10 @@ const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([code, text]) => 
  * Called with the body, or with undefined when it is longer than the limit, or when `refusedBy` names a limit of all bodies. The buffer
  * belongs to the caller; it counts until the exchange is over.
  */
-export type BodyCallback = (exchange: HttpExchange, body: Buffer | undefined, refusedBy?: BodyLimit) => void;
+export type BodyCallback = (exchange: HttpExchange, body: Buffer | undefined, refusedBy?: string) => void;
 
 /** One request with its answer. */
-export class HttpExchange {
+export class HttpExchange implements ShareHolder {
   /** Upper case. */
   readonly method: string;
   /** As sent, percent encoded. */
@@ -94,7 +95,10 @@ export class HttpExchange {
   /** Negative when nothing more is collected. */
   private bodyLength = 0;
   /** Taken from the budget of all bodies. */
-  private heldBytes = 0;
+  heldBytes = 0;
+  holder: ShareHolder['holder'] = undefined;
+  sharedBodyBytes = 0;
+  sharedAnswerBytes = 0;
   private isCollecting = false;
   private head: RequestHead | undefined;
   private readonly response: RawResponse;
@@ -202,10 +206,8 @@ export class HttpExchange {
     }
     if (isLast && this.bodyLength === 0) {
       // The usual case: everything came with one read. The chunk is detached after this call.
-      if (!this.hold(chunk.byteLength, chunk.byteLength)) {
-        this.refuseBody(done, this.pool.bytesLimit);
-        return;
-      }
+      const limit = this.hold(chunk.byteLength, chunk.byteLength);
+      if (limit !== undefined) return this.refuseBody(done, limit);
       this.bodyLength = -1;
       done(this, chunk.byteLength === 0 ? EMPTY_BODY : Buffer.from(new Uint8Array(chunk)));
       return;
@@ -263,7 +265,7 @@ export class HttpExchange {
     if (!this.isOver) this.response.resume();
   }
 
-  private refuseBody(done: BodyCallback, limit: BodyLimit | undefined): void {
+  private refuseBody(done: BodyCallback, limit: string | undefined): void {
     this.endBody();
     done(this, undefined, limit);
   }
@@ -277,14 +279,17 @@ export class HttpExchange {
     this.pool.giveBody();
   }
 
-  private hold(bytes: number, bodyBytes: number): boolean {
-    if (!this.pool.takeBytes(bytes, bodyBytes)) return false;
+  /** @returns the limit that is in the way. */
+  private hold(bytes: number, bodyBytes: number): string | undefined {
+    const limit = this.server.bodies.shares.takeBody(this, bytes, bodyBytes);
+    if (limit !== undefined) return limit;
+    if (!this.pool.takeBytes(bytes, bodyBytes)) return this.pool.bytesLimit;
     this.heldBytes += bytes;
-    return true;
+    return undefined;
   }
 
   /** Makes room for `length` bytes. @returns the limit of all bodies that is in the way. */
-  private reserve(length: number, announced: number, limitBytes: number): BodyLimit | undefined {
+  private reserve(length: number, announced: number, limitBytes: number): string | undefined {
     if (length <= this.body.length) return undefined;
     const sizeMax = announced >= length ? Math.min(announced, limitBytes) : limitBytes;
     const size = Math.max(length, Math.min(Math.max(BODY_BYTES_FIRST, Math.min(length * 2, this.earlyBytesMax)), sizeMax));
@@ -292,7 +297,8 @@ export class HttpExchange {
       if (!this.pool.takeBody()) return this.pool.bodiesLimit;
       this.isCollecting = true;
     }
-    if (!this.hold(size - this.body.length, size)) return this.pool.bytesLimit;
+    const limit = this.hold(size - this.body.length, size);
+    if (limit !== undefined) return limit;
     const larger = Buffer.allocUnsafeSlow(size);
     larger.set(this.body.subarray(0, this.bodyLength), 0);
     this.body = larger;
@@ -304,6 +310,7 @@ export class HttpExchange {
     this.endBody();
     this.pool.giveBytes(this.heldBytes);
     this.heldBytes = 0;
+    this.server.bodies.shares.giveBody(this);
   }
 
   /** The answer is complete, or its client has gone. */
@@ -312,6 +319,7 @@ export class HttpExchange {
     this.isEnded = true;
     this.resumeBody();
     this.releaseBody();
+    this.server.bodies.shares.end(this);
     this.server.ended(this);
   }
 

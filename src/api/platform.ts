@@ -105,6 +105,10 @@ export interface ApiConfig {
   readonly bodiesEarlyMax?: number;
   /** How long a large body waits to be read on before it is known who sends it; then 503 `http/bodies-before-login-bytes`. Default 10,000. */
   readonly bodiesPausedMsMax?: number;
+  /** Requests of known users at once; 503 `http/requests` above. Default 20,000. */
+  readonly requestsMax?: number;
+  /** Bytes of large answers on their way; 503 `http/answers-bytes` above. Default 256 MiB. */
+  readonly answersBytesMax?: number;
   /** A client that takes nothing of its answer for so long is cut off; counted as `http/stalled-answers`. Default 60,000. */
   readonly answerStalledMsMax?: number;
   /** Origins that browsers may call from: comma separated, `*` stands for any text. Default `*`. */

@@ -1,0 +1,87 @@
+/** What the requests of a user, and of a tenant, may hold of the server: places under way, bytes of bodies, bytes of answers that wait for their readers. */
+import { refusedBy } from '../model/errors.ts';
+import type { Principal } from '../model/principal.ts';
+import type { Refusals } from '../model/refusals.ts';
+import { Shares } from '../model/shares.ts';
+
+/** Requests of known users under way at once. */
+const REQUESTS_MAX = 20_000;
+/** Bytes of large answers that their clients have not taken yet. */
+const ANSWERS_BYTES_MAX = 256 * 1024 * 1024;
+/** Smaller bodies are bounded by the number of requests. */
+const BODY_BYTES_MIN = 4_096;
+/** Smaller answers leave with one write. */
+const ANSWER_BYTES_MIN = 65_536;
+
+/** One request: what it holds. */
+export interface ShareHolder {
+  /** Undefined before login: then nothing is counted here. */
+  holder: Principal | undefined;
+  readonly heldBytes: number;
+  sharedBodyBytes: number;
+  sharedAnswerBytes: number;
+}
+
+export class RequestShares {
+  readonly requests: Shares;
+  readonly #bodies: Shares;
+  readonly #answers: Shares;
+  readonly #refusals: Refusals;
+
+  constructor(options: {
+    readonly refusals: Refusals; readonly requestsMax?: number | undefined; readonly answersBytesMax?: number | undefined; readonly bodiesBytesMax: number;
+  }) {
+    this.#refusals = options.refusals;
+    this.requests = new Shares('http/requests', options.requestsMax ?? REQUESTS_MAX);
+    this.#bodies = new Shares('http/bodies-bytes', options.bodiesBytesMax);
+    this.#answers = new Shares('http/answers-bytes', options.answersBytesMax ?? ANSWERS_BYTES_MAX);
+  }
+
+  /** The request counts for its user from now on. @throws PlatformError `general/busy`. */
+  begin(request: ShareHolder, principal: Principal): void {
+    const { tenantNumber, userName } = principal;
+    const limit = this.requests.take(tenantNumber, userName);
+    if (limit !== undefined) {
+      this.#refusals.count(limit);
+      throw refusedBy(limit);
+    }
+    request.holder = principal;
+    if (request.heldBytes <= BODY_BYTES_MIN) return;
+    this.#bodies.add(tenantNumber, userName, request.heldBytes);
+    request.sharedBodyBytes = request.heldBytes;
+  }
+
+  /** @param bodyBytes of the body with them. @returns the limit that is in the way, not counted. */
+  takeBody(request: ShareHolder, bytes: number, bodyBytes: number): string | undefined {
+    if (request.holder === undefined || bodyBytes <= BODY_BYTES_MIN) return undefined;
+    const limit = this.#bodies.take(request.holder.tenantNumber, request.holder.userName, bytes);
+    if (limit === undefined) request.sharedBodyBytes += bytes;
+    return limit;
+  }
+
+  giveBody(request: ShareHolder): void {
+    if (request.holder === undefined || request.sharedBodyBytes === 0) return;
+    this.#bodies.give(request.holder.tenantNumber, request.holder.userName, request.sharedBodyBytes);
+    request.sharedBodyBytes = 0;
+  }
+
+  /** A large answer counts until its client has taken it. @returns the limit that is in the way, counted. */
+  takeAnswer(request: ShareHolder, bytes: number): string | undefined {
+    if (request.holder === undefined || bytes <= ANSWER_BYTES_MIN) return undefined;
+    const limit = this.#answers.take(request.holder.tenantNumber, request.holder.userName, bytes);
+    if (limit === undefined) request.sharedAnswerBytes += bytes;
+    else this.#refusals.count(limit);
+    return limit;
+  }
+
+  /** The request is over. */
+  end(request: ShareHolder): void {
+    const { holder } = request;
+    if (holder === undefined) return;
+    this.giveBody(request);
+    request.holder = undefined;
+    this.requests.give(holder.tenantNumber, holder.userName);
+    if (request.sharedAnswerBytes > 0) this.#answers.give(holder.tenantNumber, holder.userName, request.sharedAnswerBytes);
+    request.sharedAnswerBytes = 0;
+  }
+}

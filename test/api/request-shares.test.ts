@@ -1,0 +1,75 @@
+/** No user and no tenant takes all that requests share: places under way, bytes of bodies, bytes of answers. */
+import { createConnection } from 'node:net';
+import type { Socket } from 'node:net';
+import t from 'tap';
+import type { Test } from 'tap';
+import { until } from '../helpers/setup-command.ts';
+import { ADMIN, DEVICE, startApi } from './helpers/api.ts';
+import type { Api } from './helpers/api.ts';
+
+/** A request whose answer is not read. */
+function send(t: Test, api: Api, text: string): { readonly socket: Socket; status(): string } {
+  let received = '';
+  const socket = createConnection(api.port, '127.0.0.1', () => socket.write(text));
+  socket.on('error', () => undefined);
+  socket.once('data', (data: Buffer) => {
+    received = data.toString('latin1');
+    socket.pause();
+  });
+  t.teardown(() => socket.destroy());
+  return { socket, status: () => received.slice(9, 12) };
+}
+const get = (path: string, authorization = ADMIN): string => `GET ${path} HTTP/1.1\r\nHost: h\r\nAuthorization: ${authorization}\r\n\r\n`;
+
+t.test('requests under way', async (t) => {
+  const api = await startApi(t, { config: { requestsMax: 10 } });
+  api.fake.queried = new Promise(() => undefined);
+  await api.call('GET', '/user/currentUser');
+  const waiting = Array.from({ length: 8 }, () => send(t, api, get('/event/events')));
+  await until('they wait', () => api.fake.askers.length === 8);
+  const refused = await api.call('GET', '/user/currentUser');
+  t.match([refused.status, refused.json.message], [503, /http\/requests-of-user/]);
+  t.equal((await api.call('GET', '/user/currentUser', { headers: { authorization: DEVICE } })).status, 200, 'another user');
+  t.same(api.fake.counted, ['http/requests-of-user']);
+  waiting[0].socket.destroy();
+  await until('its place is free', () => api.server.bodies.shares.requests.used === 7);
+  t.equal((await api.call('GET', '/user/currentUser')).status, 200);
+  for (const { socket } of waiting) socket.destroy();
+  await until('all is given back', () => api.server.bodies.shares.requests.used === 0);
+});
+
+t.test('bytes of answers that their clients do not take', async (t) => {
+  const text = 'x'.repeat(20 * 1024 * 1024);
+  const api = await startApi(t, {
+    config: { answersBytesMax: 5 * text.length },
+    further: [{ method: 'GET', path: '/large', area: 'test', access: 'user', summary: '', answers: [], handle: () => ({ status: 200, text, contentType: 'text/plain' }) }],
+  });
+  await api.call('GET', '/user/currentUser');
+  const slow = Array.from({ length: 4 }, () => send(t, api, get('/large')));
+  await until('their answers begin', () => slow.every((one) => one.status() === '200'));
+  const refused = await api.call('GET', '/large');
+  t.match([refused.status, refused.json.message], [503, /http\/answers-bytes-of-user/]);
+  const other = send(t, api, get('/large', DEVICE));
+  await until('another user is answered', () => other.status() === '200');
+  for (const { socket } of slow) socket.destroy();
+  await until('room again', async () => (await api.call('GET', '/user/currentUser')).status === 200 && api.server.bodies.shares.requests.used <= 1);
+  const again = send(t, api, get('/large'));
+  await until('the user is answered again', () => again.status() === '200');
+});
+
+t.test('bytes of bodies', async (t) => {
+  const api = await startApi(t, { config: { bodiesBytesMax: 100_000 } });
+  for (const authorization of [ADMIN, DEVICE]) await api.call('GET', '/user/currentUser', { headers: { authorization } });
+  const post = (authorization: string, part: number): ReturnType<typeof send> => send(t, api,
+    `POST /measurement/measurements HTTP/1.1\r\nHost: h\r\nAuthorization: ${authorization}\r\nContent-Length: ${part + 1}\r\n\r\n${'x'.repeat(part)}`);
+  const slow = post(ADMIN, 85_000);
+  await until('it holds its bytes', () => api.server.bodies.bytes >= 85_000);
+  const refused = post(ADMIN, 6_000);
+  await until('refused', () => refused.status() === '503');
+  t.same(api.fake.counted, ['http/bodies-bytes-of-user']);
+  const other = post(DEVICE, 6_000);
+  await until('another user has room', () => api.server.bodies.bytes >= 91_000);
+  slow.socket.destroy();
+  other.socket.destroy();
+  await until('all is given back', () => api.server.bodies.bytes === 0 && api.server.bodies.shares.requests.used === 0);
+});
