@@ -62,8 +62,8 @@ export const SETTINGS = [
     pattern: { source: '[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*', words: 'a host name in lower case' },
     description: 'Name below which tenants are reached by their domains: <domain>.<suffix>. Without it no host name means a tenant. Give --base-url too '
       + 'where the server itself is below the suffix, so that no tenant takes its name.' },
-  { name: 'trust-proxy', type: 'choice', choices: ['yes', 'no'], default: 'yes',
-    description: 'Whether X-Forwarded-* and Forwarded headers tell what the client called; no where clients reach the server directly.' },
+  { name: 'trust-proxy', type: 'choice', choices: ['no', 'yes'], default: 'no',
+    description: 'Whether X-Forwarded-* and Forwarded headers tell what the client called: yes only behind a proxy that replaces what clients write there.' },
   { name: 'device-certificate-header', type: 'text', default: null, maximum: 100, pattern: { source: '[A-Za-z][A-Za-z0-9-]*', words: 'letters, digits and -' },
     description: 'Header in which a proxy hands over the certificate of a device whose key it has checked (mTLS), for device access tokens. The proxy '
       + 'has to replace what clients write into it. Without this setting no certificate is taken over HTTP.' },
@@ -276,7 +276,7 @@ function relationMistakes(config: Config, mistaken: ReadonlySet<string>): string
     mistakes.push('--smtp is given without --base-url: the links in mails begin with it, never with what a request calls the server');
   }
   if (config.deviceCertificateHeader !== undefined && config.trustProxy === 'no' && areRight('device-certificate-header', 'trust-proxy')) {
-    mistakes.push('--device-certificate-header is given with --trust-proxy no: without a proxy that writes it, clients could show any certificate');
+    mistakes.push('--device-certificate-header wants --trust-proxy yes: without a proxy that writes it, clients could show any certificate');
   }
   const { nats, redis, clickhouse } = config;
   const servers = Object.entries({ nats, redis, clickhouse });

@@ -110,8 +110,8 @@ t.test('settings that concern each other', async (t) => {
   const mails = { smtp: 'smtp://mail', 'mail-from': 'a@b.example' };
   check(mails, /^--smtp is given without --base-url: the links in mails begin with it/);
   t.same(mistakes({ ...mails, 'base-url': 'https://iot.example.com' }), []);
-  check({ 'device-certificate-header': 'X-Cert', 'trust-proxy': 'no' }, /^--device-certificate-header is given with --trust-proxy no: /);
-  t.same(mistakes({ 'device-certificate-header': 'X-Cert' }), []);
+  check({ 'device-certificate-header': 'X-Cert' }, /^--device-certificate-header wants --trust-proxy yes: /);
+  t.same(mistakes({ 'device-certificate-header': 'X-Cert', 'trust-proxy': 'yes' }), []);
   t.same(mistakes({ 'http-port': '0', 'mqtt-port': '0' }), [], 'two free ports differ');
 });
 

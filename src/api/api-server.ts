@@ -102,7 +102,7 @@ export class ApiServer implements RequestOwner {
   }
 
   private get trustsProxy(): boolean {
-    return this.platform.config.trustsProxy ?? true;
+    return this.platform.config.trustsProxy ?? false;
   }
 
   private requestOf(exchange: HttpExchange): ApiRequest {

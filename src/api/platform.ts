@@ -85,7 +85,7 @@ export interface ApiConfig {
   readonly baseUrl?: string;
   /** Start of the links in mails, without a slash at the end; no request has a say in it. */
   readonly mailUrl: string;
-  /** Whether X-Forwarded-* and Forwarded count. Default true. */
+  /** Whether X-Forwarded-* and Forwarded count. Default false. */
   readonly trustsProxy?: boolean;
   /** Header, in lower case, in which a proxy hands over the certificate of a device whose key it has checked; absent: no certificate is taken. */
   readonly deviceCertificateHeader?: string;

@@ -36,6 +36,9 @@ t.test('credentials', async (t) => {
     t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': host })).status, 200, host);
     t.equal(api.fake.loginPlace?.tenantNumber, undefined, host);
   }
+  const unproxied = await startApi(t, { config: { trustsProxy: undefined } });
+  t.equal((await unproxied.call('GET', '/tenant/currentTenant', { headers: { authorization: basic('admin'), 'x-forwarded-host': 't1.example.com' } })).status, 200,
+    'what a proxy tells counts only where it is set so');
   t.equal((await call({ authorization: undefined }, '/nowhere')).status, 401, 'also where nothing is');
   for (const path of ['/health', '/health/ready', '/metrics', '/openapi', '/openapi.json', '/tenant/loginOptions']) {
     t.equal((await call({ authorization: undefined, accept: undefined }, path)).status, 200, path);

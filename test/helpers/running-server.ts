@@ -241,11 +241,15 @@ function inOrder(lines: readonly string[]): string {
   return lines.map((line) => [timeOf(line), line]).sort(([one], [other]) => (one < other ? -1 : Number(one > other))).map(([, line]) => line).join('\n');
 }
 
+/** The tests stand for clients and for a proxy before the server. */
+const BEHIND_PROXY = ['--trust-proxy', 'yes'];
+
 /** Starts the server and ends it with the test. @param options.data an existing data directory, for a second start. */
 export async function startServer(t: Teardown, options: { readonly data?: string; readonly flags?: readonly string[] } = {}): Promise<RunningServer> {
   const { flags: wanted = [] } = options;
   // Tenants have their hosts there.
-  const flags = wanted.includes('--domain-suffix') ? wanted : ['--domain-suffix', 'example.com', ...wanted];
+  const inDomain = wanted.includes('--domain-suffix') ? wanted : ['--domain-suffix', 'example.com', ...wanted];
+  const flags = wanted.includes('--trust-proxy') ? inDomain : [...BEHIND_PROXY, ...inDomain];
   if (CLUSTER_NODES > 0) {
     const { data, started } = await (hasHosts ? startHosted : startCluster)(t, options.data, flags);
     return new RunningServer(data, started);
