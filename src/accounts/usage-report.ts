@@ -1,6 +1,6 @@
 /** What tenants have used, as it is shown (document 4 section 6.4): one row of the history as members, and all tenants by day as CSV. */
 import type { HistoryReader } from '../model/command.ts';
-import { csvField } from '../model/csv.ts';
+import { csvText } from '../model/csv.ts';
 import { textLines } from '../model/text-lines.ts';
 import type { Tenant } from './tenants.ts';
 import { USAGE_COUNTERS } from './usage.ts';
@@ -76,7 +76,7 @@ function reportLine(line: string, tenantOf: (number: number) => Tenant | undefin
   if (counts.length !== COUNTERS.length || counts.some(Number.isNaN)) throw new Error(`a report broke off: ${line.slice(0, 500)}`);
   const tenant = tenantOf(Number(number));
   if (tenant === undefined) return '';
-  const names = [tenant.id, tenant.parent ?? '', tenant.domain ?? '', tenant.company ?? ''].map(csvField);
+  const names = [tenant.id, tenant.parent ?? '', tenant.domain ?? '', tenant.company ?? ''].map(csvText);
   const row = Object.fromEntries(COUNTERS.map((name, index) => [name, counts[index]])) as unknown as UsageRow;
   return `${[...names, day, ...Object.values(usageCounts(row))].join(',')}\r\n`;
 }

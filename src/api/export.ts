@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import { isActive } from '../accounts/tenants.ts';
 import type { StoredUser } from '../actors/user.ts';
-import { csvField } from '../model/csv.ts';
+import { csvText } from '../model/csv.ts';
 import { formatTime, parseTime } from '../model/iso-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -134,7 +134,7 @@ async function* pieces(format: ExportFormat, shape: ExportShape, batches: AsyncI
       if (texts.length > 0) yield `${texts.join('\n')}\n`;
     }
   } else if (format === 'csv') {
-    yield `${shape.columns.map(({ name }) => csvField(name)).join(',')}\r\n`;
+    yield `${shape.columns.map(({ name }) => csvText(name)).join(',')}\r\n`;
     for await (const batch of batches) yield (await shape.values(batch)).map((row) => csvLine(row, shape.columns)).join('');
   } else {
     yield* parquetPieces(shape, batches);
@@ -160,7 +160,7 @@ async function* parquetPieces(shape: ExportShape, batches: AsyncIterable<readonl
   yield writer.tail;
 }
 
-const csvValue = (value: Value, { type }: ParquetColumn): string => (type === 'time' ? formatTime(Number(value)) : csvField(String(value)));
+const csvValue = (value: Value, { type }: ParquetColumn): string => (type === 'time' ? formatTime(Number(value)) : csvText(String(value)));
 
 const csvLine = (row: readonly Value[], columns: readonly ParquetColumn[]): string =>
   `${row.map((value, index) => csvValue(value, columns[index])).join(',')}\r\n`;

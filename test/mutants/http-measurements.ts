@@ -184,7 +184,7 @@ export const HTTP_MEASUREMENTS: readonly MutantTable[] = [
     { rule: 'CSV is of the type text/csv', file: 'src/api/export.ts', tests: ['api/measurements'],
       changes: [["csv: 'text/csv;charset=UTF-8'", "csv: 'text/plain;charset=UTF-8'"]] },
     { rule: 'CSV begins with the names of its columns', file: 'src/api/export.ts', tests: ['api/measurements'],
-      changes: [["yield `${shape.columns.map(({ name }) => csvField(name)).join(',')}\\r\\n`;", '']] },
+      changes: [["yield `${shape.columns.map(({ name }) => csvText(name)).join(',')}\\r\\n`;", '']] },
     { rule: 'CSV has a row for each value of a series', file: 'src/api/measurement-export.ts', tests: ['api/measurements'],
       changes: [["return rows.filter((row) => row.fragment !== '').map(", 'return rows.map(']] },
     { rule: 'CSV has the name of the device', file: 'src/api/measurement-export.ts', tests: ['api/measurements'],
