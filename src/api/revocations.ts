@@ -8,6 +8,7 @@ import { Compile } from 'typebox/compile';
 import { REVOCATIONS_OF_TENANT_MAX, serialOf } from '../accounts/certificates.ts';
 import type { RecordChange } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
+import { requireShallow } from '../model/json-document.ts';
 import { formatTime, parseTime } from '../model/iso-time.ts';
 import type { ApiRequest } from './api-request.ts';
 import { readMultipart } from './multipart.ts';
@@ -74,7 +75,9 @@ async function sentOf(request: ApiRequest): Promise<Sent[]> {
   }
   let body: unknown;
   try {
-    body = JSON.parse(request.bodyText());
+    const text = request.bodyText();
+    body = JSON.parse(text);
+    requireShallow(text);
   } catch (error) {
     if (error instanceof PlatformError) throw error;
     throw new PlatformError('general/bad-json', { reason: (error as Error).message });

@@ -123,6 +123,20 @@ export function compact(text: string): string {
   return from === 0 ? text : out + text.slice(from);
 }
 
+/** For JSON that is read without `compact`. @param text valid JSON. @throws PlatformError `general/bad-json` when nested deeper than NESTING_MAX. */
+export function requireShallow(text: string): void {
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) at = stringEnd(text, at) - 1;
+    else if (code === 0x7d || code === 0x5d) depth -= 1;
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > NESTING_MAX) throw new PlatformError('general/bad-json', { reason: `it is nested deeper than ${NESTING_MAX}` });
+    }
+  }
+}
+
 /** Index behind the value that starts at `at`: of the comma or bracket that follows it. */
 function endOfValue(text: string, at: number): number {
   let depth = 0;

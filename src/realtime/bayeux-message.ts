@@ -1,7 +1,7 @@
 /** Bayeux messages: reading a request, writing an answer, and the texts that notifications become (document 4, section 10.2). */
 import type { Notification } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import { compact, joinMembers, splitMembers } from '../model/json-document.ts';
+import { compact, joinMembers, requireShallow, splitMembers } from '../model/json-document.ts';
 import { deliveredOperation } from '../model/operation.ts';
 import { linkedEntity } from './live-links.ts';
 import { convertMeasurement } from '../model/units.ts';
@@ -64,8 +64,10 @@ export function parseRequests(text: string, limits: { requestBytes: number; batc
   let value: unknown;
   try {
     value = JSON.parse(text);
+    // Errors and acknowledgements repeat parts of it.
+    requireShallow(text);
   } catch (error) {
-    throw new RequestRefused(badRequest((error as Error).message));
+    throw new RequestRefused(error instanceof PlatformError ? error : badRequest((error as Error).message));
   }
   const requests = Array.isArray(value) ? value : [value];
   if (requests.length > limits.batchMessages) {

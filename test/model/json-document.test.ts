@@ -2,7 +2,7 @@
 import t from 'tap';
 import { PlatformError } from '../../src/model/errors.ts';
 import {
-  NESTING_MAX, compact, joinMembers, mergeMembers, parseMembers, splitElements, splitMembers, stringMember,
+  NESTING_MAX, compact, joinMembers, mergeMembers, parseMembers, requireShallow, splitElements, splitMembers, stringMember,
 } from '../../src/model/json-document.ts';
 import { Random } from '../smartrest/random.ts';
 
@@ -135,4 +135,11 @@ t.test('random documents: split, join and compact agree with JSON.parse', (t) =>
   }
   t.pass(`seed ${random.seed}`);
   t.end();
+});
+
+t.test('JSON that is only read has the same depth', async (t) => {
+  const nested = (depth: number): string => `[{"a":"[[[\\"[","b":${'['.repeat(depth)}${']'.repeat(depth)}},[]]`;
+  t.doesNotThrow(() => requireShallow(nested(NESTING_MAX - 2)));
+  t.throws(() => requireShallow(nested(NESTING_MAX - 1)), { code: 'general/bad-json', message: /nested deeper than 200/ });
+  t.doesNotThrow(() => requireShallow('[[],'.repeat(10) + '[]' + ']'.repeat(10)), 'what is closed counts no more');
 });

@@ -1,4 +1,7 @@
 import t from 'tap';
+import { PlatformError } from '../../src/model/errors.ts';
+import { BAYEUX_LIMITS } from '../../src/realtime/bayeux-limits.ts';
+import { RequestRefused, parseRequests } from '../../src/realtime/bayeux-message.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { urlFormOf } from '../../src/realtime/bayeux-channel.ts';
 import { AGENTS_URL, CLIENTS_URL, createWorld, deliveriesOf, DOCUMENTS_URL, PollingClient, principal, settle, SocketClient,
@@ -361,5 +364,12 @@ t.test('the URLs and what CometD makes of them', async (t) => {
   t.same(urlFormOf('/devicecontrol/notifications'), { data: 'array', hasAgentChannels: true });
   for (const path of ['/', '/connect', '/cep', '/cep/realtime/other', '/cep/realtime/connect/connect', 'toString', '/cep/realtime//']) {
     t.equal(urlFormOf(path), undefined, path);
+  }
+});
+
+t.test('a message that is nested deeply is refused before any part of it is repeated', async (t) => {
+  const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
+  for (const text of [`[{"channel":"/meta/subscribe","subscription":${deep}}]`, `[{"channel":"/meta/handshake","ext":{"a":${deep}}}]`, deep]) {
+    t.throws(() => parseRequests(text, BAYEUX_LIMITS), new RequestRefused(new PlatformError('general/bad-json', { reason: 'it is nested deeper than 200' })));
   }
 });
