@@ -5,6 +5,7 @@
 import { X509Certificate, createHash } from 'node:crypto';
 import type { DocumentReader, RecordChange } from '../model/command.ts';
 import { formatTime } from '../model/iso-time.ts';
+import { CHECKS_LIMIT, CHECKS_MAX, CheckBudget, IssuerChecks, SubjectKeys, keyOf } from './issuer-checks.ts';
 
 export const CERTIFICATE_STATUSES = ['ENABLED', 'DISABLED'] as const;
 export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
@@ -128,7 +129,14 @@ export function serialOf(hex: string): string | undefined {
 export const serialsOf = (chain: readonly X509Certificate[]): string[] =>
   chain.map(({ serialNumber }) => serialOf(serialNumber)).filter((serial) => serial !== undefined);
 
-export interface TrustAnchor { readonly tenant: number; readonly stored: StoredCertificate; readonly certificate: X509Certificate }
+export interface TrustAnchor {
+  readonly tenant: number; readonly stored: StoredCertificate; readonly certificate: X509Certificate;
+  /** See `keyOf`. */
+  readonly key: string;
+}
+
+/** One question to the trusted certificates. */
+interface Asked { readonly now: number; readonly wantedTenant: number | undefined; readonly budget: CheckBudget }
 
 /** Why a chain is not trusted, for the log and the client. */
 export class UntrustedCertificate extends Error {}
@@ -143,8 +151,9 @@ export async function isStillTrusted(documents: Pick<DocumentReader, 'get' | 'ge
 export class TrustedCertificates {
   /** fingerprint -> tenant -> certificate */
   readonly #byFingerprint = new Map<string, Map<number, TrustAnchor>>();
-  /** Subject as node:crypto writes it -> fingerprints. */
-  readonly #bySubject = new Map<string, Set<string>>();
+  /** Subject as node:crypto writes it -> fingerprints by key. */
+  readonly #bySubject = new Map<string, SubjectKeys>();
+  readonly #checks = new IssuerChecks();
   /** Tenant -> serial numbers. */
   readonly #revoked = new Map<number, Set<string>>();
 
@@ -182,9 +191,15 @@ export class TrustedCertificates {
    * @throws UntrustedCertificate with the reason.
    */
   anchorOf(chain: readonly X509Certificate[], now: number, wantedTenant?: number): TrustAnchor {
-    const levels = this.#levelsOf(chain, now).map((anchors) => anchors.filter(({ tenant }) => wantedTenant === undefined || tenant === wantedTenant));
+    const budget = new CheckBudget();
+    const levels = this.#levelsOf(chain, { now, wantedTenant, budget });
     const proven = levels.map((anchors) => anchors.filter(({ stored }) => stored.proofOfPossessionValid)).filter((anchors) => anchors.length > 0);
     const rivals = proven.length > 0 ? proven[0] : levels.flat();
+    // What was not checked may be another tenant's.
+    if (budget.isExhausted && (rivals.length === 0 || (proven.length === 0 && wantedTenant === undefined))) {
+      const reason = `more than ${CHECKS_MAX} keys would have to be checked (${CHECKS_LIMIT})`;
+      throw new UntrustedCertificate(`${reason}: connect again, name the tenant, or prove possession`);
+    }
     if (rivals.length === 0) throw new UntrustedCertificate('no trusted certificate has issued it');
     if (rivals.some(({ tenant }) => tenant !== rivals[0].tenant)) {
       throw new UntrustedCertificate('several tenants trust its issuer: the user name has to be the tenant, or one of them proves possession');
@@ -196,17 +211,21 @@ export class TrustedCertificates {
   }
 
   /** What the tenants have for each certificate of the chain, from the device's own upwards. */
-  #levelsOf(chain: readonly X509Certificate[], now: number): TrustAnchor[][] {
-    const levels: TrustAnchor[][] = [];
-    for (let current: X509Certificate | undefined = chain[0]; current !== undefined && levels.length < CHAIN_MAX;) {
+  #levelsOf(chain: readonly X509Certificate[], asked: Asked): TrustAnchor[][] {
+    const { now, budget } = asked;
+    const path: { readonly certificate: X509Certificate; readonly name: string }[] = [];
+    // First, so that what tenants have of one name does not take the checks of the chain.
+    for (let current: X509Certificate | undefined = chain[0]; current !== undefined && path.length < CHAIN_MAX;) {
       const certificate: X509Certificate = current;
       // What is above one that is not valid counts no more.
-      if (levels.length > 0 && !isValid(certificate, now)) break;
+      if (path.length > 0 && !isValid(certificate, now)) break;
       requireValid(certificate, now);
-      levels.push(this.#anchorsFor(certificate));
-      current = chain.find((candidate) => candidate !== certificate && isIssuer(certificate, candidate));
+      const name = createHash('sha256').update(certificate.raw).digest('base64');
+      path.push({ certificate, name });
+      current = chain.find((candidate) => candidate !== certificate && candidate.subject === certificate.issuer
+        && this.#checks.isIssuer(certificate, candidate, { name, key: keyOf(candidate), budget }) === true);
     }
-    return levels;
+    return path.map(({ certificate, name }) => this.#anchorsFor(certificate, name, asked));
   }
 
   /** Neither one of the chain nor the trusted one may be revoked by the tenant. */
@@ -223,11 +242,23 @@ export class TrustedCertificates {
   }
 
   /** The certificate itself, and those that issued it. */
-  #anchorsFor(certificate: X509Certificate): TrustAnchor[] {
+  #anchorsFor(certificate: X509Certificate, name: string, { wantedTenant, budget }: Asked): TrustAnchor[] {
+    const isAsked = ({ tenant }: TrustAnchor): boolean => wantedTenant === undefined || tenant === wantedTenant;
     const same = [...this.#byFingerprint.get(createHash('sha1').update(certificate.raw).digest('hex'))?.values() ?? []];
-    const own = same.filter((anchor) => anchor.certificate.raw.equals(certificate.raw));
-    const issuers = [...this.#bySubject.get(certificate.issuer) ?? []].flatMap((fingerprint) => [...this.#byFingerprint.get(fingerprint)?.values() ?? []]);
-    return [...own, ...issuers.filter((anchor) => !own.includes(anchor) && isIssuer(certificate, anchor.certificate))];
+    const own = same.filter((anchor) => isAsked(anchor) && anchor.certificate.raw.equals(certificate.raw));
+    const issuers: TrustAnchor[] = [];
+    this.#bySubject.get(certificate.issuer)?.check((key, fingerprints) => {
+      const anchors = [...fingerprints].flatMap((fingerprint) => [...this.#byFingerprint.get(fingerprint)?.values() ?? []]).filter(isAsked);
+      let isRight: boolean | undefined = false;
+      for (const anchor of anchors) {
+        const result = this.#checks.isIssuer(certificate, anchor.certificate, { name, key, budget });
+        if (result === undefined) return undefined;
+        if (result && !own.includes(anchor)) issuers.push(anchor);
+        isRight ||= result;
+      }
+      return isRight;
+    });
+    return [...own, ...issuers];
   }
 
   #set(tenant: number, fingerprint: string, text: string | undefined): void {
@@ -237,9 +268,11 @@ export class TrustedCertificates {
     if (text !== undefined) {
       const stored = JSON.parse(text) as StoredCertificate;
       const certificate = old?.certificate ?? new X509Certificate(Buffer.from(stored.certInPemFormat, 'base64'));
-      anchors.set(tenant, { tenant, stored, certificate });
-      const fingerprints = this.#bySubject.get(certificate.subject) ?? new Set();
-      this.#bySubject.set(certificate.subject, fingerprints.add(fingerprint));
+      const key = old?.key ?? keyOf(certificate);
+      anchors.set(tenant, { tenant, stored, certificate, key });
+      const keys = this.#bySubject.get(certificate.subject) ?? new SubjectKeys();
+      keys.add(key, fingerprint);
+      this.#bySubject.set(certificate.subject, keys);
     }
     if (anchors.size > 0) this.#byFingerprint.set(fingerprint, anchors);
     else this.#forget(fingerprint, old);
@@ -248,9 +281,9 @@ export class TrustedCertificates {
   #forget(fingerprint: string, old: TrustAnchor | undefined): void {
     this.#byFingerprint.delete(fingerprint);
     if (old === undefined) return;
-    const fingerprints = this.#bySubject.get(old.certificate.subject);
-    fingerprints?.delete(fingerprint);
-    if (fingerprints?.size === 0) this.#bySubject.delete(old.certificate.subject);
+    const keys = this.#bySubject.get(old.certificate.subject);
+    keys?.remove(fingerprint);
+    if (keys?.isEmpty === true) this.#bySubject.delete(old.certificate.subject);
   }
 }
 
@@ -262,8 +295,3 @@ function requireValid(certificate: X509Certificate, now: number): void {
 function isValid({ validFrom, validTo }: X509Certificate, now: number): boolean {
   return now >= Date.parse(validFrom) && now <= Date.parse(validTo);
 }
-
-function isIssuer(certificate: X509Certificate, issuer: X509Certificate): boolean {
-  return issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-}
-

@@ -20,11 +20,12 @@ export class CertificateFactory {
 
   /** @param options.commonName without one the subject has an organisation only. */
   issue(name: string, issuer: Issued | undefined, options: { readonly commonName?: string; readonly isAuthority?: boolean; readonly days?: number;
-    readonly hosts?: string } = {}): Issued {
+    readonly hosts?: string; readonly keyId?: string } = {}): Issued {
     return this.#make(name, options.commonName ?? name, issuer, { isAuthority: false, ...options });
   }
 
-  #make(name: string, commonName: string, issuer: Issued | undefined, options: { readonly isAuthority?: boolean; readonly days?: number; readonly hosts?: string }): Issued {
+  #make(name: string, commonName: string, issuer: Issued | undefined, options: { readonly isAuthority?: boolean; readonly days?: number; readonly hosts?: string;
+    readonly keyId?: string }): Issued {
     const file = (ending: string): string => join(this.#directory, `${name}.${ending}`);
     const run = (...args: string[]): void => { execFileSync('openssl', args, { stdio: ['ignore', 'ignore', 'pipe'] }); };
     this.#serial += 1;
@@ -33,6 +34,8 @@ export class CertificateFactory {
     run('req', '-new', '-key', file('key'), '-out', file('csr'), '-subj', commonName === '' ? '/O=nobody' : `/O=Plant/CN=${commonName}`);
     writeFileSync(file('ext'), options.isAuthority === true ? 'basicConstraints=critical,CA:TRUE\n' : 'basicConstraints=CA:FALSE\n');
     if (options.hosts !== undefined) appendFileSync(file('ext'), `subjectAltName=${options.hosts}\n`);
+    // In place of a hash of the key: authorities may have the same one.
+    if (options.keyId !== undefined) appendFileSync(file('ext'), `subjectKeyIdentifier=${options.keyId}\n`);
     const signer = issuer === undefined ? ['-key', file('key')] : ['-CA', issuer.file, '-CAkey', issuer.keyFile];
     run('x509', '-req', '-in', file('csr'), ...signer, '-set_serial', String(this.#serial), '-days', String(days), '-extfile', file('ext'), '-out', file('pem'));
     return { key: readFileSync(file('key'), 'utf8'), certificate: readFileSync(file('pem'), 'utf8'), keyFile: file('key'), file: file('pem') };
