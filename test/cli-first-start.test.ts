@@ -7,12 +7,13 @@ import t from 'tap';
 import { cleanEnvironment, scratchDirectory, until } from './helpers/setup-command.ts';
 import { ROOT } from './helpers/root.ts';
 
-function serve(data: string, httpPort: number): { output: () => string; ended: Promise<number | null>; stop(): void } {
+function serve(data: string, httpPort: number): { output: () => string; ended: Promise<number | null>; stop(): void; hangUp(): void } {
   const child = spawn(process.execPath, [join(ROOT, 'dist/src/main.js'), 'serve', '--host', '127.0.0.1', '--http-port', String(httpPort),
     '--mqtt-port', '0', '--data', data], { env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { text += chunk.toString(); });
-  return { output: () => text, ended: new Promise((done) => { child.on('close', done); }), stop: () => { child.kill('SIGTERM'); } };
+  return { output: () => text, ended: new Promise((done) => { child.on('close', done); }), stop: () => { child.kill('SIGTERM'); },
+    hangUp: () => { child.kill('SIGHUP'); } };
 }
 
 t.test('a taken port at the first start', async (t) => {
@@ -31,6 +32,9 @@ t.test('a taken port at the first start', async (t) => {
   t.ok(password, second.output());
   const authorization = `Basic ${Buffer.from(`t1/admin:${password}`).toString('base64')}`;
   t.equal((await fetch(`http://127.0.0.1:${port}/user/currentUser`, { headers: { authorization } })).status, 200, 'and it is the right one');
+  second.hangUp();
+  await until('SIGHUP asks for renewed certificates', () => second.output().includes('read again if they have changed'));
+  t.equal((await fetch(`http://127.0.0.1:${port}/user/currentUser`, { headers: { authorization } })).status, 200, 'and does not end the server');
   second.stop();
   t.equal(await second.ended, 0);
   const third = serve(data, 0);

@@ -75,7 +75,7 @@ function serveStandIn(t: Tap, stopMs: number, flags: Record<string, string> = {}
     const server = async () => {
       if (process.env.FAIL_START) throw new Error('the port is taken');
       if (process.env.FAIL_LATER) setTimeout(() => { throw new Error('nobody caught this'); }, 50);
-      return { httpPort: 1, mqttPort: 2, httpEngine: 'of the stand-in', firstStart: true, generatedPassword: 'abc', staged: new Promise(() => {}), stop };
+      return { httpPort: 1, mqttPort: 2, httpEngine: 'of the stand-in', firstStart: true, generatedPassword: 'abc', staged: new Promise(() => {}), reload: async () => undefined, stop };
     };
     process.exit(await serve(loadConfig({ flags: ${JSON.stringify(flags)}, environment: process.env }), server));
   `);
@@ -156,7 +156,7 @@ t.test('the screen and the log', async (t) => {
 
 t.test('the screen', async (t) => {
   const { config } = loadConfig({ flags: { host: '192.0.2.7', tenant: 'acme' }, environment: {} });
-  const server = { httpPort: 81, mqttPort: 82, httpEngine: 'node:http, slower', firstStart: false, staged: new Promise<void>(() => undefined), stop: async () => undefined };
+  const server = { httpPort: 81, mqttPort: 82, httpEngine: 'node:http, slower', firstStart: false, staged: new Promise<void>(() => undefined), reload: async () => undefined, stop: async () => undefined };
   const later = screen(config, server);
   t.notMatch(later, /password {7}/, 'no password after the first start');
   t.match(later, 'mosquitto_pub -h 192.0.2.7 -p 82 -i my-device -u acme/admin -P \'<password>\' -t s/us -m \'211,21.5\' -q 1');

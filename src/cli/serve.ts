@@ -24,6 +24,7 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
   const { log } = processLog;
   endOnUncaught(processLog);
   const stopSignal = waitForSignal(processLog);
+  reloadOnHangUp(log);
   for (const warning of warnings) log.warn({}, warning);
   log.info({ config: maskedConfig(config), node: process.version, pid: process.pid }, 'configuration');
   try {
@@ -37,12 +38,25 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
   }
 }
 
+/** What SIGHUP does while a server runs. */
+let onHangUp = (): void => undefined;
+
+/** SIGHUP asks for renewed certificates; it also comes when a terminal closes, and ends nothing. */
+function reloadOnHangUp(log: Log): void {
+  process.on('SIGHUP', () => {
+    log.info({ signal: 'SIGHUP' }, 'TLS key and certificate are read again if they have changed');
+    onHangUp();
+  });
+}
+
 /** Starts again when a backup was restored. @throws what a start says. */
 async function runUntilStopped(start: StartServer, config: Config, log: Log, stopSignal: Promise<string>): Promise<number> {
   for (;;) {
     const server = await start(config, log);
     process.stdout.write(screen(config, server));
+    onHangUp = () => { void server.reload(); };
     const signal = await Promise.race([stopSignal, server.staged]);
+    onHangUp = () => undefined;
     log.info(signal === undefined ? {} : { signal }, signal === undefined ? 'stopping, to start again on a restored backup' : 'stopping');
     const isRestore = signal === undefined;
     const code = await stopWithin(server, isRestore ? Math.max(config.shutdownTimeoutMs, RESTORE_STOP_MS) : config.shutdownTimeoutMs, log);

@@ -1,7 +1,7 @@
 /** The MQTT server: listens on TCP and TLS, takes WebSockets from the HTTP server, and owns what connections share. */
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { Server as TlsServer, createServer as createTlsServer } from 'node:tls';
 import type { TlsOptions } from 'node:tls';
 import type { MqttApplication, SessionStore } from './application.ts';
 import type { Log } from '../model/log.ts';
@@ -123,6 +123,11 @@ export class MqttServer {
     this.#listeners.push(server);
     this.start();
     return server.address() as AddressInfo;
+  }
+
+  /** Key and certificate of connections from now on. @throws Error for what TLS does not take. */
+  renewTls(pair: Pick<TlsOptions, 'key' | 'cert'>): void {
+    for (const listener of this.#listeners) if (listener instanceof TlsServer) listener.setSecureContext(pair);
   }
 
   /** Starts the clock; `listen` does it too. A test turns the clock itself with `tick`. */

@@ -1,6 +1,5 @@
 /** What the outside reaches, and what runs by the clock, over a core of any kind. */
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LogMailer } from '../accounts/mailer.ts';
 import type { MailResult, Mailer } from '../accounts/mailer.ts';
@@ -59,6 +58,7 @@ import { ClickHouseRetention } from '../store/clickhouse-retention.ts';
 import { COLLECTIONS } from '../store/lmdb-documents.ts';
 import { VERSION } from '../version.ts';
 import { SERVER_WIDE, TENANT_KEY } from './core.ts';
+import { TlsRenewal } from './tls-renewal.ts';
 import type { ServerCore } from './core.ts';
 
 /** Time for answers under way and for connections to read their last packets. */
@@ -83,6 +83,8 @@ export interface RunningServer {
   readonly generatedPassword?: string;
   /** Resolves when a backup waits beside the data: the next start is on it. */
   readonly staged: Promise<void>;
+  /** Reads again what may have been renewed: key and certificate of TLS. */
+  reload(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -315,7 +317,11 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   core.registerMetrics();
   registerServerMetrics(metrics, { mqtt, api, bayeux, sweeper, history: core.historyTurns });
   const tls = !core.isGateway || config.tlsKey === undefined || config.tlsCertificate === undefined ? undefined
-    : { key: await readFile(config.tlsKey), cert: await readFile(config.tlsCertificate) };
+    : await TlsRenewal.open({ keyFile: config.tlsKey, certificateFile: config.tlsCertificate, log, apply: (pair) => mqtt.renewTls(pair) });
+  if (tls !== undefined) {
+    metrics.gauge('millrace_tls_certificate_expiry_seconds', 'End of the certificate of MQTT over TLS, Unix time', () => tls.renewal.notAfterMs / 1_000);
+    metrics.total('millrace_tls_renewal_failures_total', 'Keys and certificates that could not be used', () => tls.renewal.failuresCount);
+  }
   const run = randomUUID();
   let onStaged = (): void => undefined;
   const staged = new Promise<void>((resolve) => { onStaged = resolve; });
@@ -331,7 +337,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const open = async (): Promise<Pick<RunningServer, 'httpPort' | 'mqttPort' | 'mqttTlsPort'>> => {
     await control.listen();
     const mqttPort = core.isGateway ? (await mqtt.listen({ host: config.host, port: config.mqttPort })).port : undefined;
-    const mqttTlsPort = tls ? (await mqtt.listen({ host: config.host, port: config.mqttTlsPort, tls })).port : undefined;
+    const mqttTlsPort = tls ? (await mqtt.listen({ host: config.host, port: config.mqttTlsPort, tls: tls.pair })).port : undefined;
     // Last: whoever reads there that the server is ready may connect anywhere.
     const httpPort = await api.listen({ host: config.host, port: config.httpPort });
     return { httpPort, ...(mqttPort === undefined ? {} : { mqttPort }), ...(mqttTlsPort === undefined ? {} : { mqttTlsPort }) };
@@ -357,7 +363,9 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     ...ports, httpEngine: engine.description, firstStart: core.accounts.isFirstStart,
     ...(generatedPassword === undefined ? {} : { generatedPassword }),
     staged,
+    reload: async () => { await tls?.renewal.look(); },
     async stop() {
+      tls?.renewal.stop();
       api.stopListening();
       retiredContents.stop();
       linksEnded.stop();

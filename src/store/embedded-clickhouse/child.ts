@@ -34,6 +34,8 @@ function main(password: string): void {
   const options: ChildOptions = { ...given, directory: resolve(given.directory) };
   // A signal to the whole group (Ctrl-C) must not end the child before its parent has written its last rows.
   process.on('SIGINT', () => undefined);
+  // The end of a terminal, and what asks the server to read its certificates again.
+  process.on('SIGHUP', () => undefined);
   mkdirSync(options.directory, { recursive: true });
   configureEngine(options.directory, options.memoryBytesMax);
   const engine = new Engine(options);
