@@ -38,6 +38,12 @@ export const SETTINGS = [
     description: 'Port of MQTT over TCP; 0 takes any free one.' },
   { name: 'mqtt-tls-port', type: 'integer', default: 8883, minimum: 0, maximum: PORT_MAX,
     description: 'Port of MQTT over TLS, opened when a key and a certificate are given; 0 takes any free one.' },
+  { name: 'ops-port', type: 'integer', default: 0, minimum: 0, maximum: PORT_MAX,
+    description: 'Port of /metrics and of /health/ready with its details, without credentials; 0 opens none.' },
+  { name: 'ops-host', type: 'host', default: '127.0.0.1', description: 'Address that this port binds to.' },
+  { name: 'metrics-access', type: 'choice', choices: ['operators', 'everyone'], default: 'operators',
+    description: 'Who gets /metrics and the details of /health/ready on the HTTP port: users of the tenant management with ROLE_TENANT_MANAGEMENT_READ or '
+      + '_ADMIN, or everyone, without credentials.' },
   { name: 'tls-key', type: 'text', unit: 'file', default: null, description: 'Private key for MQTT over TLS, PEM.' },
   { name: 'tls-certificate', type: 'text', unit: 'file', default: null,
     description: 'Certificate chain for MQTT over TLS, PEM, the own certificate first.' },

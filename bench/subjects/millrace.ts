@@ -65,7 +65,7 @@ export class Millrace implements Subject {
         this.options.entry ?? DEFAULT_ENTRY, 'serve', '--host', '127.0.0.1', '--http-port', String(this.http.port),
         '--mqtt-port', String(this.mqtt.port), '--data', join(this.options.directory, 'data'),
       ],
-      env: { MILLRACE_ADMIN_PASSWORD: PASSWORD, NODE_ENV: 'production', ...this.options.environment },
+      env: { MILLRACE_ADMIN_PASSWORD: PASSWORD, MILLRACE_METRICS_ACCESS: 'everyone', NODE_ENV: 'production', ...this.options.environment },
     });
     await this.untilReady(begunMs);
     this.readyAfterMs = performance.now() - begunMs;

@@ -89,6 +89,8 @@ export interface ApiConfig {
   readonly trustsProxy?: boolean;
   /** Header, in lower case, in which a proxy hands over the certificate of a device whose key it has checked; absent: no certificate is taken. */
   readonly deviceCertificateHeader?: string;
+  /** Whether /metrics and the details of /health/ready need no credentials. Default false. */
+  readonly hasOpenMetrics?: boolean;
   /** Limit of a JSON body; 413 above. */
   readonly jsonBodyMaxBytes: number;
   /** Limit of a body with many entities (a measurement collection); 413 above. */

@@ -125,6 +125,7 @@ export function screen(config: Config, server: RunningServer): string {
   const host = ['0.0.0.0', '::'].includes(config.host) ? 'localhost' : config.host;
   const urlHost = host.includes(':') ? `[${host}]` : host;
   const url = `http://${urlHost}:${server.httpPort}`;
+  const opsHost = config.opsHost.includes(':') ? `[${config.opsHost}]` : config.opsHost;
   const shownPassword = server.generatedPassword ?? '<password>';
   const login = `${config.tenant}/${config.adminUser}`;
   const password = server.generatedPassword !== undefined ? `${server.generatedPassword}  (generated, shown only now)`
@@ -136,6 +137,7 @@ export function screen(config: Config, server: RunningServer): string {
     `  URL            ${config.baseUrl ?? url}`,
     `  MQTT port      ${server.mqttPort ?? 'none, for this node is no gateway'}${server.mqttTlsPort === undefined ? '' : `, with TLS ${server.mqttTlsPort}`}`,
     `  HTTP engine    ${server.httpEngine}`,
+    ...(server.opsPort === undefined ? [] : [`  metrics        http://${opsHost}:${server.opsPort}/metrics`]),
     `  tenant         ${config.tenant}`,
     `  administrator  ${config.adminUser}`,
     ...(password === undefined ? [] : [`  password       ${password}`]),

@@ -48,6 +48,7 @@ import { ClockTrust, machineClock } from '../operate/clock-trust.ts';
 import { RetentionRunner, newestRetentionDay } from '../operate/retention-runner.ts';
 import { RetiredBlobs } from '../operate/retired-blobs.ts';
 import { descriptorsMax, mqttConnectionsFor, processLimits } from '../operate/descriptors.ts';
+import { OpsServer } from '../operate/ops-server.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
 import { TenantFiles } from '../operate/tenant-files.ts';
 import { TenantServices, endConnections } from '../operate/tenant-services.ts';
@@ -75,6 +76,8 @@ export interface RunningServer {
   /** Absent on a node that is no gateway. */
   readonly mqttPort?: number;
   readonly mqttTlsPort?: number;
+  /** Where an operator's port is opened. */
+  readonly opsPort?: number;
   /** What serves HTTP, and why. */
   readonly httpEngine: string;
   /** True when the accounts were created now. */
@@ -291,6 +294,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
     config: {
       ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), trustsProxy: config.trustProxy === 'yes',
+      hasOpenMetrics: config.metricsAccess === 'everyone',
       ...(config.deviceCertificateHeader === undefined ? {} : { deviceCertificateHeader: config.deviceCertificateHeader.toLowerCase() }),
       // Without a URL no mail is sent: this one is in the log, for who runs the server on his own machine.
       mailUrl: config.baseUrl ?? `http://localhost:${config.httpPort}`,
@@ -334,17 +338,20 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     }],
     ['state', () => Promise.resolve({ run })],
   ]), log);
-  const open = async (): Promise<Pick<RunningServer, 'httpPort' | 'mqttPort' | 'mqttTlsPort'>> => {
+  const ops = new OpsServer({ health: () => core.health(), metricsText: () => metrics.text(), log });
+  const open = async (): Promise<Pick<RunningServer, 'httpPort' | 'mqttPort' | 'mqttTlsPort' | 'opsPort'>> => {
     await control.listen();
+    const opsPort = config.opsPort === 0 ? undefined : await ops.listen(config.opsHost, config.opsPort);
     const mqttPort = core.isGateway ? (await mqtt.listen({ host: config.host, port: config.mqttPort })).port : undefined;
     const mqttTlsPort = tls ? (await mqtt.listen({ host: config.host, port: config.mqttTlsPort, tls: tls.pair })).port : undefined;
     // Last: whoever reads there that the server is ready may connect anywhere.
     const httpPort = await api.listen({ host: config.host, port: config.httpPort });
-    return { httpPort, ...(mqttPort === undefined ? {} : { mqttPort }), ...(mqttTlsPort === undefined ? {} : { mqttTlsPort }) };
+    const mqttPorts = { ...(mqttPort === undefined ? {} : { mqttPort }), ...(mqttTlsPort === undefined ? {} : { mqttTlsPort }) };
+    return { httpPort, ...(opsPort === undefined ? {} : { opsPort }), ...mqttPorts };
   };
   const ports = await open().catch(async (error: unknown) => {
     // Devices that came meanwhile would keep the rest from ending.
-    await Promise.all([mqtt.close(0), control.close()]);
+    await Promise.all([mqtt.close(0), control.close(), ops.close()]);
     bayeux.close();
     throw error;
   });
@@ -374,7 +381,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
         availability.stop(), relay?.stop(),
         ...jobs.map((one) => one.stop()), bulkOperations.stop(), retention.stop(), statisticsFiles.stop()]);
       await Promise.all([mqtt.close(DRAIN_MS), api.close(DRAIN_MS), endsWithin(background, BACKGROUND_MS, log)]);
-      await control.close();
+      await Promise.all([control.close(), ops.close()]);
       await core.close();
     },
   };

@@ -288,3 +288,24 @@ t.test('pages', async (t) => {
   t.equal((await api.call('GET', '/event/events?pageSize=0')).status, 422);
   t.equal((await api.call('GET', '/event/events?dateFrom=yesterday')).status, 422);
 });
+
+t.test('metrics, and what readiness tells beside the names of parts, are for users of the management tenant', async (t) => {
+  const api = await startApi(t, { config: { hasOpenMetrics: undefined } });
+  const add = (tenant: string, userName: string, roles: string[]): string => {
+    api.fake.users.set(`${tenant}/${userName}`, { password: 'secret', principal: { tenant, tenantNumber: tenant === 't1' ? 2 : 1, userName, roles: new Set(roles) } });
+    return basic(`${tenant}/${userName}`);
+  };
+  const operator = add('management', 'prometheus', ['ROLE_TENANT_MANAGEMENT_READ']);
+  const rows: [authorization: string | undefined, metrics: number, isWhole: boolean][] = [
+    [undefined, 401, false], [add('management', 'other', ['ROLE_INVENTORY_READ']), 403, false], [add('t1', 'reader', ['ROLE_TENANT_MANAGEMENT_ADMIN']), 403, false],
+    [ADMIN, 403, false], [operator, 200, true],
+  ];
+  for (const [authorization, status, isWhole] of rows) {
+    const ask = (path: string): ReturnType<typeof api.call> => api.call('GET', path, { headers: { authorization } });
+    t.equal((await ask('/metrics')).status, status, authorization ?? 'without credentials');
+    const ready = await ask('/health/ready');
+    t.equal(ready.status, 200);
+    t.same(ready.json, { status: 'UP', ready: true, parts: { journal: { ready: true, ...(isWhole ? { lag: 3 } : {}) } } });
+  }
+  t.equal((await api.call('GET', '/health/ready', { headers: { authorization: basic('t1/admin', 'wrong') } })).status, 401);
+});

@@ -22,7 +22,7 @@ const guarded = routes.filter(({ access }) => access === 'roles');
 
 t.test('what needs no login is what has to', async (t) => {
   t.same(routes.filter(({ access }) => access === 'public').map(({ method, path }) => `${method} ${path}`).sort(), [
-    'GET /', 'GET /health', 'GET /health/ready', 'GET /metrics', 'GET /openapi', 'GET /openapi.json', 'GET /tenant/loginOptions', 'GET /user/passwordReset/validate',
+    'GET /', 'GET /health', 'GET /openapi', 'GET /openapi.json', 'GET /tenant/loginOptions', 'GET /user/passwordReset/validate',
     'POST /devicecontrol/deviceAccessToken', 'POST /tenant/oauth', 'POST /tenant/oauth/token', 'POST /user/passwordReset', 'PUT /user/passwordReset',
   ]);
 });

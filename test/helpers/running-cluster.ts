@@ -36,7 +36,7 @@ export const clusterSettings = (urls: { nats: string; redis: string; clickHouse:
   MILLRACE_NATS: urls.nats, MILLRACE_REDIS: urls.redis, MILLRACE_CLICKHOUSE: urls.clickHouse,
   MILLRACE_ADMIN_PASSWORD: passwords.admin, MILLRACE_MANAGEMENT_PASSWORD: passwords.management, MILLRACE_BOOTSTRAP_PASSWORD: 'mill-Race-9',
   // What nats-server does by itself is enough where processes are killed.
-  MILLRACE_ACCEPT_POWER_LOSS: 'yes',
+  MILLRACE_ACCEPT_POWER_LOSS: 'yes', MILLRACE_METRICS_ACCESS: 'everyone',
   MILLRACE_JOURNAL_MAX_BYTES: String(JOURNAL_BYTES_MAX), MILLRACE_SECRET_KEY: 'one-key-for-all-nodes-of-this-test-cluster',
 });
 

@@ -63,7 +63,7 @@ export class FakePlatform {
   loginPlace: LoginPlace | undefined;
   generation = 1;
   isReady = true;
-  config: ApiConfig = { mailUrl: 'http://mails.example', trustsProxy: true, jsonBodyMaxBytes: 20_000, bodyMaxBytes: 200_000 };
+  config: ApiConfig = { mailUrl: 'http://mails.example', trustsProxy: true, hasOpenMetrics: true, jsonBodyMaxBytes: 20_000, bodyMaxBytes: 200_000 };
   readonly users = new Map<string, { password: string; principal: Principal }>();
   /** Bodies that the intake was given. */
   readonly posted: { body: string; principal: Principal; mode: number; wantsBody: boolean; form: string | undefined }[] = [];
