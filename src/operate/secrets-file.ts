@@ -1,6 +1,8 @@
 /** `<data>/secrets.json`: generated passwords by `<tenant>/<user>`, readable by the server's user only. */
 import { open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { SecretsStore } from '../model/secrets.ts';
+import { syncDirectory } from '../store/sync-directory.ts';
 
 export class SecretsFile implements SecretsStore {
   readonly #path: string;
@@ -40,5 +42,6 @@ export class SecretsFile implements SecretsStore {
     await file.sync();
     await file.close();
     await rename(`${this.#path}.partial`, this.#path);
+    await syncDirectory(dirname(this.#path));
   }
 }

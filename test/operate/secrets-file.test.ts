@@ -3,6 +3,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { SecretsFile } from '../../src/operate/secrets-file.ts';
+import { LossyDisk, lossyDisksFail } from '../helpers/lossy-disk.ts';
 
 t.test('kept beside each other, read by the next process, taken once', async (t) => {
   const directory = t.testdir();
@@ -24,4 +25,15 @@ t.test('a file that cannot be read is an error, not an empty one', async (t) => 
   const path = join(t.testdir(), 'secrets.json');
   writeFileSync(path, '{');
   await t.rejects(new SecretsFile(path).add(new Map([['a', 'b']])));
+});
+
+t.test('on disk when it resolves: a power cut right behind takes nothing', { skip: await lossyDisksFail() }, async (t) => {
+  const disk = new LossyDisk(t, { bytes: 2 ** 30 });
+  const secrets = new SecretsFile(join(disk.path, 'secrets.json'));
+  for (const value of ['one', 'two']) {
+    await secrets.add(new Map([['key', value]]));
+    disk.powerCut();
+    await disk.restore();
+    t.equal(await secrets.read('key'), value);
+  }
 });
