@@ -1,7 +1,7 @@
 /** Redis servers of the tests' own, and a proxy that breaks connections. Everything is ended by its process id when the test is over. */
 import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ export const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, isLeve
 
 const START_TIMEOUT_MS = 10_000;
 const START_ATTEMPTS = 3;
+const OUTPUT_MAX = 4_000;
 const CLUSTER_TIMEOUT_MS = 20_000;
 const MEET_INTERVAL_MS = 3_000;
 /** The bus of a cluster node listens on its port + 10,000. */
@@ -65,13 +66,21 @@ export class RedisServer {
     const args = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.directory, '--save', '', '--appendonly', 'yes', '--appendfsync', 'always',
       // A rewrite is a process of its own, which would outlive the killed server and go on writing.
       '--auto-aof-rewrite-percentage', '0', ...this.#args];
-    this.#child = spawn('redis-server', args, { stdio: 'ignore' });
-    const child = this.#child;
+    const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+    this.#child = child;
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => { output = (output + chunk.toString()).slice(-OUTPUT_MAX); });
     await until(`redis-server on ${this.port}`, () => {
-      if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}: ${args.join(' ')}`);
+      if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}: ${args.join(' ')}\n${output}`);
       // Not of another server that has the port.
       return this.cli('INFO', 'server').includes(`process_id:${child.pid}\r`);
     }, START_TIMEOUT_MS);
+  }
+
+  /** As deploy/compose does before each start: a power cut may leave an end of the AOF that Redis does not load. @returns what it did. */
+  repair(): string {
+    const manifest = join(this.directory, 'appendonlydir', 'appendonly.aof.manifest');
+    return existsSync(manifest) ? spawnSync('redis-check-aof', ['--fix', manifest], { encoding: 'utf8', input: 'y\n' }).stdout : '';
   }
 
   /** kill -9, or another signal. */

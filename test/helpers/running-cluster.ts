@@ -301,6 +301,7 @@ export class RunningCluster {
   /** Starts everything, servers first; resolves when the cluster is complete. */
   async powerOn(): Promise<void> {
     const servers = [...this.natsServers, ...this.redisServers];
+    for (const redis of this.redisServers) redis.repair();
     await Promise.all([this.engine.start(), ...servers.map((one) => one.start())]);
     for (const { pid } of servers) if (pid !== undefined) pids.add(pid);
     await this.startNodes();
