@@ -28,6 +28,8 @@ export async function prepareNative() {
   mkdirSync(target, { recursive: true });
   for (const key of keysHere(binaries)) {
     const name = binaries.uwsFileName(key);
+    const path = join(target, name);
+    if (existsSync(path) && digestOf(readFileSync(path)) === binaries.UWS_BINARIES[key].digest) continue;
     const require = (what, bytes, digest) => {
       const found = digestOf(bytes);
       if (found !== digest) throw new Error(`${what} is refused: its SHA-256 digest is ${found}, not ${digest} of src/api/uws-binaries.ts`);
@@ -37,7 +39,7 @@ export async function prepareNative() {
     const copy = require(`the copy of ${name} for older glibc`, forOlderGlibc(source), binaries.UWS_BINARIES[key].digest);
     // A server that runs has the old file open: it is replaced, not written over.
     writeFileSync(join(target, `.${name}.${process.pid}`), copy, { mode: 0o644 });
-    renameSync(join(target, `.${name}.${process.pid}`), join(target, name));
+    renameSync(join(target, `.${name}.${process.pid}`), path);
   }
 }
 
