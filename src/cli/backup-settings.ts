@@ -13,5 +13,11 @@ export const RESTORE_SETTINGS = [
     description: 'Replace what is in the data directory.' },
 ] as const satisfies readonly Setting[];
 
+/** Of `millrace doctor`, beside the server's own. */
+export const REPAIR_SETTING = {
+  name: 'repair', type: 'switch', default: false, environment: null, file: false,
+  description: 'Set aside what cannot be read of the journal of a stopped server.',
+} as const satisfies Setting;
+
 export type BackupOptions = SettingValues<typeof BACKUP_SETTINGS>;
 export type RestoreOptions = SettingValues<typeof RESTORE_SETTINGS>;

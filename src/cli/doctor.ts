@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { DESCRIPTORS_RESERVED, descriptorsMax, processLimits } from '../operate/descriptors.ts';
 import { clusterFindings } from './cluster-doctor.ts';
 import { isServerRunning } from './control.ts';
+import { checkJournal } from './journal-doctor.ts';
 import { EXIT_FAILED, EXIT_OK } from './exit-codes.ts';
 
 /** The result of one check; `remedy` belongs to warn and fail. */
@@ -32,15 +33,15 @@ const CHOOSE_ENGINE = 'const [file, choice] = process.argv.slice(1); const { cho
   + ' const { description, isFallback } = await chooseHttpEngine(choice); console.log(JSON.stringify({ description, isFallback })); process.exit(0);';
 const LOAD_PREFIX = 'const [name, scratch] = process.argv.slice(1); const m = await import(name); ';
 
-/** Runs every check; prints to standard output; exit code 1 when one failed. */
-export async function doctor(config: Config): Promise<number> {
+/** Runs every check; prints to standard output; exit code 1 when one failed. @param isRepair mends what can be mended. */
+export async function doctor(config: Config, isRepair = false): Promise<number> {
   const cluster = clusterFindings(config);
   const findings: Finding[] = [checkNode(process.versions.node), checkGlibc(runningGlibc()), checkDescriptors(config, processLimits()), checkMemory(),
     checkData(config), checkDisk(config), checkRegistration(config)];
   const isRunning = await isServerRunning(resolve(config.data));
   for (const [name, port] of portsOf(config)) findings.push(await checkPort(config.host, port, name, isRunning));
   for (const load of LOADS) findings.push(await checkLoad(load));
-  findings.push(await checkHttpEngine(config.httpEngine), ...await cluster);
+  findings.push(await checkHttpEngine(config.httpEngine), ...await checkJournal(resolve(config.data), isRepair), ...await cluster);
   for (const finding of findings) process.stdout.write(findingLine(finding));
   const failed = findings.filter((finding) => finding.state === 'fail').length;
   process.stdout.write(failed === 0 ? 'This machine can run the server.\n' : `${failed} of ${findings.length} checks failed.\n`);

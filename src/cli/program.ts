@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { loadConfig, loadDataSettings, SETTINGS } from '../config.ts';
-import { BACKUP_SETTINGS, RESTORE_SETTINGS } from './backup-settings.ts';
+import { BACKUP_SETTINGS, REPAIR_SETTING, RESTORE_SETTINGS } from './backup-settings.ts';
 import { CommandError, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './exit-codes.ts';
 import { readSettings, SettingsError, suggestion, type Setting, type SettingValues } from './settings.ts';
 import { helpText } from './settings-text.ts';
@@ -33,10 +33,10 @@ const COMMANDS: readonly CommandEntry[] = [
     run: async (parsed) => (await import('./simulate.ts')).simulate(read(SIMULATE_SETTINGS, parsed)),
   },
   {
-    name: 'doctor', description: 'check whether this machine can run the server', settings: SETTINGS,
+    name: 'doctor', description: 'check whether this machine can run the server', settings: [...SETTINGS, REPAIR_SETTING],
     run: async (parsed) => {
       const loaded = loadConfig({ flags: parsed.flags, environment: process.env }, parsed.mistakes);
-      return (await import('./doctor.ts')).doctor(loaded.config);
+      return (await import('./doctor.ts')).doctor(loaded.config, parsed.flags['repair'] === true);
     },
   },
   {

@@ -1,15 +1,15 @@
 /** Port of the quarantine: what the history store refuses for what it is, and commands whose handling failed. Implemented in src/store/quarantine-file.ts. */
 import type { JournalCommand } from './command-record.ts';
 
-/** One measurement, one row of a mutable table, one DELETE, or one command. */
+/** One measurement, one row of a mutable table, one DELETE, one command, or records of the journal that cannot be read. */
 export interface QuarantineEntry {
-  readonly kind: 'measurement' | 'row' | 'deletion' | 'command';
-  /** `commands` for a command. */
+  readonly kind: 'measurement' | 'row' | 'deletion' | 'command' | 'batch';
+  /** `commands` for a command, `journal` for a batch. */
   readonly table: string;
   /** Of its command in the journal. */
   readonly seq: number;
   readonly shard: number;
-  /** Of the entity; 0 for a DELETE and a command. With table and sequence it is the entry's name. */
+  /** Of the entity; 0 for a DELETE and a command, the last sequence for a batch. With table and sequence it is the entry's name. */
   readonly id: number;
   /** Of the projector when it was set aside: everything up to it was in the history store; of a command, that of its actors. */
   readonly position: number;

@@ -40,6 +40,7 @@ import { LmdbDocuments } from '../store/lmdb-documents.ts';
 import { openLmdb } from '../store/lmdb-environment.ts';
 import { LmdbJournal } from '../store/lmdb-journal.ts';
 import { QuarantineFile } from '../store/quarantine-file.ts';
+import { repairJournal } from '../store/journal-repair.ts';
 import { SCHEMA_VERSION } from '../store/schema.ts';
 import { syncDirectory } from '../store/sync-directory.ts';
 import type { HealthReport } from '../api/platform.ts';
@@ -187,6 +188,9 @@ export class SingleNode implements ServerCore {
     try {
       const url = await engine.start();
       const quarantine = await QuarantineFile.open(join(data, QUARANTINE_NAME));
+      for (const fact of await repairJournal(join(data, DOCUMENTS_DIRECTORY), quarantine)) {
+        log.error({ quarantine: join(data, QUARANTINE_NAME) }, `${fact}; they were set aside`);
+      }
       const core = new SingleNode(config, log, data, engine, new ClickHouse({ url, log }), lock, quarantine);
       await core.#start();
       return core;
@@ -207,6 +211,7 @@ export class SingleNode implements ServerCore {
     await this.#accounts();
     await this.#replay();
     await this.#writer.createTables();
+    await this.#saveSchema();
     // What was made by this start has its name on disk before anything is acknowledged.
     for (const path of [join(this.data, DOCUMENTS_DIRECTORY), this.data]) await syncDirectory(path);
     await this.projector.start();
@@ -217,6 +222,10 @@ export class SingleNode implements ServerCore {
   async #checkSchema(): Promise<void> {
     const version = Number(await this.documents.get('meta', 0, 'schema') ?? SCHEMA_VERSION);
     if (version > SCHEMA_VERSION) throw new Error(`the data directory has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
+  }
+
+  /** Behind its tables: a start that is cut off before leaves a data directory of the older version. */
+  async #saveSchema(): Promise<void> {
     await this.documents.commit([{ collection: 'meta', tenant: 0, id: 'schema', value: String(SCHEMA_VERSION) }], undefined);
   }
 
@@ -300,4 +309,3 @@ export class SingleNode implements ServerCore {
     await this.#lock.release();
   }
 }
-

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
 import { ServerProcess, delay, readHistory, seeded } from '../helpers/server-process.ts';
-import { until } from '../helpers/setup-command.ts';
+import { millrace, until } from '../helpers/setup-command.ts';
 import { DIST } from '../helpers/root.ts';
 
 t.setTimeout(180_000);
@@ -80,4 +80,31 @@ t.test('measurements, an event and a kill in the middle of the halving', async (
   const rows = await readHistory<{ value: number }>(server.data, `SELECT value FROM measurements WHERE series = 'n' ORDER BY value`);
   t.same(rows.map(({ value }) => value), sent, 'each of the others exactly once');
   t.same(await readHistory(server.data, 'SELECT type FROM events FINAL ORDER BY type'), [{ type: 'fine' }, { type: 'good' }]);
+});
+
+t.test('a batch of the journal that cannot be read: set aside by doctor --repair or by the next start, which says so', async (t) => {
+  const server = await new ServerProcess(t).start();
+  const device = await server.createDevice('damaged');
+  await server.caughtUp();
+  const { openLmdb } = await import(pathToFileURL(join(DIST, 'src/store/lmdb-environment.js')).href);
+  for (const isRepair of [true, false]) {
+    await server.terminate();
+    const environment = openLmdb(join(server.data, 'documents'));
+    const [last] = [...environment.journal.getKeys({ reverse: true, limit: 1 })];
+    await environment.journal.put(last, Buffer.from([0, 0, 0, 0]));
+    await environment.close();
+    const doctor = (...flags: string[]): ReturnType<typeof millrace> => millrace(['doctor', '--http-port', '0', '--mqtt-port', '0', '--data', server.data, ...flags]);
+    t.match((await doctor()).stdout, /^fail +journal .*records \d+ to \d+ of the journal .* cannot be read: millrace doctor --repair/m);
+    if (isRepair) {
+      t.match((await doctor('--repair')).stdout, /^warn +journal .*set aside/m);
+      t.match((await doctor()).stdout, /^ok +journal /m);
+    }
+    await server.start();
+    if (!isRepair) t.match(server.stderr, /"level":50.*of the journal .*cannot be read; they were set aside/);
+    const answer = await server.http('POST', '/measurement/measurements', { source: { id: device }, time: TIME, type: 'x', f: { n: { value: 1 } } });
+    t.equal(answer.status, 201, 'the server goes on');
+    await server.caughtUp();
+  }
+  t.same(linesOf(server).map(({ kind, table }) => [kind, table]), [['batch', 'journal'], ['batch', 'journal']]);
+  t.equal((await server.ready()).parts['quarantine']['count'], 2);
 });
