@@ -93,6 +93,11 @@ export const SETTINGS = [
     description: 'HTTP requests a second of a tenant whose property limit.http.requests says nothing else; 429 above, 0 sets no limit.' },
   { name: 'http-user-rate-max', type: 'integer', unit: 'requests a second', default: 0, minimum: 0, maximum: 1_000_000,
     description: 'HTTP requests a second of a user whose tenant has no option limit/http.requests.user; 429 above, 0 sets no limit.' },
+  { name: 'http-connections-max', type: 'integer', unit: 'connections', default: 0, minimum: 0, maximum: 1_000_000,
+    description: 'Most HTTP connections at once, Bayeux WebSockets among them; more get 503. 0 derives it from what the process may open: beside those of MQTT '
+      + 'and 1,000 for files and stores, at most 20,000.' },
+  { name: 'http-address-connections-max', type: 'integer', unit: 'connections', default: 0, minimum: 0, maximum: 1_000_000,
+    description: 'Most HTTP connections of one IPv4 address or one /64 of IPv6; 0 is three quarters of all, and all of them with --trust-proxy yes.' },
   { name: 'mqtt-connections-max', type: 'integer', unit: 'connections', default: 18_000, minimum: 1, maximum: 1_000_000,
     description: 'MQTT connections at a time; each needs a file descriptor.' },
   { name: 'journal-max-bytes', type: 'integer', unit: 'bytes', default: 4 * GIB, minimum: 16 * MIB, maximum: 1024 * GIB,

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import t from 'tap';
 import { checkData, checkDescriptors, checkDisk, checkGlibc, checkHttpEngine, checkLoad, checkNode, findingLine } from '../src/cli/doctor.ts';
-import { mqttConnectionsFor } from '../src/operate/descriptors.ts';
+import { connectionBounds } from '../src/operate/descriptors.ts';
 import { millrace, scratchDirectory } from './helpers/setup-command.ts';
 
 t.test('a machine that can run the server', async (t) => {
@@ -39,10 +39,11 @@ t.test('each check has what fails, what may, and what is right', async (t) => {
   t.match(checkNode('18.20.8'), { fact: '18.20.8', remedy: /install Node 20.19/ });
   t.same(states(['2.30', '2.31', '3.0', undefined].map(checkGlibc)), ['fail', 'ok', 'ok', 'fail']);
   const limits = (max: string): string => `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${max}  ${max}  files\n`;
-  const descriptors = (max: string) => checkDescriptors({ mqttConnectionsMax: 18_000 }, limits(max));
+  const settings = { mqttConnectionsMax: 18_000, httpConnectionsMax: 0, httpAddressConnectionsMax: 0, trustProxy: 'no' };
+  const descriptors = (max: string) => checkDescriptors(settings, limits(max));
   t.same(states(['1023', '1024', '19499', '19500', 'unlimited'].map(descriptors)), ['fail', 'warn', 'warn', 'ok', 'ok']);
-  t.match(descriptors('1023'), { fact: '1023 open files', remedy: /ulimit -n 19500/ });
-  t.same([20_000, 19_500, 10_000, 1_024, Infinity, undefined, NaN].map((descriptors) => mqttConnectionsFor(18_000, descriptors)),
+  t.match(descriptors('1023'), { fact: '1023 open files: 255 MQTT and 255 HTTP connections, 192 of one address', remedy: /ulimit -n 19500/ });
+  t.same([20_000, 19_500, 10_000, 1_024, Infinity, undefined, NaN].map((descriptors) => connectionBounds(descriptors, settings).mqtt),
     [18_000, 18_000, 8_500, 256, 18_000, 18_000, 18_000], 'the server leaves the rest of the process its descriptors');
   const data = scratchDirectory(t);
   const disk = (diskFreeMinBytes: number, journalMaxBytes: number) => checkDisk({ data, diskFreeMinBytes, journalMaxBytes }).state;

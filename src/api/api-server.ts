@@ -12,6 +12,7 @@ import { baseUrlOf, calledAs, hostCalled } from './base-url.ts';
 import type { CalledAs } from './base-url.ts';
 import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
+import { guardOf } from './connection-guard.ts';
 import { BrokenBody } from './body-stream.ts';
 import { TenantCors } from './cors.ts';
 import { CROSS_SITE_LIMIT, crossSiteOrigin, isOfOtherOrigin, isSimpleType, refuseCrossSite } from './cross-site.ts';
@@ -59,6 +60,7 @@ export class ApiServer implements RequestOwner {
     });
     this.server = new HttpServer({
       library,
+      ...guardOf(platform),
       log: platform.log,
       bodies: this.bodies,
       stalledMsMax: answerStalledMsMax,

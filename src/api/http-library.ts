@@ -44,6 +44,8 @@ export interface LibraryApp {
   ws<UserData>(pattern: string, behavior: WebSocketBehavior<UserData>): unknown;
   /** @param callback false when the port cannot be taken. */
   listen(host: string, port: number, mode: number, callback: (socket: ListenSocket | false) => void): unknown;
+  /** Addresses at the other end of all connections, WebSockets too; absent where the library does not know them. */
+  addresses?(): Iterable<string>;
   /** Closes every connection. */
   close(): unknown;
 }

@@ -4,9 +4,11 @@
  */
 import type { Log } from '../model/log.ts';
 import type { BodyBudget } from './body-budget.ts';
+import type { ConnectionGuard, ConnectionLimit } from './connection-guard.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { ExchangeOwner } from './http-exchange.ts';
 import type { HttpLibrary, LibraryApp, LibraryResponse, LibraryWebSocket, ListenSocket } from './http-library.ts';
+import { peerAddresses } from './peer-addresses.ts';
 import { STALLED_MS_MAX } from './paced-answer.ts';
 import { RequestHead } from './request-head.ts';
 import type { RawRequest } from './request-head.ts';
@@ -36,6 +38,10 @@ export interface HttpServerOptions {
   /** A client that takes nothing of its answer for so long is cut off. Default 60,000. */
   readonly stalledMsMax?: number | undefined;
   readonly onStalled?: (exchange: HttpExchange) => void;
+  /** Bounds connections; absent: none. */
+  readonly connections?: Pick<ConnectionGuard, 'refuses'>;
+  /** What a connection is told that is refused, JSON. */
+  readonly refusalText?: (limit: ConnectionLimit) => string;
   /** Answers one request, now or later; synchronous, must call `readBody` before it returns if it wants the body. */
   readonly onRequest: (exchange: HttpExchange) => void;
   /** Answers after something was thrown; the exchange is not over. */
@@ -53,6 +59,9 @@ export class HttpServer implements ExchangeOwner {
   private listenSocket: ListenSocket | undefined = undefined;
   private openExchangeCount = 0;
   private httpConnectionCount = 0;
+  /** WebSockets that count among the connections of HTTP. */
+  private boundChannelCount = 0;
+  private port = 0;
   private isClosing = false;
 
   constructor(options: HttpServerOptions) {
@@ -65,6 +74,7 @@ export class HttpServer implements ExchangeOwner {
     // Called with 1 and -1. The library does not report the end of a connection that has become a WebSocket, nor that it has become one.
     this.app.filter((response, change) => {
       this.httpConnectionCount += Number(change);
+      if (Number(change) > 0 && this.isTooMany(response)) return;
       if (this.log.isLevelEnabled('debug')) this.logHttpConnection(response, Number(change) > 0);
     });
     this.app.any('/*', (response, request) => this.accept(response, request));
@@ -88,6 +98,34 @@ export class HttpServer implements ExchangeOwner {
   webSocket(path: string, handlers: WebSocketHandlers): void {
     checkHandlers(path, handlers);
     for (const pattern of [path, `${path}/`]) this.addWebSocketRoute(pattern, handlers);
+  }
+
+  /** @returns whether the connection has been refused. */
+  private isTooMany(response: LibraryResponse): boolean {
+    const { connections, refusalText } = this.options;
+    if (connections === undefined) return false;
+    const limit = connections.refuses(this.httpConnectionCount + this.boundChannelCount,
+      () => Buffer.from(response.getRemoteAddressAsText()).toString(), () => this.addresses());
+    if (limit === undefined) return false;
+    response.onAborted(() => undefined);
+    response.writeStatus('503 Service Unavailable');
+    response.writeHeader('Content-Type', 'application/json');
+    response.writeHeader('Retry-After', '10');
+    response.end(refusalText?.(limit) ?? '', true);
+    return true;
+  }
+
+  /** Of all connections but those that are bound elsewhere; undefined where they are not known. */
+  private addresses(): string[] | undefined {
+    const found = this.app.addresses === undefined ? peerAddresses(this.port) : [...this.app.addresses()];
+    if (found === undefined || this.boundChannelCount === this.channels.size) return found;
+    const others = new Map<string, number>();
+    for (const { isBound, remoteAddress } of this.channels) if (!isBound) others.set(remoteAddress, (others.get(remoteAddress) ?? 0) + 1);
+    return found.filter((address) => {
+      const left = others.get(address) ?? 0;
+      if (left > 0) others.set(address, left - 1);
+      return left === 0;
+    });
   }
 
   private accept(response: LibraryResponse, request: RawRequest): void {
@@ -148,13 +186,14 @@ export class HttpServer implements ExchangeOwner {
         }
         const key = head.headers.get('sec-websocket-key') ?? '';
         const extensions = head.headers.get('sec-websocket-extensions') ?? '';
-        response.upgrade({ channel: new HttpChannel(head, bufferedBytesMax) }, key, head.protocol, extensions, context);
+        response.upgrade({ channel: new HttpChannel(head, bufferedBytesMax, handlers.isBoundElsewhere !== true) }, key, head.protocol, extensions, context);
       },
       open: (socket) => {
         this.httpConnectionCount -= 1;
         const { channel } = socket.getUserData();
         channel.opened(socket);
         this.channels.add(channel);
+        if (channel.isBound) this.boundChannelCount += 1;
         if (this.log.isLevelEnabled('debug')) this.logWebSocket(channel, {}, 'WebSocket opened');
         this.guardChannel(channel, () => handlers.open(channel));
       },
@@ -171,6 +210,7 @@ export class HttpServer implements ExchangeOwner {
         const { channel } = socket.getUserData();
         channel.closed();
         this.channels.delete(channel);
+        if (channel.isBound) this.boundChannelCount -= 1;
         const text = Buffer.from(new Uint8Array(reason)).toString();
         if (this.log.isLevelEnabled('debug')) this.logWebSocket(channel, { code, reason: text }, 'WebSocket closed');
         this.guardChannel(channel, () => handlers.close?.(channel, code, text));
@@ -214,7 +254,8 @@ export class HttpServer implements ExchangeOwner {
           return;
         }
         this.listenSocket = socket;
-        resolve(this.options.library.us_socket_local_port(socket));
+        this.port = this.options.library.us_socket_local_port(socket);
+        resolve(this.port);
       };
       this.app.listen(options.host, options.port, LISTEN_EXCLUSIVELY, taken);
     });
@@ -244,10 +285,13 @@ export class HttpServer implements ExchangeOwner {
 class HttpChannel implements WebSocketChannel {
   readonly head: UpgradeHead;
   remoteAddress = '';
+  /** It counts among the connections of HTTP. */
+  readonly isBound: boolean;
   private readonly bufferedBytesMax: number;
   private socket: LibraryWebSocket<{ channel: HttpChannel }> | undefined = undefined;
 
-  constructor(head: UpgradeHead, bufferedBytesMax: number) {
+  constructor(head: UpgradeHead, bufferedBytesMax: number, isBound: boolean) {
+    this.isBound = isBound;
     this.head = head;
     this.bufferedBytesMax = bufferedBytesMax;
   }

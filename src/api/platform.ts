@@ -113,6 +113,9 @@ export interface ApiConfig {
   readonly answersBytesMax?: number;
   /** A client that takes nothing of its answer for so long is cut off; counted as `http/stalled-answers`. Default 60,000. */
   readonly answerStalledMsMax?: number;
+  /** Open HTTP connections, in all and of one address; 503 `http/connections` and `http/connections-of-address` above. Default: no bound. */
+  readonly connectionsMax?: number | undefined;
+  readonly addressConnectionsMax?: number | undefined;
   /** Origins that browsers may call from: comma separated, `*` stands for any text. Default `*`. */
   readonly allowOrigin?: string;
   /** Shown in /openapi.json. */

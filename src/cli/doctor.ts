@@ -5,7 +5,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
-import { DESCRIPTORS_RESERVED, descriptorsMax, processLimits } from '../operate/descriptors.ts';
+import { DESCRIPTORS_RESERVED, connectionBounds, descriptorsMax, processLimits } from '../operate/descriptors.ts';
+import type { ConnectionSettings } from '../operate/descriptors.ts';
 import { clusterFindings } from './cluster-doctor.ts';
 import { isServerRunning } from './control.ts';
 import { checkJournal } from './journal-doctor.ts';
@@ -80,13 +81,14 @@ export function checkGlibc(version: string | undefined): Finding {
 }
 
 /** @param limits text of /proc/self/limits. */
-export function checkDescriptors(config: Pick<Config, 'mqttConnectionsMax'>, limits: string | undefined): Finding {
+export function checkDescriptors(config: ConnectionSettings, limits: string | undefined): Finding {
   const name = 'descriptors';
   const limit = descriptorsMax(limits);
   if (limit === undefined) return { state: 'warn', name, fact: 'the limit is not known', remedy: 'this system has no /proc; see ulimit -n' };
   const wanted = config.mqttConnectionsMax + DESCRIPTORS_RESERVED;
   const state = limit < DESCRIPTORS_MIN ? 'fail' : limit < wanted ? 'warn' : 'ok';
-  return { state, name, fact: `${limit} open files`,
+  const { http, httpAddress, mqtt } = connectionBounds(limit, config);
+  return { state, name, fact: `${limit} open files: ${mqtt} MQTT and ${http} HTTP connections, ${httpAddress} of one address`,
     remedy: `${wanted} are needed for mqtt-connections-max ${config.mqttConnectionsMax}: ulimit -n ${wanted}, or lower the setting` };
 }
 

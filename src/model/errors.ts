@@ -243,6 +243,8 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'journal/bytes': 'the journal has reached --journal-max-bytes',
   'journal/permission': 'the user of NATS may not write to the journal: see millrace doctor',
   'cluster/no-shard-role': 'no node of the cluster has the role shard: start one with --roles gateway,shard',
+  'http/connections': 'as many HTTP connections are open as --http-connections-max and the open files of the process allow',
+  'http/connections-of-address': 'one address may have no more HTTP connections, by --http-address-connections-max',
   'exports/of-user': 'a user has at most 5 exports under way', 'exports/of-tenant': 'a tenant has at most 10 exports under way',
   'exports/of-server': 'at most 20 exports are under way',
   'commands/under-way-of-user': 'the user has its share of 20,000 commands under way', 'commands/under-way-of-tenant': 'the tenant has its share of 20,000',

@@ -64,12 +64,14 @@ class WebSocketTransport implements Transport {
 
 /** Handlers for the WebSocket route `/mqtt`. */
 export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(server: MqttServer): {
-  protocols: string[]; idleTimeoutSeconds: number; maxPayloadBytes: number;
+  protocols: string[]; isBoundElsewhere: boolean; idleTimeoutSeconds: number; maxPayloadBytes: number;
   open(socket: Socket): void; message(socket: Socket, data: Buffer, binary: boolean): void; drain(socket: Socket): void;
   close(socket: Socket, code: number, reason: string): void } {
   const transports = new Map<Socket, WebSocketTransport>();
   return {
     protocols: ['mqtt', 'mqttv3.1'],
+    // As connections of MQTT.
+    isBoundElsewhere: true,
     // MQTT has its own keep alive.
     idleTimeoutSeconds: 0,
     maxPayloadBytes: server.limits.heldBytes,

@@ -47,8 +47,8 @@ import { RetentionRemoval } from '../operate/retention-store.ts';
 import { ClockTrust, machineClock } from '../operate/clock-trust.ts';
 import { RetentionRunner, newestRetentionDay } from '../operate/retention-runner.ts';
 import { RetiredBlobs } from '../operate/retired-blobs.ts';
-import { descriptorsMax, mqttConnectionsFor, processLimits } from '../operate/descriptors.ts';
 import { OpsServer } from '../operate/ops-server.ts';
+import { connectionBounds, descriptorsMax, processLimits } from '../operate/descriptors.ts';
 import { registerServerMetrics } from '../operate/server-metrics.ts';
 import { TenantFiles } from '../operate/tenant-files.ts';
 import { TenantServices, endConnections } from '../operate/tenant-services.ts';
@@ -121,9 +121,9 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   });
   core.receivers?.start(device.isPushed.bind(device));
   const descriptors = descriptorsMax(processLimits());
-  const mqttConnections = mqttConnectionsFor(config.mqttConnectionsMax, descriptors);
-  if (mqttConnections < config.mqttConnectionsMax) {
-    log.warn({ descriptors, mqttConnectionsMax: config.mqttConnectionsMax, limit: mqttConnections },
+  const bounds = connectionBounds(descriptors, config);
+  if (bounds.mqtt < config.mqttConnectionsMax) {
+    log.warn({ descriptors, mqttConnectionsMax: config.mqttConnectionsMax, limit: bounds.mqtt },
       'fewer MQTT connections than are set are taken, since the process has too few file descriptors; raise ulimit -n');
   }
   const messages = metrics.counter('millrace_messages_total', 'Messages by protocol and result', ['protocol', 'result']);
@@ -143,7 +143,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
       messages: (direction, qos, count) => messages.inc({ protocol: `mqtt-qos${qos}`, result: direction === 'in' ? 'received' : 'sent' }, count),
     },
     limits: {
-      connections: mqttConnections, ...limitsOfPayload(config.mqttPayloadMaxBytes),
+      connections: bounds.mqtt, ...limitsOfPayload(config.mqttPayloadMaxBytes),
       rateMessagesPerSecond: config.mqttRateMax, rateQueueMessages: config.mqttRateQueueMax,
     },
   });
@@ -298,7 +298,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
       ...(config.deviceCertificateHeader === undefined ? {} : { deviceCertificateHeader: config.deviceCertificateHeader.toLowerCase() }),
       // Without a URL no mail is sent: this one is in the log, for who runs the server on his own machine.
       mailUrl: config.baseUrl ?? `http://localhost:${config.httpPort}`,
-      jsonBodyMaxBytes: config.jsonBodyMaxBytes,
+      connectionsMax: bounds.http, addressConnectionsMax: bounds.httpAddress, jsonBodyMaxBytes: config.jsonBodyMaxBytes,
       bodyMaxBytes: config.bodySizeMaxBytes, fileMaxBytes: config.fileMaxBytes, version: VERSION,
     },
     now: Date.now, health: () => core.health(), metricsText: () => metrics.text(),

@@ -101,6 +101,10 @@ class NodeHttpApp implements LibraryApp {
     return this;
   }
 
+  addresses(): string[] {
+    return [...this.#connections.keys(), ...this.#streams].map((socket) => socket.remoteAddress ?? '');
+  }
+
   close(): this {
     clearInterval(this.#checkTimer);
     this.#server.close();
