@@ -47,7 +47,7 @@ export class NatsServer {
     this.url = `nats://127.0.0.1:${port}`;
     this.directory = directory;
     this.#configFile = join(directory, 'nats.conf');
-    writeFileSync(this.#configFile, config);
+    writeFileSync(this.#configFile, config, { flush: true });
   }
 
   get pid(): number | undefined {
