@@ -170,10 +170,16 @@ export const SETTINGS = [
   { name: 'device-token-policy', type: 'choice', choices: ['OPTIONAL', 'REQUIRED', 'IGNORED'], default: 'OPTIONAL',
     description: 'Whether new devices show a security token, which the user who accepts them has to enter: the policy of tenants without the option '
       + 'device-registration/security-token.policy.' },
-  { name: 'login-failures-max', type: 'integer', unit: 'wrong passwords', default: 0, minimum: 0, maximum: 1_000_000,
+  { name: 'login-failures-max', type: 'integer', unit: 'wrong passwords', default: 10, minimum: 0, maximum: 1_000_000,
     description: 'Wrong passwords of one account within five minutes that lock it for a while, on the node that counted them; 0 never locks.' },
+  { name: 'login-address-failures-max', type: 'integer', unit: 'wrong passwords', default: 100, minimum: 0, maximum: 1_000_000,
+    description: 'The same for all accounts from one address, or from one IPv6 network of 64 bits; 0 never locks. Addresses of local networks count '
+      + 'only where a trusted proxy names them (--trust-proxy).' },
   { name: 'login-lock-ms', type: 'integer', unit: 'milliseconds', default: 60_000, minimum: 100, maximum: 86_400_000,
-    description: 'How long such an account is locked.' },
+    description: 'How long the first such lock lasts; each further one lasts twice as long, up to an hour.' },
+  { name: 'password-cost', type: 'integer', default: 17, minimum: 14, maximum: 20,
+    description: 'Binary logarithm of the cost N of scrypt (r = 8, p = 1) for passwords of people: 17 takes 128 MiB and about 0.4 s of one core for each '
+      + 'login that is not known yet. Stored passwords are hashed anew at their next login when it changes.' },
   { name: 'smtp', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('smtp|smtps', false),
     description: 'Mail server for links to set a password, smtp://user:password@host:port; without one they are written to the log. '
       + 'Wants --mail-from and --base-url.' },

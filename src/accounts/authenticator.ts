@@ -3,12 +3,14 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
 import type { DocumentReader, RecordChange } from '../model/command.ts';
 import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
-import { verifyPassword } from '../model/password.ts';
-import type { DeviceAuthenticator, LoginPlace, Principal } from '../model/principal.ts';
+import { NO_ADDRESS } from '../model/client-address.ts';
+import type { ClientAddress } from '../model/client-address.ts';
+import type { Log } from '../model/log.ts';
+import { matchesGenerated, parseScrypt } from '../model/password-hash.ts';
+import type { DeviceAuthenticator, LoginCaller, LoginPlace, PasswordConfirmation, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { isStillTrusted } from './certificates.ts';
 import { ChangedUsers } from './changed-users.ts';
-import { CheckTurns } from './check-turns.ts';
 import { CredentialCache } from './credential-cache.ts';
 import { isReadScope } from './device-scope.ts';
 import { principalOf } from './effective-rights.ts';
@@ -17,6 +19,8 @@ import { TFA_CATEGORY, changesNeed, secondFactorError } from './second-factor.ts
 import type { SecondFactor } from './second-factor.ts';
 import { grantText } from './lost-rights.ts';
 import type { LoginGuard } from './login-guard.ts';
+import { kindOfName } from './password-hashes.ts';
+import type { PasswordHashes, SlowHashes } from './password-hashes.ts';
 import { ProvenPasswords } from './proven-passwords.ts';
 import { isActive, isAdmitted, suspendedError } from './tenants.ts';
 import type { Tenant, Tenants } from './tenants.ts';
@@ -24,32 +28,41 @@ import type { Tenant, Tenants } from './tenants.ts';
 const CACHE_AGE_MAX_MS = 10 * 60_000;
 /** How often a login is checked whose password changes each time meanwhile; then it counts as wrong. */
 const CHECKS_OF_LOGIN_MAX = 3;
-/** Takes the time of a right one, for users that do not exist. */
-const NO_PASSWORD = `scrypt$${'A'.repeat(22)}==$${'A'.repeat(43)}=`;
+/** Why a check is not done: all who asked for it have left. */
+const LEFT = new Error('the client has left');
 /** Records that decide about rights; a change of one may concern many users of the tenant. */
 const SHARED_RIGHTS: ReadonlySet<string> = new Set(['group', 'inventoryRole']);
 const TFA_OPTIONS = optionKey(TFA_CATEGORY, '');
 
-interface Login { readonly name: string; readonly password: string; readonly takesAlias: boolean }
+interface Login { readonly name: string; readonly password: string; readonly takesAlias: boolean; readonly address: ClientAddress }
 
 /** The user as read after the check of the password, and the generation of changes before that. */
-interface Checked { readonly user: StoredUser | undefined; readonly isRight: boolean; readonly asOf: number }
+interface Checked { readonly user: StoredUser | undefined; readonly isRight: boolean; readonly asOf: number; readonly isOutdated?: boolean }
+
+/** A password that is right is stored with another hash, unless it was changed. */
+export interface HashRenewal { readonly userName: string; readonly from: string; readonly to: string }
 
 /** A check on its way, for all who come with the same credentials. */
 interface UnderWay {
   answer: Promise<Principal | undefined>;
   /** Whose record it looks at for the last time, and since when. Absent while the password is being checked: what changes until then is seen. */
   last: { readonly userName: string; readonly asOf: number; readonly owner?: number | undefined } | undefined;
+  /** Clients that wait; those that cannot leave always do. */
+  clients: number;
+  readonly leaving: AbortController;
 }
 
-export class CachingAuthenticator implements DeviceAuthenticator {
+export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfirmation {
   /** Whoever reads users to identify somebody takes its generation before. */
   readonly changed = new ChangedUsers();
   readonly #documents: DocumentReader;
   readonly #tenants: Tenants;
   readonly #refusals: Refusals;
   readonly #now: () => number;
-  readonly #turns: CheckTurns;
+  readonly #hashes: PasswordHashes;
+  readonly #log: Log | undefined;
+  readonly #renewHash: ((tenant: number, renewal: HashRenewal) => Promise<boolean>) | undefined;
+  readonly #renewing = new Set<string>();
   readonly #guard: LoginGuard | undefined;
   readonly #onChecked: ((tenant: number, userName: string, isRight: boolean) => void) | undefined;
   readonly #ageMaxMs: number;
@@ -60,19 +73,23 @@ export class CachingAuthenticator implements DeviceAuthenticator {
   readonly #proven = new ProvenPasswords();
   readonly #underWay = new Map<string, UnderWay>();
 
-  constructor(options: { documents: DocumentReader; tenants: Tenants; refusals: Refusals; now: () => number; checksWaitingMax?: number;
+  constructor(options: { documents: DocumentReader; tenants: Tenants; refusals: Refusals; now: () => number; hashes: PasswordHashes; log?: Log;
     guard?: LoginGuard;
     /** Without it a password is enough. */
     secondFactor?: SecondFactor;
     /** Told of each check of a password. */
     onChecked?: (tenant: number, userName: string, isRight: boolean) => void;
+    /** Stores another hash of the same password; false when the password was changed meanwhile. Without it hashes stay as they are. */
+    renewHash?: (tenant: number, renewal: HashRenewal) => Promise<boolean>;
     /** Shorter where other nodes change users: what they tell of it may get lost. */
     ageMaxMs?: number }) {
     this.#documents = options.documents;
     this.#tenants = options.tenants;
     this.#refusals = options.refusals;
     this.#now = options.now;
-    this.#turns = new CheckTurns({ refusals: options.refusals, waitingMax: options.checksWaitingMax });
+    this.#hashes = options.hashes;
+    this.#log = options.log;
+    this.#renewHash = options.renewHash;
     this.#guard = options.guard;
     this.#onChecked = options.onChecked;
     this.#secondFactor = options.secondFactor;
@@ -109,11 +126,13 @@ export class CachingAuthenticator implements DeviceAuthenticator {
     const takesAlias = place.takesAlias === true;
     const key = createHmac('sha256', this.#secret).update(`${tenant.number} ${takesAlias} ${name.length} ${name}${password}`).digest('base64');
     const cached = this.#cache.get(key, this.#now());
-    if (cached !== undefined) return this.#asOfNow(key, cached);
+    const address = place.caller?.address ?? NO_ADDRESS;
+    // During a lock it is checked again, as one that is new.
+    if (cached !== undefined && this.#takesKnown(`${tenant.id}/${cached.userName}`, address)) return this.#asOfNow(key, cached);
     // A fleet that connects with one account waits for one check, not for thousands.
     const underWay = this.#underWay.get(key);
-    if (underWay !== undefined && this.#sees(tenant.number, underWay)) return underWay.answer;
-    return this.#begin(tenant, { name, password, takesAlias }, key);
+    if (underWay !== undefined && this.#sees(tenant.number, underWay)) return this.#join(key, underWay, place.caller);
+    return this.#begin(tenant, { name, password, takesAlias, address }, key, place.caller);
   }
 
   /** What is cached ends with each change that concerns it. */
@@ -130,12 +149,32 @@ export class CachingAuthenticator implements DeviceAuthenticator {
     return last === undefined || !this.changed.hasChanged(tenant, last.userName, last.asOf, last.owner);
   }
 
-  #begin(tenant: Tenant, login: Login, key: string): Promise<Principal | undefined> {
-    const underWay: UnderWay = { answer: Promise.resolve(undefined), last: undefined };
+  #begin(tenant: Tenant, login: Login, key: string, caller: LoginCaller | undefined): Promise<Principal | undefined> {
+    const underWay: UnderWay = { answer: Promise.resolve(undefined), last: undefined, clients: 0, leaving: new AbortController() };
     this.#underWay.set(key, underWay);
     underWay.answer = this.#check(tenant, login, { key, underWay })
-      .finally(() => { if (this.#underWay.get(key) === underWay) this.#underWay.delete(key); });
+      .catch((error: unknown) => {
+        if (error === LEFT) return undefined;
+        throw error;
+      })
+      .finally(() => this.#ended(key, underWay));
+    return this.#join(key, underWay, caller);
+  }
+
+  /** A check whose clients have all left gives its place in the queue to others. */
+  #join(key: string, underWay: UnderWay, caller: LoginCaller | undefined): Promise<Principal | undefined> {
+    underWay.clients += 1;
+    caller?.onLeft(() => {
+      underWay.clients -= 1;
+      if (underWay.clients > 0) return;
+      this.#ended(key, underWay);
+      underWay.leaving.abort(LEFT);
+    });
     return underWay.answer;
+  }
+
+  #ended(key: string, underWay: UnderWay): void {
+    if (this.#underWay.get(key) === underWay) this.#underWay.delete(key);
   }
 
   current(principal: Principal): Principal | undefined {
@@ -224,21 +263,19 @@ export class CachingAuthenticator implements DeviceAuthenticator {
   }
 
   async #check(tenant: Tenant, login: Login, { key, underWay }: { key: string; underWay: UnderWay }): Promise<Principal | undefined> {
-    const account = `${tenant.id}/${login.name}`;
-    this.#guard?.check(account);
     const { number } = tenant;
-    const { user, isRight, asOf } = await this.#asBefore(number, login, { key, underWay }) ?? await this.#inTurn(number, login, underWay);
+    const { user, isRight, asOf } = await this.#checkLogin(tenant, login, { key, underWay });
+    const account = accountOf(tenant, user, login);
     if (isRight && user !== undefined) this.#proven.set(key, { userName: user.userName, hash: user.password });
     // Looked at after the slow check: it may have been suspended or deleted meanwhile.
     if (!isRight || user === undefined || !isAdmitted(this.#tenants, user) || !isActive(this.#tenants.byNumber(number))) {
-      if (!isRight) this.#guard?.failed(account);
       this.#onChecked?.(number, login.name, false);
       const current = this.#tenants.byNumber(number);
       const isSuspended = isRight && user !== undefined && isAdmitted(this.#tenants, user) && current !== undefined && !isActive(current);
       if (isSuspended) throw suspendedError(tenant, this.#refusals);
       return undefined;
     }
-    this.#guard?.succeeded(account);
+    this.#guard?.succeeded(account, login.address);
     this.#onChecked?.(number, login.name, true);
     const secondFactor = await this.#secondFactor?.need(number, user);
     const principal: Principal = {
@@ -249,47 +286,120 @@ export class CachingAuthenticator implements DeviceAuthenticator {
     return principal;
   }
 
-  /** @returns undefined when only a slow check can tell. */
-  async #asBefore(tenant: number, login: Login, { key, underWay }: { key: string; underWay: UnderWay }): Promise<Checked | undefined> {
+  /** At once for a password that the server has generated, and for one that was right before; otherwise slowly. */
+  async #checkLogin(tenant: Tenant, login: Login, { key, underWay }: { key: string; underWay: UnderWay }): Promise<Checked> {
     const proven = this.#proven.get(key);
-    if (proven === undefined) return undefined;
     const asOf = this.changed.generation;
-    underWay.last = { userName: proven.userName, asOf };
-    const user = await this.#find(tenant, login.name, login.takesAlias);
-    underWay.last = { ...underWay.last, owner: user?.service?.owner };
-    if (user !== undefined && user.userName === proven.userName && user.password === proven.hash) return { user, isRight: true, asOf };
+    underWay.last = { userName: proven?.userName ?? login.name, asOf };
+    const user = await this.#find(tenant.number, login.name, login.takesAlias);
+    underWay.last = { userName: user?.userName ?? login.name, asOf, owner: user?.service?.owner };
+    if (user !== undefined) {
+      // Nobody guesses it: no lock keeps a device out that has such a password.
+      if (matchesGenerated(login.password, user.password)) return { user, isRight: true, asOf };
+      const isProven = user.userName === proven?.userName && user.password === proven.hash;
+      if (isProven && this.#takesKnown(accountOf(tenant, user, login), login.address)) return { user, isRight: true, asOf };
+      if (!isProven) this.#proven.delete(key);
+    }
     underWay.last = undefined;
-    this.#proven.delete(key);
-    return undefined;
+    return this.#slowly(tenant, login, { user, key, underWay });
   }
 
-  /** @throws PlatformError `general/busy`. */
-  async #inTurn(tenant: number, login: Login, underWay: UnderWay): Promise<Checked> {
-    await this.#turns.begin(tenant, login.name);
-    try {
-      return await this.#checkPassword(tenant, login, underWay);
-    } finally {
-      this.#turns.end(tenant, login.name);
+  /**
+   * Names that mean no account wait behind each other, not before users; a wrong password of a user who has overtaken them waits with them, so
+   * that the time does not tell which names there are.
+   * @throws PlatformError `general/busy`, `login/locked`, `login/address-locked`.
+   */
+  async #slowly(tenant: Tenant, login: Login, { user, key, underWay }: { user: StoredUser | undefined; key: string; underWay: UnderWay }): Promise<Checked> {
+    const { number } = tenant;
+    const account = accountOf(tenant, user, login);
+    const mayPass = (): void => this.#guard?.check(account, login.address);
+    mayPass();
+    const { signal } = underWay.leaving;
+    const kind = kindOfName(user?.userName ?? login.name);
+    const asStranger = this.#hashes.turnOfStranger(login.address.key, signal);
+    const isStranger = user === undefined || parseScrypt(user.password) === undefined;
+    const checked = await this.#hashes.inTurn(isStranger ? asStranger : { tenant: number, account: user.userName, signal }, async (slow) => {
+      // Others may have failed meanwhile; what fails counts before the next turn begins.
+      mayPass();
+      const found = await this.#checkPassword(slow, { number, login, user, underWay });
+      if (found.isRight) mayPass();
+      else this.#guard?.failed(account, login.address);
+      return found;
+    });
+    if (!checked.isRight && !isStranger && this.#hashes.hasStrangersWaiting) {
+      await this.#hashes.inTurn(asStranger, (slow) => slow.verify(login.password, '', kind));
     }
+    if (checked.isRight && checked.isOutdated === true) this.#renew(number, login, { user: checked.user as StoredUser, key });
+    return checked;
   }
 
   /** Checks the password, slowly, and reads the user again: it may have been changed, or one of that name made, meanwhile. */
-  async #checkPassword(tenant: number, login: Login, underWay: UnderWay): Promise<Checked> {
-    let user = await this.#find(tenant, login.name, login.takesAlias);
+  async #checkPassword(slow: SlowHashes, { number, login, user: before, underWay }:
+    { number: number; login: Login; user: StoredUser | undefined; underWay: UnderWay }): Promise<Checked> {
+    let user = before;
     for (let tries = 1; ; tries += 1) {
       underWay.last = undefined;
-      // An unknown user costs as much time as a wrong password.
-      const isRight = await verifyPassword(login.password, user?.password ?? NO_PASSWORD);
+      const kind = kindOfName(user?.userName ?? login.name);
+      const stored = user?.password ?? '';
+      const isRight = matchesGenerated(login.password, stored) || await slow.verify(login.password, stored, kind);
       const asOf = this.changed.generation;
       underWay.last = { userName: user?.userName ?? login.name, asOf };
-      const after = await this.#find(tenant, login.name, login.takesAlias);
+      const after = await this.#find(number, login.name, login.takesAlias);
       underWay.last = { ...underWay.last, owner: after?.service?.owner };
-      if (after?.userName === user?.userName && after?.password === user?.password) return { user: after, isRight, asOf };
+      if (after?.userName === user?.userName && after?.password === user?.password) {
+        // The hash of a microservice is in a second record, too: it stays.
+        return { user: after, isRight, asOf, isOutdated: isRight && after?.service === undefined && slow.isOutdated(stored, kind) };
+      }
       if (tries >= CHECKS_OF_LOGIN_MAX) return { user: after, isRight: false, asOf };
       user = after;
     }
   }
+
+  /** Stores the password with the cost of now, behind the login. When it fails, the next login tries again. */
+  #renew(tenant: number, { password }: Login, { user, key }: { user: StoredUser; key: string }): void {
+    const { userName } = user;
+    const id = `${tenant}/${userName}`;
+    if (this.#renewHash === undefined || this.#renewing.has(id)) return;
+    this.#renewing.add(id);
+    this.#hashes.hash(password, kindOfName(userName), { tenant, account: userName })
+      .then(async (hash) => {
+        if (await this.#renewHash?.(tenant, { userName, from: user.password, to: hash }) !== false) this.#proven.set(key, { userName, hash });
+      })
+      .catch((error: Error) => {
+        this.#log?.warn({ tenant, userName, reason: error.message }, 'a password keeps the hash of older parameters until the next login');
+      })
+      .finally(() => this.#renewing.delete(id));
+  }
+
+  async confirm({ tenantNumber, userName }: Principal, password: string, address: ClientAddress): Promise<boolean> {
+    const tenant = this.#tenants.byNumber(tenantNumber);
+    const user = await this.#find(tenantNumber, userName, false);
+    if (tenant === undefined || user === undefined) return false;
+    if (matchesGenerated(password, user.password)) return true;
+    const account = `${tenant.id}/${userName}`;
+    this.#guard?.check(account, address);
+    const isRight = await this.#hashes.inTurn({ tenant: tenantNumber, account: userName }, async (slow) => {
+      this.#guard?.check(account, address);
+      const found = await slow.verify(password, user.password, kindOfName(userName));
+      if (found) this.#guard?.check(account, address);
+      else this.#guard?.failed(account, address);
+      return found;
+    });
+    if (!isRight) this.#onChecked?.(tenantNumber, userName, false);
+    return isRight;
+  }
+
+  get hasLocks(): boolean {
+    return this.#guard?.hasLocks === true;
+  }
+
+  #takesKnown(account: string, address: ClientAddress): boolean {
+    return this.#guard?.takesKnown(account, address) !== false;
+  }
 }
+
+/** Under the user's own name: an alias gives no further guesses. */
+const accountOf = (tenant: Tenant, user: StoredUser | undefined, { name }: Login): string => `${tenant.id}/${user?.userName ?? name}`;
 
 /** An option that decides who needs a second factor. */
 const isOfSecondFactors = ({ collection, id }: RecordChange): boolean => collection === 'option' && id.startsWith(TFA_OPTIONS);

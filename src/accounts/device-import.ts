@@ -36,7 +36,7 @@ export interface ImportOptions {
 const TENANT_KEY = 't';
 /** Keys of external IDs have a limit. */
 const EXTERNAL_ID_BYTES_MAX = 1_500;
-/** Passwords of one file that are hashed at once: each keeps a thread busy. */
+/** Passwords of one file that are hashed, or wait for it, at once. */
 const HASHED_AT_ONCE = 3;
 
 export class DeviceImport {

@@ -8,12 +8,13 @@ import {
 } from '../model/device-request.ts';
 import type { DeviceCredentials, StoredDeviceRequest, TokenPolicy } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
-import { hashPassword, passwordStrength } from '../model/password.ts';
+import { passwordStrength } from '../model/password.ts';
 import type { Log } from '../model/log.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { rightsOfDevices } from './groups.ts';
 import { TOKEN_POLICY, optionKey } from './options.ts';
+import type { PasswordHashes } from './password-hashes.ts';
 import { isSameSecret } from './tokens.ts';
 
 const TENANT_KEY = 't';
@@ -33,6 +34,7 @@ const WRONG_TOKENS_LIMIT = 'device-registration/wrong-tokens';
 export interface RegistrationParts {
   readonly commands: CommandPort;
   readonly documents: DocumentReader;
+  readonly hashes: Pick<PasswordHashes, 'hash'>;
   readonly tenants: { byNumber(number: number): { readonly id: string; readonly status?: string } | undefined };
   readonly refusals: Refusals;
   /** The policy of a tenant without the option; `OPTIONAL` when it is absent. */
@@ -204,13 +206,16 @@ export class DeviceRegistration {
 
   /**
    * Body of the command that makes or renews a device user; one that is disabled stays so.
-   * @param options.password undefined for a device that shows a certificate instead.
+   * @param options.password undefined for a device that shows a certificate instead. @param options.isGenerated from `PASSWORD_BYTES` random ones.
    */
-  async userOf(tenant: number, id: string, options: { readonly password?: string | undefined; readonly by: string }): Promise<UserPut> {
-    const { password, by } = options;
+  async userOf(tenant: number, id: string, options: { readonly password?: string | undefined; readonly isGenerated?: boolean; readonly by: string }):
+    Promise<UserPut> {
+    const { password, isGenerated = false, by } = options;
+    const hash = async (text: string): Promise<string> =>
+      this.#parts.hashes.hash(text, isGenerated ? 'generated' : 'device', { tenant, account: by });
     return {
       userName: deviceUserOf(id), endsTokens: true, isPerson: false, by, ...await rightsOfDevices(this.#parts.documents, tenant),
-      ...(password === undefined ? {} : { password: await hashPassword(password), passwordStrength: passwordStrength(password) }),
+      ...(password === undefined ? {} : { password: await hash(password), passwordStrength: passwordStrength(password) }),
     };
   }
 
@@ -236,7 +241,7 @@ export class DeviceRegistration {
   async #issue(request: StoredDeviceRequest, expected: string, tenantId: string, tries: number): Promise<DeviceCredentials | undefined> {
     const { id, tenant, owner, groupId } = request;
     const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-    const user = await this.userOf(tenant, id, { password, by: owner });
+    const user = await this.userOf(tenant, id, { password, isGenerated: true, by: owner });
     const body: DeviceCredentialsIssue = { id, expected, tenant, user, ...(groupId === undefined ? {} : { groupId }) };
     try {
       await this.#command(COMMAND.DEVICE_CREDENTIALS_ISSUE, body);

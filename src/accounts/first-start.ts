@@ -2,8 +2,9 @@
 import { randomInt } from 'node:crypto';
 import type { DocumentChange, Documents } from '../actors/documents.ts';
 import type { StoredUser } from '../actors/user.ts';
-import { hashPassword, verifyPassword } from '../model/password.ts';
 import { memberKey } from '../actors/user.ts';
+import { kindOfName } from './password-hashes.ts';
+import type { PasswordHashes } from './password-hashes.ts';
 import { ADMINS_GROUP, GROUPS_MADE_KEY, predefinedRecords } from './groups.ts';
 import { BOOTSTRAP_ROLE, BOOTSTRAP_USER, ROLES } from '../model/roles.ts';
 import type { Tenants } from './tenants.ts';
@@ -12,6 +13,8 @@ import { MANAGEMENT_TENANT } from './tenants.ts';
 /** Without characters that look alike; 16 of 31 are 79 bits. */
 const PASSWORD_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 const PASSWORD_LENGTH = 16;
+/** Before the first login: nothing else waits. */
+const FIRST_TURN = { tenant: 0, account: '' };
 
 export interface AccountSettings {
   readonly adminUser: string;
@@ -32,7 +35,7 @@ export interface FirstAccounts {
  * enabled. A start with another one replaces it, so that a forgotten password can be replaced.
  * @param keep stores generated passwords where they can be found again.
  */
-export async function createFirstAccounts(documents: Documents, tenants: Tenants, settings: AccountSettings,
+export async function createFirstAccounts(documents: Documents, tenants: Tenants, settings: AccountSettings, hashes: PasswordHashes,
   keep: (generated: ReadonlyMap<string, string>) => Promise<void>): Promise<FirstAccounts> {
   const generated = new Map<string, string>();
   const changes: DocumentChange[] = [];
@@ -43,17 +46,19 @@ export async function createFirstAccounts(documents: Documents, tenants: Tenants
     { tenant: MANAGEMENT_TENANT, userName: BOOTSTRAP_USER, password: settings.bootstrapPassword, roles: [BOOTSTRAP_ROLE] },
   ];
   for (const account of wanted) {
+    const kind = kindOfName(account.userName);
+    const matches = (password: string, stored: string): Promise<boolean> => hashes.inTurn(FIRST_TURN, (slow) => slow.verify(password, stored, kind));
     const number = tenants.byId(account.tenant)?.number as number;
     const existing = await documents.get('user', number, account.userName);
     if (existing !== undefined) anyExisted = true;
     if (existing !== undefined && account.password === undefined) continue;
     const old = existing === undefined ? undefined : JSON.parse(existing) as StoredUser;
-    if (account.password !== undefined && old?.configured !== undefined && await verifyPassword(account.password, old.configured)) continue;
+    if (account.password !== undefined && old?.configured !== undefined && await matches(account.password, old.configured)) continue;
     const password = account.password ?? generatePassword();
     if (account.password === undefined) generated.set(`${account.tenant}/${account.userName}`, password);
     // The same password again leaves tokens and its date alone.
-    const isSame = old !== undefined && await verifyPassword(password, old.password);
-    const hash = isSame ? old.password : await hashPassword(password);
+    const isSame = old !== undefined && await matches(password, old.password);
+    const hash = isSame ? old.password : await hashes.hash(password, kind, FIRST_TURN);
     const user: StoredUser = {
       ...old, userName: account.userName, password: hash, roles: account.roles, enabled: true, doc: old?.doc ?? '{}',
       tokenGeneration: (old?.tokenGeneration ?? 0) + (isSame ? 0 : 1), ...(account.password === undefined ? {} : { configured: hash }),

@@ -1,6 +1,7 @@
 /**
- * Login attempts in the audit log (document 4 section 5.7): each slow check of a password is one. Bounded, since anybody may try: what is beyond
- * is counted, not written. Successful ones are written for people only, and now and then: a session with Basic is checked again and again.
+ * Login attempts in the audit log (document 4 section 5.7): each slow check of a password is one. The first failed one of a user is written at once,
+ * all others of the same minute as one record with their number. Bounded, since anybody may try: what is beyond is counted, not written.
+ * Successful ones are written for people only, and now and then: a session with Basic is checked again and again.
  */
 import { COMMAND } from '../model/command.ts';
 import type { AuditEntry, CommandPort, RecordsChange } from '../model/command.ts';
@@ -9,9 +10,8 @@ import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 
-/** Failed attempts of one user that are written in a minute, and of all users together. */
-export const FAILURES_OF_USER_MAX = 10;
-export const FAILURES_MAX = 300;
+/** Names whose failed attempts are written in a minute: two records each at most. */
+export const FAILED_USERS_MAX = 150;
 const MINUTE_MS = 60_000;
 /** Between two successful ones of a user. */
 export const SUCCESS_PAUSE_MS = 3_600_000;
@@ -33,10 +33,8 @@ export interface LoginAuditOptions {
 
 export class LoginAudit {
   readonly #options: LoginAuditOptions;
-  /** Of the current minute. */
-  readonly #failures = new Map<string, number>();
-  #failuresCount = 0;
-  #minute = 0;
+  /** Of the minute that began with the first one: further failed attempts by tenant and name. */
+  readonly #failures = new Map<string, { readonly tenant: number; readonly name: string; further: number }>();
   /** When the last one was written. */
   readonly #successes = new Map<string, number>();
 
@@ -47,28 +45,40 @@ export class LoginAudit {
   /** A password was checked. Returns at once; the record is written behind. */
   attempted(tenant: number, userName: string, isRight: boolean): void {
     const name = userName.slice(0, NAME_LENGTH_MAX);
-    if (!(isRight ? this.#takesSuccess(`${tenant}/${name}`, name) : this.#takesFailure(`${tenant}/${name}`))) return;
+    if (!(isRight ? this.#takesSuccess(`${tenant}/${name}`, name) : this.#takesFailure(tenant, name))) return;
     this.#write(tenant, {
       type: 'UserAuthentication', user: name, source: name, activity: isRight ? 'Login' : 'Login failed', severity: isRight ? 'INFORMATION' : 'MINOR',
       text: isRight ? `User '${name}' logged in` : `Login of user '${name}' failed`,
     });
   }
 
-  #takesFailure(user: string): boolean {
-    const minute = Math.floor(this.#options.now() / MINUTE_MS);
-    if (minute !== this.#minute) {
-      this.#minute = minute;
-      this.#failures.clear();
-      this.#failuresCount = 0;
+  /** @returns whether it is the first one of the name within the minute. */
+  #takesFailure(tenant: number, name: string): boolean {
+    const user = `${tenant}/${name}`;
+    const known = this.#failures.get(user);
+    if (known !== undefined) {
+      known.further += 1;
+      return false;
     }
-    const count = this.#failures.get(user) ?? 0;
-    if (count >= FAILURES_OF_USER_MAX || this.#failuresCount >= FAILURES_MAX) {
+    if (this.#failures.size >= FAILED_USERS_MAX) {
       this.#options.refusals.count(LOGIN_AUDIT_LIMIT);
       return false;
     }
-    this.#failures.set(user, count + 1);
-    this.#failuresCount += 1;
+    if (this.#failures.size === 0) setTimeout(() => this.flush(), MINUTE_MS).unref();
+    this.#failures.set(user, { tenant, name, further: 0 });
     return true;
+  }
+
+  /** The minute is over: writes what has been added up. */
+  flush(): void {
+    for (const { tenant, name, further } of this.#failures.values()) {
+      if (further === 0) continue;
+      const text = further === 1
+        ? `Another login of user '${name}' failed within a minute`
+        : `${further} further logins of user '${name}' failed within a minute`;
+      this.#write(tenant, { type: 'UserAuthentication', user: name, source: name, activity: 'Login failed', severity: 'MINOR', text });
+    }
+    this.#failures.clear();
   }
 
   #takesSuccess(user: string, name: string): boolean {

@@ -48,7 +48,8 @@ const PASSWORD_TOKENS = 'passwordToken';
 export const passwordTokenKey = (userName: string): string => `${userName}\n`;
 export const memberKey = (group: number, userName: string): string => `${group}\n${userName}`;
 
-export function putUser(context: ActorContext, body: UserPut): { doc: string } {
+export function putUser(context: ActorContext, body: UserPut): { doc: string } | { isRenewed: boolean } {
+  if (body.renews !== undefined) return { isRenewed: renewHash(context, body) };
   const { userName } = body;
   const text = context.get('user', userName);
   const isNew = text === undefined;
@@ -77,6 +78,15 @@ export function putUser(context: ActorContext, body: UserPut): { doc: string } {
   context.changedUser = { userName, keepsConnections: old === undefined || connectionRights(old) === connectionRights(user) };
   if (body.by !== undefined) auditPut(context, old, user, body.by);
   return { doc: user.doc };
+}
+
+/** The password stays as it is, and with it tokens, connections and the date of its last change. */
+function renewHash(context: ActorContext, { userName, password = '', renews }: UserPut): boolean {
+  const text = context.get('user', userName);
+  const user = text === undefined ? undefined : JSON.parse(text) as StoredUser;
+  if (user?.password !== renews) return false;
+  context.put('user', userName, JSON.stringify({ ...user, password }));
+  return true;
 }
 
 /** Once: who comes second with the same link finds it gone. @throws PlatformError 422. */

@@ -66,6 +66,8 @@ export class ApiRequest {
   bodyStream: BodyStream | undefined = undefined;
   /** Those that the route asked for. */
   headers: Readonly<Record<string, string>> = {};
+  /** While the password of the request is checked: ends the wait. */
+  onLeft: (() => void) | undefined = undefined;
   /** Each value of the header `config.deviceCertificateHeader`, of routes that take it. */
   certificateHeaders: readonly string[] = [];
   origin = '';
@@ -157,6 +159,12 @@ export class ApiRequest {
     } catch {
       throw new PlatformError('general/bad-json', { reason: 'it is not UTF-8' });
     }
+  }
+
+  /** The client has gone while its password is checked. */
+  leave(): void {
+    this.dropBody();
+    this.onLeft?.();
   }
 
   /** Lets the body go before the answer: for answers that come much later. */

@@ -5,11 +5,10 @@
 import { randomBytes } from 'node:crypto';
 import { secondFactorError } from '../accounts/second-factor.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
-import { ApiRequest } from './api-request.ts';
-import type { RequestOwner } from './api-request.ts';
+import type { LoginCaller } from '../model/principal.ts';
+import { ApiRequest, type RequestOwner } from './api-request.ts';
 import { ANONYMOUS, HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage, isRememberedPassword } from './authentication.ts';
-import { baseUrlOf, calledAs, hostCalled } from './base-url.ts';
-import type { CalledAs } from './base-url.ts';
+import { baseUrlOf, calledAs, hostCalled, type CalledAs } from './base-url.ts';
 import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
 import { guardOf } from './connection-guard.ts';
@@ -19,6 +18,7 @@ import { CROSS_SITE_LIMIT, crossSiteOrigin, isOfOtherOrigin, isSimpleType, refus
 import type { HttpExchange } from './http-exchange.ts';
 import type { HttpLibrary } from './http-library.ts';
 import { HttpServer } from './http-server.ts';
+import { callerAtHead } from './login-caller.ts';
 import { STALLED_LIMIT } from './paced-answer.ts';
 import { JSON_TYPE, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import { findChildrenOfDevice, isListOfDevice } from './owner.ts';
@@ -26,10 +26,8 @@ import type { Platform } from './platform.ts';
 import { checkContentType, chooseMediaType, mayReach, readJson, readMode } from './request-checks.ts';
 import { requireRate } from './request-rate.ts';
 import { parseQuery } from './query-values.ts';
-import { ANSWERED } from './route.ts';
-import type { Answer, Route } from './route.ts';
-import { Router, allowedMethods } from './router.ts';
-import type { CompiledRoute } from './router.ts';
+import { ANSWERED, type Answer, type Route } from './route.ts';
+import { Router, allowedMethods, type CompiledRoute } from './router.ts';
 import type { WebSocketHandlers } from './web-socket.ts';
 
 export class ApiServer implements RequestOwner {
@@ -103,7 +101,7 @@ export class ApiServer implements RequestOwner {
     return this.server.webSocketCount;
   }
 
-  private get trustsProxy(): boolean {
+  get trustsProxy(): boolean {
     return this.platform.config.trustsProxy ?? false;
   }
 
@@ -151,7 +149,7 @@ export class ApiServer implements RequestOwner {
     let principal: ReturnType<HeaderAuthentication['authenticate']>;
     try {
       principal = this.authentication.authenticate(credentials, () => (request.called === undefined ? '' : hostCalled(request.called)),
-        () => ({ tfaToken: exchange.header('tfatoken'), handlesSecondFactor: true }));
+        () => ({ tfaToken: exchange.header('tfatoken'), handlesSecondFactor: true, caller: callerAtHead(request, this.trustsProxy) }));
     } catch (error) {
       this.fail(request, error);
       return;
@@ -239,7 +237,7 @@ export class ApiServer implements RequestOwner {
     if (request.compiled?.route.body !== undefined) {
       request.exchange.awaitIdentity(BYTES_BEFORE_LOGIN_MAX);
       // The check may wait long and holds the request: what counts no more has to be free.
-      request.exchange.onAborted(() => request.dropBody());
+      request.exchange.onAborted(() => request.leave());
       this.readBody(request);
     }
     principal
@@ -257,7 +255,8 @@ export class ApiServer implements RequestOwner {
   }
 
   /** Who opens a WebSocket; undefined for nobody. @param headers of the upgrade, names in lower case. */
-  identifyUpgrade(headers: ReadonlyMap<string, string>): { principal: ReturnType<HeaderAuthentication['authenticate']>; isOfCookie: boolean } | undefined {
+  identifyUpgrade(headers: ReadonlyMap<string, string>, caller: LoginCaller):
+    { principal: ReturnType<HeaderAuthentication['authenticate']>; isOfCookie: boolean } | undefined {
     const header = (name: string): string => headers.get(name) ?? '';
     const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
     if (credentials === '') return undefined;
@@ -268,7 +267,7 @@ export class ApiServer implements RequestOwner {
     }
     try {
       const host = (): string => hostCalled(calledAs(header, this.trustsProxy));
-      const found = this.authentication.authenticate(credentials, host, () => ({ tfaToken: header('tfatoken') }));
+      const found = this.authentication.authenticate(credentials, host, () => ({ tfaToken: header('tfatoken'), caller }));
       const taken = (principal: ApiRequest['principal'] | undefined): ApiRequest['principal'] | undefined => {
         if (principal !== undefined && !this.mayLogIn(principal, header('user-agent'))) throw new PlatformError('login/basic-forbidden');
         return principal;

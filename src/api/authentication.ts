@@ -60,8 +60,8 @@ export const isRememberedPassword = (text: string): boolean => /^\s*basic\s/i.te
 export const ANONYMOUS: Principal = { tenant: '', tenantNumber: 0, userName: '', roles: new Set() };
 
 
-/** What a request shows of its second factor, and whether the caller looks at what is lacking. */
-export type SecondFactorPlace = Pick<LoginPlace, 'tfaToken' | 'handlesSecondFactor'>;
+/** What a request shows of its second factor, whether its handler looks at what is lacking, and who asks. */
+export type SecondFactorPlace = Pick<LoginPlace, 'tfaToken' | 'handlesSecondFactor' | 'caller'>;
 
 interface Remembered {
   principal: Principal;
@@ -122,7 +122,8 @@ export class HeaderAuthentication {
   /** A user that has changed since is checked again. */
   private known(header: string): Principal | undefined {
     const known = this.remembered.get(header);
-    if (known === undefined) return undefined;
+    // A lock may be of the user: then it depends on the address.
+    if (known === undefined || (this.authenticator.hasLocks === true && known.principal.session === undefined)) return undefined;
     const principal = known.expiresAt > this.now() ? this.authenticator.current(known.principal) : undefined;
     if (principal === undefined) this.remembered.delete(header);
     else known.principal = principal;

@@ -5,9 +5,10 @@ import type { UserPut } from '../model/command.ts';
 import { joinMembers, stringMember } from '../model/json-document.ts';
 import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
+import { FORWARDED_HEADERS } from './login-caller.ts';
 import { found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
-import { newPassword } from './user-passwords.ts';
+import { confirmPassword, newPassword } from './user-passwords.ts';
 import * as schemas from './user-schemas.ts';
 import { loadUser, roleText, userText } from './user-text.ts';
 
@@ -26,11 +27,13 @@ async function put(request: ApiRequest): Promise<Answer> {
   const { userName } = request.principal;
   const members = request.members();
   const password = stringMember(members, 'password');
+  // A session alone is not enough: what changes the password would keep its user out.
+  if (password !== undefined) await confirmPassword(request, stringMember(members, 'currentUserPassword'));
   const doc = joinMembers([...members].filter(([name]) => PROFILE.has(name)));
   requireSmall(doc);
   const body: UserPut = {
     userName, doc, mustExist: true, by: userName,
-    ...(password === undefined ? {} : await newPassword(request, request.tenant, password)),
+    ...(password === undefined ? {} : await newPassword(request, request.tenant, { userName, password })),
   };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, body);
   return get(request);
@@ -43,8 +46,9 @@ export function currentUserRoutes(): Route[] {
   const roles = ['ROLE_USER_MANAGEMENT_OWN_ADMIN'];
   return [
     { method: 'GET', path: '/user/currentUser', area, access: 'user', isForServiceBootstrap: true, summary: 'The user of the request', answers, handle: get },
-    { method: 'PUT', path: '/user/currentUser', area, access: 'roles', roles, summary: 'Change the own profile', body, answers, handle: put },
-    { method: 'PUT', path: '/user/currentUserPhone', area, access: 'roles', roles, summary: 'Change the own phone number',
+    { method: 'PUT', path: '/user/currentUser', area, access: 'roles', roles, summary: 'Change the own profile', headers: FORWARDED_HEADERS, body, answers,
+      handle: put },
+    { method: 'PUT', path: '/user/currentUserPhone', area, access: 'roles', roles, summary: 'Change the own phone number', headers: FORWARDED_HEADERS,
       body: { ...body, example: { phone: '+44 20 7946 0000' } }, answers, handle: put },
   ];
 }

@@ -5,13 +5,10 @@
 import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Log } from '../model/log.ts';
-import { BODY_LIMIT } from './body-budget.ts';
-import type { BodyBudget, BodyPool } from './body-budget.ts';
+import { BODY_LIMIT, type BodyBudget, type BodyPool } from './body-budget.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
-import { PacedAnswer } from './paced-answer.ts';
-import type { AnswerOutlet } from './paced-answer.ts';
-import { RequestHead } from './request-head.ts';
-import type { RawRequest } from './request-head.ts';
+import { PacedAnswer, type AnswerOutlet } from './paced-answer.ts';
+import { RequestHead, type RawRequest } from './request-head.ts';
 import type { ShareHolder } from './request-shares.ts';
 
 /** What is used of the library's response; throws when it is over. */
@@ -23,6 +20,7 @@ export interface RawResponse extends AnswerOutlet {
   /** Without arguments unless the connection ends: a reported length has the library wait for a body and close the connection at the next request. */
   endWithoutBody(reportedLength?: number, closeConnection?: boolean): unknown;
   close(): unknown;
+  getRemoteAddressAsText(): ArrayBuffer;
 }
 
 /** The server that an exchange belongs to. */
@@ -126,6 +124,9 @@ export class HttpExchange implements ShareHolder {
   headerValues(name: string): string[] {
     return this.head === undefined ? [] : this.head.all(name);
   }
+
+  /** Of the other end of the connection, a client or a proxy; '' when the exchange is over. */
+  get remoteAddress(): string { return this.isOver ? '' : Buffer.from(this.response.getRemoteAddressAsText()).toString(); }
 
   get isOver(): boolean {
     return this.isAborted || this.isAnswered;

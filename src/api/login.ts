@@ -7,6 +7,7 @@ import type { Principal } from '../model/principal.ts';
 import type { ApiRequest } from './api-request.ts';
 import { ANONYMOUS, TOKEN_COOKIE, XSRF_COOKIE } from './authentication.ts';
 import { JSON_TYPE } from './media-types.ts';
+import { FORWARDED_HEADERS, callerOf } from './login-caller.ts';
 import { hostName, tenantCalled } from './login-host.ts';
 import { lifetimeSeconds } from './login-options.ts';
 import { text } from './query-parameters.ts';
@@ -40,7 +41,9 @@ async function logIn(request: ApiRequest): Promise<{ issued: IssuedToken; lifeti
   const name = asked === undefined ? userName : `${asked}/${userName.slice(userName.indexOf('/') + 1)}`;
   const called = name.includes('/') ? undefined : tenantCalled(request);
   countLogin(request, name, called?.number);
-  const place = { takesAlias: true, handlesSecondFactor: true, tfaToken: form.tfaToken, ...(called === undefined ? {} : { tenantNumber: called.number }) };
+  const caller = callerOf(request);
+  const place = { takesAlias: true, caller, handlesSecondFactor: true, tfaToken: form.tfaToken,
+    ...(called === undefined ? {} : { tenantNumber: called.number }) };
   const principal = await platform.authenticator.authenticate(name, form.password, place);
   const tenant = principal === undefined ? undefined : platform.tenants.byNumber(principal.tenantNumber);
   if (principal === undefined || tenant === undefined) throw new PlatformError('security/unauthorized');
@@ -121,9 +124,10 @@ export function loginRoutes(): Route[] {
   const optional = { isOptional: true, schema: Type.Object({}, { additionalProperties: true }), mediaTypes: [], example: {} };
   return [
     { method: 'POST', path: '/tenant/oauth', area: 'tenant', access: 'public', summary: 'Log in: a token as cookie', query: ofTenant, body: form,
-      setsCookies: true, answers: [{ status: 200, description: 'Set-Cookie; without a body' }], handle: cookies },
+      setsCookies: true, headers: FORWARDED_HEADERS,
+      answers: [{ status: 200, description: 'Set-Cookie; without a body' }], handle: cookies },
     { method: 'POST', path: '/tenant/oauth/token', area: 'tenant', access: 'public', summary: 'Log in: a token for `Authorization: Bearer`',
-      query: ofTenant, body: form, answers: [{ status: 200, description: 'The token', contentTypes: ['application/json'],
+      query: ofTenant, headers: FORWARDED_HEADERS, body: form, answers: [{ status: 200, description: 'The token', contentTypes: ['application/json'],
         json: Token, example: { access_token: 'eyJhbGciOi…' } }], handle: accessToken },
     { method: 'POST', path: '/user/logout', area: 'users', access: 'user', summary: 'End the session of the request', body: optional, answers: done,
       takesEndedCookie: true, setsCookies: true, handle: logout },

@@ -5,7 +5,7 @@ import type { CommandPort, DocumentReader, DocumentText, HistoryReader, IdSource
 import type { PlatformError } from '../model/errors.ts';
 import type { Log } from '../model/log.ts';
 import type { MeasurementBody } from '../model/measurement.ts';
-import type { Authenticator, Principal } from '../model/principal.ts';
+import type { Authenticator, PasswordConfirmation, Principal } from '../model/principal.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import type { TokenPolicy } from '../model/device-request.ts';
 import type { Refusals } from '../model/refusals.ts';
@@ -16,6 +16,7 @@ import type { BasicRestrictions } from '../accounts/login-options.ts';
 import type { CertificateLogins } from '../accounts/certificate-login.ts';
 import type { Mailer } from '../accounts/mailer.ts';
 import type { TextCipher } from '../accounts/option-cipher.ts';
+import type { PasswordHashes } from '../accounts/password-hashes.ts';
 import type { RequestRates } from '../accounts/request-rates.ts';
 import type { SecondFactor } from '../accounts/second-factor.ts';
 import type { StatisticsFiles } from '../accounts/statistics-files.ts';
@@ -140,7 +141,8 @@ export interface Platform {
   readonly availability: AvailabilityPort;
   readonly retention: RetentionPort;
   readonly statisticsFiles: Pick<StatisticsFiles, 'list' | 'get' | 'ofMonth' | 'read' | 'createTest'>;
-  readonly authenticator: Authenticator;
+  readonly authenticator: Authenticator & PasswordConfirmation;
+  readonly hashes: Pick<PasswordHashes, 'hash'>;
   readonly accounts: Accounts;
   readonly tenants: Tenants;
   /** Counts requests, and writes down what was counted. */

@@ -1,9 +1,10 @@
 /** The Bayeux URLs on the HTTP server: long polling as POST, WebSocket on the same paths (document 4 section 10.1). */
 import Type from 'typebox';
 import { PlatformError } from '../model/errors.ts';
-import type { Principal } from '../model/principal.ts';
+import type { LoginCaller, Principal } from '../model/principal.ts';
 import { hostCalled } from './base-url.ts';
 import type { ApiServer } from './api-server.ts';
+import { FORWARDED_HEADERS, addressBehind, callerOf } from './login-caller.ts';
 import { JSON_TYPE, parseAccept } from './media-types.ts';
 import { ANSWERED } from './route.ts';
 import type { Route } from './route.ts';
@@ -25,6 +26,7 @@ interface RealtimeRequester<Form> {
   readonly host: string;
   readonly userAgent: string;
   readonly ofCookie: Principal | undefined;
+  readonly caller: LoginCaller;
   readonly renew?: () => Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }>;
 }
 
@@ -44,7 +46,7 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
   // CometD's clients append the type of the message to the URL.
   const paths = Object.entries(realtime.urls).flatMap(([path, form]) => PATH_SUFFIXES.map((suffix) => [path + suffix, form] as const));
   return paths.map(([path, form]): Route => ({
-    method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'], isHeldBack: true, headers: [USER_AGENT],
+    method: 'POST', path, area: 'realtime', access: 'optional', produces: ['json', 'vendor'], isHeldBack: true, headers: [USER_AGENT, ...FORWARDED_HEADERS],
     summary: 'Bayeux: handshake, subscribe, connect (long polling), unsubscribe, disconnect',
     body: { form: 'bytes', contents: { 'application/json': {
       schema: Messages, example: [{ channel: '/meta/connect', clientId: '1a2b3c', connectionType: 'long-polling' }],
@@ -74,8 +76,15 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
       request.dropBody();
       const host = request.called === undefined ? '' : hostCalled(request.called);
       const userAgent = request.headers[USER_AGENT];
-      realtime.handle(messages, { principal, urlForm: form, baseUrl: request.baseUrl, host, userAgent, ofCookie: request.principalOfCookie }, {
-        send: (text) => stream(text, true), sendBlank: () => stream(' ', false), onAborted: (callback) => exchange.onAborted(callback),
+      let left: (() => void) | undefined;
+      const caller: LoginCaller = { address: callerOf(request).address, onLeft: (callback) => { left = callback; } };
+      exchange.onAborted(() => left?.());
+      realtime.handle(messages, { principal, urlForm: form, baseUrl: request.baseUrl, host, userAgent, ofCookie: request.principalOfCookie, caller }, {
+        send: (text) => stream(text, true), sendBlank: () => stream(' ', false),
+        onAborted: (callback) => exchange.onAborted(() => {
+          left?.();
+          callback();
+        }),
       });
       return ANSWERED;
     },
@@ -89,23 +98,27 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
 export function registerRealtimeSockets<Form>(api: ApiServer, realtime: RealtimePort<Form>): void {
   for (const [path, form] of Object.entries(realtime.urls)) {
     const sockets = new Map<WebSocketChannel, { message(text: string): void; drained(): void; closed(): void }>();
+    const leaving = new Map<WebSocketChannel, () => void>();
+    const callerOfChannel = (channel: WebSocketChannel): LoginCaller =>
+      ({ address: addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.trustsProxy),
+        onLeft: (callback) => { leaving.set(channel, callback); } });
     const begin = (channel: WebSocketChannel, principal: Principal | undefined, ofCookie?: Principal): void => {
       if (!channel.isOpen) return;
       sockets.set(channel, realtime.open({
         send: (text) => channel.send(text, false), get bufferedBytes() { return channel.bufferedBytes; },
         end: (reason) => channel.end(CLOSE_NORMAL, reason),
       }, { principal, urlForm: form, ...api.calledByUpgrade(channel.head.headers), userAgent: channel.head.headers.get(USER_AGENT) ?? '', ofCookie,
-        renew: () => renew(channel) }));
+        caller: callerOfChannel(channel), renew: () => renew(channel) }));
     };
     const renew = async (channel: WebSocketChannel): Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }> => {
-      const opener = api.identifyUpgrade(channel.head.headers);
+      const opener = api.identifyUpgrade(channel.head.headers, callerOfChannel(channel));
       const found = await opener?.principal;
       return opener?.isOfCookie === true ? { principal: undefined, ofCookie: found } : { principal: found, ofCookie: undefined };
     };
     const waiting = new Map<WebSocketChannel, string[]>();
     api.webSocket(path, {
       open(channel) {
-        const opener = api.identifyUpgrade(channel.head.headers);
+        const opener = api.identifyUpgrade(channel.head.headers, callerOfChannel(channel));
         const identified = (found: Principal | undefined): void => {
           if (found === undefined) channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message);
           else if (opener?.isOfCookie === true) begin(channel, undefined, found);
@@ -138,6 +151,8 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
       drain(channel) { sockets.get(channel)?.drained(); },
       close(channel) {
         waiting.delete(channel);
+        leaving.get(channel)?.();
+        leaving.delete(channel);
         sockets.get(channel)?.closed();
         sockets.delete(channel);
       },

@@ -17,7 +17,7 @@ import { COMMAND } from '../model/command.ts';
 import type { RecordChange, UserDelete } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { joinMembers, splitMembers } from '../model/json-document.ts';
-import { hashPassword } from '../model/password.ts';
+import { hashGenerated } from '../model/password-hash.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
@@ -105,9 +105,9 @@ async function furtherRights(request: ApiRequest, tenant: number, { userName, gr
   return changes;
 }
 
-async function newPassword({ platform }: ApiRequest, place: string): Promise<{ password: string; hash: string; secret: string }> {
+function newPassword({ platform }: ApiRequest, place: string): { password: string; hash: string; secret: string } {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
-  return { password, hash: await hashPassword(password), secret: platform.cipher.encrypt(password, place) };
+  return { password, hash: hashGenerated(password), secret: platform.cipher.encrypt(password, place) };
 }
 
 /** @returns undefined when the server has another key than the one that the password was encrypted with: a new one takes its place. */
@@ -142,7 +142,7 @@ async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind
     const userText = await readRecord(request, number, 'user', userName);
     const user = userText === undefined ? undefined : JSON.parse(userText) as StoredUser;
     const known = passwordOf(request, stored.secret, place);
-    const { password, hash, secret } = known === undefined ? await newPassword(request, place) : { password: known, hash: stored.hash, secret: stored.secret };
+    const { password, hash, secret } = known === undefined ? newPassword(request, place) : { password: known, hash: stored.hash, secret: stored.secret };
     credentials = { tenant: tenant.id, name: userName, password };
     const ending = user === undefined ? [] : await furtherRights(request, number, user);
     if (user !== undefined && ending.length === 0 && isUpToDate(user, { hash, roles, service })) return credentials;
@@ -153,7 +153,7 @@ async function ensure(request: ApiRequest, tenant: Tenant, kind: ServiceUserKind
     );
   } else {
     const userName = await freeName(request, number, kind, application);
-    const { password, hash, secret } = await newPassword(request, place);
+    const { password, hash, secret } = newPassword(request, place);
     credentials = { tenant: tenant.id, name: userName, password };
     const value: StoredCredentials = { userName, secret, hash };
     const named: StoredServiceUser = { application: application.id, kind };

@@ -160,7 +160,7 @@ const emailDocument = (email: string | null | undefined): { readonly doc?: strin
 
 async function createAccounts(request: ApiRequest, tenant: Tenant, password: string | undefined): Promise<void> {
   await changeRecords(request, tenant.number, predefinedRecords().map((record): RecordChange => ({ ...record, expected: undefined })));
-  const hashed = password === undefined ? {} : await newPassword(request, tenant.number, password);
+  const hashed = password === undefined ? {} : await newPassword(request, tenant.number, { userName: tenant.adminName ?? ADMIN_NAME_DEFAULT, password });
   await userCommand(request, tenant.number, {
     userName: tenant.adminName ?? ADMIN_NAME_DEFAULT, ...hashed, ...emailDocument(tenant.adminEmail), addGroups: [ADMINS_GROUP], enabled: true,
     mustBeNew: true,
@@ -289,10 +289,10 @@ async function requireRightsOfAdministrator(request: ApiRequest, tenant: Tenant)
 interface SentAdministrator { readonly hashed?: Pick<UserPut, 'password' | 'passwordStrength'>; readonly email?: string | null }
 
 /** Checked before anything of the tenant is changed. @throws PlatformError 422. */
-async function sentAdministrator(request: ApiRequest, { number }: Tenant, members: Members, { adminEmail }: SentFields): Promise<SentAdministrator> {
+async function sentAdministrator(request: ApiRequest, tenant: Tenant, members: Members, { adminEmail }: SentFields): Promise<SentAdministrator> {
   const password = sentPassword(members);
   return {
-    ...(password === undefined ? {} : { hashed: await newPassword(request, number, password) }),
+    ...(password === undefined ? {} : { hashed: await newPassword(request, tenant.number, { userName: adminNameOf(request, tenant), password }) }),
     ...(members.has('adminEmail') ? { email: adminEmail ?? null } : {}),
   };
 }

@@ -1,5 +1,6 @@
 /** Passwords of users: rules, changes with the old one, and links to set a new one (document 4 sections 3.1 to 3.3). */
 import { createHash, randomBytes } from 'node:crypto';
+import { kindOfName } from '../accounts/password-hashes.ts';
 import { isActive } from '../accounts/tenants.ts';
 import { passwordTokenKey as tokenKey } from '../actors/user.ts';
 import type { StoredUser } from '../actors/user.ts';
@@ -7,9 +8,10 @@ import { COMMAND } from '../model/command.ts';
 import type { UserPut } from '../model/command.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
-import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX, PASSWORD_RULE, hashPassword, isAllowedPassword, passwordStrength, verifyPassword } from '../model/password.ts';
+import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX, PASSWORD_RULE, isAllowedPassword, passwordStrength } from '../model/password.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
+import { FORWARDED_HEADERS, callerOf } from './login-caller.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { requireRightsOf } from './inventory-rights.ts';
 import { tenantCalled } from './login-host.ts';
@@ -36,8 +38,12 @@ const SEARCHES = 'users/password-resets';
 const UNSENT = 'users/password-links-unsent';
 let searchCount = 0;
 
-/** What a command says about a password. @throws PlatformError 422 when it breaks a rule, or the tenant wants green ones. */
-export async function newPassword(request: ApiRequest, tenant: number, password: string): Promise<Pick<UserPut, 'password' | 'passwordStrength'>> {
+/**
+ * What a command says about a password of the user.
+ * @throws PlatformError 422 when it breaks a rule, or the tenant wants green ones; `general/busy`.
+ */
+export async function newPassword(request: ApiRequest, tenant: number, { userName, password }: { readonly userName: string; readonly password: string }):
+  Promise<Pick<UserPut, 'password' | 'passwordStrength'>> {
   if (!isAllowedPassword(password)) {
     throw new PlatformError('validation/invalid-field', { area: 'users', name: 'password', value: '…', limit: PASSWORD_RULE });
   }
@@ -48,7 +54,16 @@ export async function newPassword(request: ApiRequest, tenant: number, password:
     const limit = `at least ${greenLength} characters with lower and upper case letters, digits and other characters`;
     throw new PlatformError('validation/invalid-field', { area: 'users', name: 'password', value: '…', limit });
   }
-  return { password: await hashPassword(password), passwordStrength: strength };
+  // In the turn of who asks; a request without login waits with others of the user that it is for.
+  const turn = request.tenant === tenant ? { tenant, account: request.principal.userName } : { tenant, account: userName };
+  return { password: await request.platform.hashes.hash(password, kindOfName(userName), turn), passwordStrength: strength };
+}
+
+/** Before a user's own password is changed. @throws PlatformError 422 when it is not the one that the user has; `general/busy`, `login/locked`. */
+export async function confirmPassword(request: ApiRequest, password: string | undefined): Promise<void> {
+  if (password === undefined) throw new PlatformError('users/current-password-missing');
+  const { authenticator } = request.platform;
+  if (!(await authenticator.confirm(request.principal, password, callerOf(request).address))) throw new PlatformError('users/wrong-password');
 }
 
 interface PasswordChange { readonly currentUserPassword: string; readonly newPassword: string }
@@ -56,10 +71,9 @@ interface PasswordChange { readonly currentUserPassword: string; readonly newPas
 /** `{"currentUserPassword","newPassword"}`: the first is always that of who asks. @throws PlatformError 422 when it is wrong. */
 async function change(request: ApiRequest, userName: string): Promise<Answer> {
   const body = JSON.parse(request.bodyText()) as PasswordChange;
-  const { principal } = request;
-  const caller = await loadUser(request, principal.userName);
-  if (!(await verifyPassword(body.currentUserPassword, caller.password))) throw new PlatformError('users/wrong-password');
-  const put: UserPut = { userName, ...(await newPassword(request, request.tenant, body.newPassword)), mustExist: true, by: principal.userName };
+  await confirmPassword(request, body.currentUserPassword);
+  const password = await newPassword(request, request.tenant, { userName, password: body.newPassword });
+  const put: UserPut = { userName, ...password, mustExist: true, by: request.principal.userName };
   await request.command(COMMAND.USER_PUT, TENANT_KEY, put);
   return DONE;
 }
@@ -207,7 +221,7 @@ async function reset(request: ApiRequest): Promise<Answer> {
   const { commands, now } = request.platform;
   const body = JSON.parse(request.bodyText()) as { email: string; token: string; newPassword: string };
   const { userName, record } = await userOfToken(request, tenant, body.email, body.token);
-  const password = await newPassword(request, tenant.number, body.newPassword);
+  const password = await newPassword(request, tenant.number, { userName, password: body.newPassword });
   const put: UserPut = { userName, ...password, mustExist: true, usesToken: record, by: userName };
   await commands.request({ kind: COMMAND.USER_PUT, tenant: tenant.number, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body: put });
   return DONE;
@@ -227,10 +241,11 @@ export function userPasswordRoutes(): Route[] {
   return [
     {
       method: 'PUT', path: '/user/{tenant}/users/{userId}/password', area, access: 'roles', roles: USER_ADMIN,
-      summary: 'Set the password of a user; takes the own password too', body: passwords, answers, handle: changeOther,
+      summary: 'Set the password of a user; takes the own password too', headers: FORWARDED_HEADERS, body: passwords, answers, handle: changeOther,
     },
     {
-      method: 'PUT', path: '/user/currentUser/password', area, access: 'user', summary: 'Change the own password', body: passwords, answers,
+      method: 'PUT', path: '/user/currentUser/password', area, access: 'user', summary: 'Change the own password', headers: FORWARDED_HEADERS,
+      body: passwords, answers,
       handle: (request) => change(request, request.principal.userName),
     },
     {

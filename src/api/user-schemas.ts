@@ -39,7 +39,8 @@ const userMembers = {
 const UserName = Type.String({ minLength: 1, maxLength: 1000, description: 'No blanks, slashes, backslashes, +, $, : and control characters' });
 export const User = Type.Object({ userName: UserName, ...userMembers, roles: Type.Optional(Roles) }, OPEN);
 export const UserUpdate = Type.Object(userMembers, OPEN);
-export const CurrentUserUpdate = Type.Object({ ...profile, password: Type.Optional(nullable(Password)) }, OPEN);
+export const CurrentUserUpdate = Type.Object(
+  { ...profile, password: Type.Optional(nullable(Password)), currentUserPassword: Type.Optional(nullable(Type.String())) }, OPEN);
 export const PasswordChange = Type.Object({ currentUserPassword: Type.String(), newPassword: Password }, OPEN);
 export const PasswordResetRequest = Type.Object({ email: Type.String({ minLength: 3, maxLength: 254 }) }, OPEN);
 export const PasswordReset = Type.Object({ token: Type.String(), email: Type.String(), newPassword: Password }, OPEN);

@@ -21,7 +21,7 @@ import { flag, list as listParameter, text } from './query-parameters.ts';
 import { deviceUserSteps, keepPosition, peopleSteps, positionBefore } from './record-steps.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
-import { newPassword, sendPasswordLink } from './user-passwords.ts';
+import { confirmPassword, newPassword, sendPasswordLink } from './user-passwords.ts';
 import * as schemas from './user-schemas.ts';
 import {
   USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isAdministrator, isDevice, isNewUserName, isSubuser, loadUser, ownerOf, requireManaged,
@@ -29,7 +29,7 @@ import {
 } from './user-text.ts';
 
 /** Members with a meaning of their own; all others are kept as they are sent. */
-const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'userName', 'password', 'roles', 'enabled', 'groups', 'effectiveRoles',
+const OWN_MEMBERS: ReadonlySet<string> = new Set(['id', 'self', 'userName', 'password', 'currentUserPassword', 'roles', 'enabled', 'groups', 'effectiveRoles',
   'sendPasswordResetEmail', 'lastPasswordChange', 'passwordStrength', 'shouldResetPassword', 'alias', 'subusersCount']);
 /** Members of a PUT that only somebody with all rights of the user may send: with each of them one could get in as the user. */
 const PROTECTED_MEMBERS = ['password', 'enabled', 'email', 'alias', 'owner', 'delegatedBy', 'devicePermissions', 'sendPasswordResetEmail',
@@ -64,7 +64,7 @@ async function changeOf(request: ApiRequest, userName: string): Promise<UserPut>
   const [enabled, shouldReset] = [members.get('enabled'), members.get('shouldResetPassword')];
   return {
     userName, doc, by: request.principal.userName,
-    ...(password === undefined ? {} : await newPassword(request, request.tenant, password)),
+    ...(password === undefined ? {} : await newPassword(request, request.tenant, { userName, password })),
     ...(members.has('alias') ? { alias: sentAlias(members, userName) } : {}),
     ...(enabled === undefined ? {} : { enabled: enabled === 'true' }),
     ...(shouldReset === undefined ? {} : { shouldResetPassword: shouldReset === 'true' }),
@@ -207,6 +207,9 @@ async function put(request: ApiRequest): Promise<Answer> {
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
   // Before anything is changed.
   if (sendsLink && !stringMember(members.has('email') ? members : splitMembers(user.doc), 'email')) throw new PlatformError('users/email-missing');
+  if (userId === request.principal.userName && stringMember(members, 'password') !== undefined) {
+    await confirmPassword(request, stringMember(members, 'currentUserPassword'));
+  }
   const change = await changeOf(request, userId);
   if (isChanged(members, 'devicePermissions', user)) await requireGrants(request, devicePermissionGrants(change.doc ?? '{}'));
   await request.command(COMMAND.USER_PUT, TENANT_KEY, { ...change, mustExist: true });

@@ -275,6 +275,8 @@ export interface UserPut { readonly userName: string; readonly password?: string
   readonly devicePermissions?: ObjectPermissions;
   /** Tokens that were issued before are refused from now on. A new password and `enabled: false` do so too. */
   readonly endsTokens?: boolean; readonly mustBeNew?: boolean; readonly mustExist?: boolean; readonly by?: string;
+  /** The hash that `password` replaces for the same password: nothing else changes, and nothing at all when it is not the stored one. */
+  readonly renews?: string;
   /** Text of the record of the user's link to set a password, which is used up by it. */
   readonly usesToken?: string }
 /** `expected` as of RecordChange: the text of the accepted request. `tenant` is the number of the tenant that gets the user. */

@@ -1,4 +1,5 @@
 /** Who makes a request: the tenant, the user and the user's effective roles (document 1, Authentication). */
+import type { ClientAddress } from './client-address.ts';
 import type { InventoryGrant } from './inventory-access.ts';
 
 /** What a user lacks whose password is right: a one-time code, or the secret that makes them. */
@@ -43,6 +44,13 @@ export interface TokenSession {
   readonly xsrfToken: string;
 }
 
+/** The client that asks for a login. */
+export interface LoginCaller {
+  readonly address: ClientAddress;
+  /** Registers what happens when the client leaves; called at most once, before or after it has left. */
+  onLeft(callback: () => void): void;
+}
+
 /** How the tenant of a name without a tenant prefix is found, and who may use an alias. */
 export interface LoginPlace {
   /** Of the host that was called; the default tenant otherwise. */
@@ -53,6 +61,8 @@ export interface LoginPlace {
   readonly tfaToken?: string;
   /** The caller looks at `secondFactor` of the principal. Without it such a login is refused. */
   readonly handlesSecondFactor?: boolean;
+  /** Absent for one that stays and has no address. */
+  readonly caller?: LoginCaller;
 }
 
 /** Checks credentials. Results are cached by a keyed hash; a changed user drops its entries. */
@@ -67,6 +77,16 @@ export interface Authenticator {
    * @returns the principal, as of now; undefined when the user may have changed since it was read: then the credentials are checked again.
    */
   current(principal: Principal): Principal | undefined;
+  /** Whether logins are locked somewhere: then ask with each request, also for what is remembered. */
+  readonly hasLocks?: boolean;
+}
+
+export interface PasswordConfirmation {
+  /**
+   * Checks the password of a user who is logged in, for a change that asks for it again. Wrong ones count as those of logins.
+   * @throws PlatformError `general/busy`, `login/locked`, `login/address-locked`.
+   */
+  confirm(principal: Principal, password: string, address: ClientAddress): Promise<boolean>;
 }
 
 export interface DeviceAuthenticator extends Authenticator {

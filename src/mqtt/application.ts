@@ -3,7 +3,7 @@
  * sessions, quality of service, limits. The application gives meaning to topics and makes messages durable.
  */
 import type { X509Certificate } from 'node:crypto';
-import type { Principal } from '../model/principal.ts';
+import type { LoginCaller, Principal } from '../model/principal.ts';
 import type { MarkChange } from '../model/session-marks.ts';
 
 /** What became of a PUBLISH that was handed to the application. */
@@ -105,7 +105,7 @@ export interface DeviceLink {
 
 export interface MqttApplication {
   /** @returns undefined for wrong credentials. Synchronous when cached. */
-  authenticate(userName: string, password: string): Principal | undefined | Promise<Principal | undefined>;
+  authenticate(userName: string, password: string, caller: LoginCaller): Principal | undefined | Promise<Principal | undefined>;
   /**
    * A client without password whose certificates came over TLS. @returns who it is, and the client id that it has to have.
    * @throws `{mqttReason, message}` when the certificate is not trusted.

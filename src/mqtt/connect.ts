@@ -1,6 +1,7 @@
 /** CONNECT (3.1.1 and 5.0 section 3.1): credentials, session, takeover, CONNACK. Document 4 sections 7.1 and 7.2. */
 import type { X509Certificate } from 'node:crypto';
-import type { Principal } from '../model/principal.ts';
+import { NO_ADDRESS } from '../model/client-address.ts';
+import type { LoginCaller, Principal } from '../model/principal.ts';
 import type { IConnectPacket } from 'mqtt-packet';
 import type { Connection } from './connection.ts';
 import { STATE } from './connection.ts';
@@ -20,6 +21,15 @@ import { Will } from './will.ts';
 const CHECKS_MAX = 3;
 /** Receive Maximum when CONNECT has none [MQTT-3.1.2.11.3]. */
 const RECEIVE_MAXIMUM_DEFAULT = 65_535;
+
+/** Connections whose password is being checked, and what ends the wait. */
+const leaving = new WeakMap<Connection, () => void>();
+
+/** The connection has ended: nobody waits for its check. */
+export function leave(connection: Connection): void {
+  leaving.get(connection)?.();
+  leaving.delete(connection);
+}
 
 /** @throws PacketError for a second CONNECT [MQTT-3.1.0-2] and for one that is not well-formed. */
 export function receiveConnect(connection: Connection, frame: Buffer): void {
@@ -152,6 +162,7 @@ function identify(connection: Connection, packet: IConnectPacket, certificates: 
       return refuse(connection, REASON.SERVER_UNAVAILABLE, 'the user is being changed');
     }
     connection.principal = identity.principal;
+    leaving.delete(connection);
     return identity;
   };
   const failed = (error: unknown): undefined => {
@@ -161,13 +172,16 @@ function identify(connection: Connection, packet: IConnectPacket, certificates: 
   return answer instanceof Promise ? answer.then(checked, failed) : checked(answer);
 }
 
-function check({ context }: Connection, packet: IConnectPacket, certificates: readonly X509Certificate[]):
+function check(connection: Connection, packet: IConnectPacket, certificates: readonly X509Certificate[]):
   Identity | undefined | Promise<Identity | undefined> {
-  const { application } = context;
+  const { application } = connection.context;
   const userName = packet.username ?? '';
   if (certificates.length > 0 && application.authenticateCertificate !== undefined) return application.authenticateCertificate(certificates, userName);
   const identityOf = (principal: Principal | undefined): Identity | undefined => (principal === undefined ? undefined : { principal });
-  const answer = application.authenticate(userName, packet.password?.toString() ?? '');
+  const caller: LoginCaller = {
+    address: connection.transport.clientAddress ?? NO_ADDRESS, onLeft: (callback) => { leaving.set(connection, callback); },
+  };
+  const answer = application.authenticate(userName, packet.password?.toString() ?? '', caller);
   return answer instanceof Promise ? answer.then(identityOf) : identityOf(answer);
 }
 

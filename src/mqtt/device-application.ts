@@ -10,7 +10,7 @@ import type { DeviceEnsure, DocumentReader, IdSource, LiveBus } from '../model/c
 import { PlatformError } from '../model/errors.ts';
 import { isOwnedBy } from '../model/inventory-access.ts';
 import type { Log } from '../model/log.ts';
-import type { DeviceAuthenticator, Principal } from '../model/principal.ts';
+import type { DeviceAuthenticator, LoginCaller, Principal } from '../model/principal.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { BOOTSTRAP_ROLE } from '../model/roles.ts';
@@ -94,8 +94,8 @@ export class DeviceApplication implements MqttApplication {
     this.#certificateLogins = options.certificateLogins;
   }
 
-  authenticate(userName: string, password: string): Principal | undefined | Promise<Principal | undefined> {
-    return this.#authenticator.authenticate(userName, password);
+  authenticate(userName: string, password: string, caller: LoginCaller): Principal | undefined | Promise<Principal | undefined> {
+    return this.#authenticator.authenticate(userName, password, { caller });
   }
 
   isCurrent(principal: Principal): boolean {

@@ -8,6 +8,7 @@ import type { Log } from '../model/log.ts';
 import { addUser, dependsOn } from '../model/principal.ts';
 import type { ConnectedUsers } from '../model/principal.ts';
 import { Shares } from '../model/shares.ts';
+import { leave } from './connect.ts';
 import { BLOCK, Connection } from './connection.ts';
 import type { ConnectionContext } from './connection.ts';
 import { EarlyBytes } from './early-bytes.ts';
@@ -305,6 +306,7 @@ export class MqttServer {
 
   /** In this order: will, link, session. A delayed will keeps the link until it is sent or not needed. */
   #ended(connection: Connection, isClean: boolean): void {
+    leave(connection);
     const { link, session, will } = connection;
     this.#throttled.delete(connection);
     const close = (): void => { connection.link = undefined; };

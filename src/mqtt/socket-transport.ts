@@ -3,6 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { DetailedPeerCertificate } from 'node:tls';
+import { clientAddress } from '../model/client-address.ts';
+import type { ClientAddress } from '../model/client-address.ts';
 import type { Transport, TransportListener } from './transport.ts';
 
 const LISTENER = Symbol('mqtt connection');
@@ -26,6 +28,10 @@ export class SocketTransport implements Transport {
     // Acknowledgements are small and already batched: waiting for more would only delay them.
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
+  }
+
+  get clientAddress(): ClientAddress {
+    return clientAddress(this.remoteAddress);
   }
 
   get certificates(): readonly X509Certificate[] {

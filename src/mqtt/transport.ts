@@ -1,9 +1,12 @@
 /** What carries the bytes of one connection: a TCP or TLS socket, a WebSocket, or a test's memory. */
 import type { X509Certificate } from 'node:crypto';
+import type { ClientAddress } from '../model/client-address.ts';
 
 export interface Transport {
   /** For the log. */
   readonly remoteAddress: string;
+  /** For bounds by address; absent where nobody is at the other end. */
+  readonly clientAddress?: ClientAddress;
   /** The certificates that the client has sent over TLS, its own first; empty without one. */
   readonly certificates?: readonly X509Certificate[];
   /**

@@ -1,4 +1,6 @@
 /** MQTT over WebSocket: packets may be split over frames or joined in one (document 4 section 7.1). */
+import { NO_ADDRESS } from '../model/client-address.ts';
+import type { ClientAddress } from '../model/client-address.ts';
 import type { Connection } from './connection.ts';
 import { LIMIT } from './limits.ts';
 import { REASON } from './reason-codes.ts';
@@ -20,14 +22,16 @@ const TOO_BIG = 'Received too big message';
 
 class WebSocketTransport implements Transport {
   readonly #socket: MqttWebSocket;
+  readonly clientAddress: ClientAddress;
   listener: Connection | undefined;
   #isPaused = false;
   /** What arrived while reading was paused: a WebSocket cannot be stopped. */
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
 
-  constructor(socket: MqttWebSocket) {
+  constructor(socket: MqttWebSocket, address: ClientAddress) {
     this.#socket = socket;
+    this.clientAddress = address;
   }
 
   get remoteAddress(): string { return this.#socket.remoteAddress; }
@@ -62,8 +66,8 @@ class WebSocketTransport implements Transport {
   }
 }
 
-/** Handlers for the WebSocket route `/mqtt`. */
-export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(server: MqttServer): {
+/** Handlers for the WebSocket route `/mqtt`. @param addressOf the client's, also behind a proxy. */
+export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(server: MqttServer, addressOf: (socket: Socket) => ClientAddress = () => NO_ADDRESS): {
   protocols: string[]; isBoundElsewhere: boolean; idleTimeoutSeconds: number; maxPayloadBytes: number;
   open(socket: Socket): void; message(socket: Socket, data: Buffer, binary: boolean): void; drain(socket: Socket): void;
   close(socket: Socket, code: number, reason: string): void } {
@@ -76,7 +80,7 @@ export function mqttWebSocketHandlers<Socket extends MqttWebSocket>(server: Mqtt
     idleTimeoutSeconds: 0,
     maxPayloadBytes: server.limits.heldBytes,
     open(socket) {
-      const transport = new WebSocketTransport(socket);
+      const transport = new WebSocketTransport(socket, addressOf(socket));
       transports.set(socket, transport);
       transport.listener = server.accept(transport);
     },

@@ -1,6 +1,6 @@
 /** Credentials in a message's `ext`, for clients that cannot set headers (document 4, section 10.4). */
 import { PlatformError } from '../model/errors.ts';
-import type { Authenticator, LoginPlace, Principal } from '../model/principal.ts';
+import type { Authenticator, LoginCaller, LoginPlace, Principal } from '../model/principal.ts';
 import { memberOf } from './bayeux-message.ts';
 import type { Request } from './bayeux-message.ts';
 
@@ -19,7 +19,9 @@ export interface MessageAuthenticators {
 }
 
 /** What a message shows, under which name its connection called the server, and its User-Agent; '' when it did not say. */
-export interface MessageLogin { readonly token: string; readonly tfaToken: string; readonly host: string; readonly userAgent: string }
+export interface MessageLogin {
+  readonly token: string; readonly tfaToken: string; readonly host: string; readonly userAgent: string; readonly caller?: LoginCaller | undefined;
+}
 
 const EXTENSIONS = ['com.platform.authn', 'com.cumulocity.authn'];
 
@@ -58,12 +60,14 @@ export function tfaTokenOf(request: Request): string {
  * @returns the principal, first by user and password, then by the token as a whole; undefined when neither is right.
  * @throws PlatformError what a login is refused with, and 403 for the id of a tenant as subdomain.
  */
-export async function authenticateToken({ token, tfaToken, host, userAgent }: MessageLogin, authenticators: MessageAuthenticators):
+export async function authenticateToken({ token, tfaToken, host, userAgent, caller }: MessageLogin, authenticators: MessageAuthenticators):
   Promise<Principal | undefined> {
   const credentials = credentialsOf(token);
   if (credentials !== undefined) {
     const { userName, password } = credentials;
-    const place: LoginPlace = { ...(userName.includes('/') ? {} : authenticators.placeOf?.(host)), takesAlias: true, tfaToken };
+    const place: LoginPlace = { ...(userName.includes('/') ? {} : authenticators.placeOf?.(host)), takesAlias: true, tfaToken,
+      ...(caller === undefined ? {} : { caller }),
+    };
     const principal = await authenticators.authenticator.authenticate(userName, password, place);
     if (principal !== undefined && authenticators.mayUseBasic?.(principal.tenantNumber, userAgent) === false) throw new PlatformError('login/basic-forbidden');
     if (principal !== undefined) return principal;

@@ -1,5 +1,5 @@
 /** The meta messages: what each answers (document 4, section 10.2). Both transports hand their messages in here. */
-import type { Principal } from '../model/principal.ts';
+import type { LoginCaller, Principal } from '../model/principal.ts';
 import { authenticateToken, tfaTokenOf, tokenOf, xsrfTokenOf } from './bayeux-authentication.ts';
 import type { MessageAuthenticators } from './bayeux-authentication.ts';
 import { LIMIT_NAMES } from './bayeux-limits.ts';
@@ -22,6 +22,8 @@ export interface Requester {
   readonly host?: string;
   /** Header User-Agent. */
   readonly userAgent?: string;
+  /** The client, where a message brings user and password. */
+  readonly caller?: LoginCaller;
   /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (section 10.4, `xsrfToken`). */
   ofCookie?: Principal | undefined;
   /** Checks the credentials of the connection again. A request brings them each time: it has none. */
@@ -141,8 +143,8 @@ export class BayeuxProtocol {
     }
     if (token === undefined || (requester.principal !== undefined && !isByMessage)) return isByMessage;
     this.#byMessage.add(requester);
-    const { host = '', userAgent = '' } = requester;
-    requester.principal = await authenticateToken({ token, tfaToken: tfaTokenOf(request), host, userAgent }, this.#options.authenticators);
+    const { host = '', userAgent = '', caller } = requester;
+    requester.principal = await authenticateToken({ token, tfaToken: tfaTokenOf(request), host, userAgent, caller }, this.#options.authenticators);
     return true;
   }
 

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CachingAuthenticator } from '../accounts/authenticator.ts';
+import { PasswordHashes } from '../accounts/password-hashes.ts';
 import { createFirstAccounts } from '../accounts/first-start.ts';
 import type { FirstAccounts } from '../accounts/first-start.ts';
 import { checkSecretKey, FINGERPRINT_ID, requireSame } from '../accounts/secret-key-check.ts';
@@ -112,6 +113,7 @@ export class ClusterCore implements ServerCore {
   accounts!: FirstAccounts;
   readonly tenants: Tenants;
   readonly authenticator: CachingAuthenticator;
+  readonly hashes: PasswordHashes;
   readonly tokens: Tokens;
   readonly secondFactor: SecondFactor;
   readonly sources: Sources;
@@ -190,6 +192,7 @@ export class ClusterCore implements ServerCore {
     this.historyTurns = bounds.turns;
     this.historyReader = new ClickHouseHistoryReader(clickHouse, this.#writer, (timeoutMs, query) => this.node.visible(timeoutMs, query), log, bounds);
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log, bounds);
+    this.hashes = opened.add(new PasswordHashes({ refusals: this.metrics, cost: config.passwordCost }), (hashes) => hashes.stop());
     const { authenticator, tokens, secondFactor } = loginParts(this, CACHE_AGE_MAX_MS);
     this.authenticator = authenticator;
     this.tokens = tokens;
@@ -244,7 +247,7 @@ export class ClusterCore implements ServerCore {
       await documents.commit([{ collection: 'meta', tenant: 0, id: 'schema', value: String(SCHEMA_VERSION) }], undefined);
       await checkSecretKey(documents, secretKey);
       await this.tenants.open(documents, admins);
-      this.accounts = await createFirstAccounts(documents, this.tenants, config, (generated) => this.secrets.add(generated));
+      this.accounts = await createFirstAccounts(documents, this.tenants, config, this.hashes, (generated) => this.secrets.add(generated));
     });
     this.#caches.start();
     for (const { change, expected } of toChange) {

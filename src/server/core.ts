@@ -3,6 +3,7 @@ import type { FirstAccounts } from '../accounts/first-start.ts';
 import { CachingAuthenticator } from '../accounts/authenticator.ts';
 import { LoginAudit } from '../accounts/login-audit.ts';
 import { LoginGuard } from '../accounts/login-guard.ts';
+import type { PasswordHashes } from '../accounts/password-hashes.ts';
 import { SecondFactor } from '../accounts/second-factor.ts';
 import { SigningKey } from '../accounts/signing-key.ts';
 import type { Tenant, Tenants } from '../accounts/tenants.ts';
@@ -15,8 +16,10 @@ import type { DeviceCommands } from '../ingest/command-bus.ts';
 import type { RecordIntake } from '../ingest/record-intake.ts';
 import type { Sources } from '../ingest/sources.ts';
 import type { Blobs } from '../model/blobs.ts';
-import type { ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange, RecordCollection } from '../model/command.ts';
+import { COMMAND } from '../model/command.ts';
+import type { ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange, RecordCollection, UserPut } from '../model/command.ts';
 import type { Log } from '../model/log.ts';
+import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Turns } from '../model/turns.ts';
 import type { SessionsElsewhere } from '../mqtt/session-registry.ts';
 import type { RunningBackups } from '../operate/backup-running.ts';
@@ -72,6 +75,8 @@ export interface ServerCore {
   readonly authenticator: CachingAuthenticator;
   readonly tokens: Tokens;
   readonly secondFactor: SecondFactor;
+  /** Computes every hash of a password. */
+  readonly hashes: PasswordHashes;
   readonly sources: Sources;
   readonly commands: DeviceCommands & {
     /** As `request`; not refused while the journal is at its bound: for what frees it. */
@@ -125,18 +130,25 @@ export const SERVER_WIDE = 0;
 const LOGIN_FAILURES_WINDOW_MS = 300_000;
 
 /** Who checks passwords and tokens, the same for every kind of core. @param ageMaxMs see CachingAuthenticator. */
-export function loginParts(core: Pick<ServerCore, 'config' | 'log' | 'metrics' | 'tenants' | 'documents' | 'commands'>,
+export function loginParts(core: Pick<ServerCore, 'config' | 'log' | 'metrics' | 'tenants' | 'documents' | 'commands' | 'hashes'>,
   ageMaxMs?: number): Pick<ServerCore, 'authenticator' | 'tokens' | 'secondFactor'> {
-  const { config, log, metrics, tenants, documents, commands } = core;
+  const { config, log, metrics, tenants, documents, commands, hashes } = core;
   const now = Date.now;
   const guard = new LoginGuard({
-    failuresMax: config.loginFailuresMax, windowMs: LOGIN_FAILURES_WINDOW_MS, lockMs: config.loginLockMs, log, refusals: metrics, now,
+    failuresMax: config.loginFailuresMax, addressFailuresMax: config.loginAddressFailuresMax, windowMs: LOGIN_FAILURES_WINDOW_MS,
+    lockMs: config.loginLockMs, log, refusals: metrics, now: () => performance.now(),
   });
   const loginAudit = new LoginAudit({ commands, refusals: metrics, log, now });
   const key = new SigningKey({ documents, commands, now, secretKey: config.secretKey });
   const secondFactor = new SecondFactor({ documents, commands, key, refusals: metrics, log, now });
   const authenticator = new CachingAuthenticator({
-    documents, tenants, refusals: metrics, now, guard, secondFactor, onChecked: (tenant, userName, isRight) => loginAudit.attempted(tenant, userName, isRight),
+    documents, tenants, refusals: metrics, now, guard, secondFactor, hashes, log,
+    renewHash: async (tenant, { userName, from, to }) => {
+      const body: UserPut = { userName, password: to, renews: from };
+      const command = { kind: COMMAND.USER_PUT, tenant, key: TENANT_KEY, mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body };
+      return (await commands.request<{ isRenewed: boolean }>(command)).isRenewed;
+    },
+    onChecked: (tenant, userName, isRight) => loginAudit.attempted(tenant, userName, isRight),
     ...(ageMaxMs === undefined ? {} : { ageMaxMs }),
   });
   const tokens = new Tokens({ documents, commands, tenants, refusals: metrics, now, key, changed: authenticator.changed });

@@ -11,12 +11,14 @@ import { SmtpMailer } from '../accounts/smtp-mailer.ts';
 import { ApiServer } from '../api/api-server.ts';
 import { tenantOfHost } from '../api/login-host.ts';
 import type { HttpEngine } from '../api/http-engine.ts';
+import { addressBehind } from '../api/login-caller.ts';
 import { realtimeRoutes, registerRealtimeSockets } from '../api/realtime.ts';
 import { BulkAlarmChanges } from '../api/bulk-alarm-changes.ts';
 import { apiRoutes } from '../api/routes.ts';
 import { Exports } from '../api/exports.ts';
 import { TotalCache } from '../api/total-cache.ts';
 import { systemRoutes } from '../api/system.ts';
+import type { WebSocketChannel } from '../api/web-socket.ts';
 import { removeApplicationsOf } from '../api/service-users.ts';
 import { AvailabilityRelay } from '../cluster/availability-relay.ts';
 import { PollRelay } from '../cluster/poll-relay.ts';
@@ -113,7 +115,8 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   tenantServices.registerMetrics(metrics);
   const tokenPolicyDefault = config.deviceTokenPolicy;
   logTokenPolicies(tokenPolicyDefault, Array.from(numbers(), (tenant) => tenantServices.options.get(tenant, TOKEN_POLICY.category, TOKEN_POLICY.key)), log);
-  const registration = new DeviceRegistration({ commands, documents, tenants: core.tenants, refusals: metrics, tokenPolicyDefault, now: Date.now });
+  const registration = new DeviceRegistration({ commands, documents, hashes: core.hashes, tenants: core.tenants, refusals: metrics,
+    tokenPolicyDefault, now: Date.now });
   const device = new DeviceApplication({
     authenticator, certificateLogins: tenantServices.certificateLogins, registration, commands, group, documents, ids, bus, refusals: metrics, log,
     now: Date.now, ...(core.receivers === undefined ? {} : { receivers: core.receivers }),
@@ -281,7 +284,8 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     commands, intake: group, freeBytes: () => core.freeBytes, reserveBytes: reserveBytesOf(config.diskFreeMinBytes), now: () => performance.now(),
   });
   const api = new ApiServer({
-    commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator, tokenPolicyDefault,
+    commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator,
+    hashes: core.hashes, tokenPolicyDefault,
     tenants: core.tenants, refusals: metrics, log,
     accounts: { certificateLogins: tenantServices.certificateLogins, tokens: core.tokens, secondFactor: core.secondFactor, mailer },
     blobs: files, retiredContents,
@@ -309,7 +313,8 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   }, core.isGateway ? apiRoutes(realtimeRoutes(realtime)) : systemRoutes(), engine.library);
   if (core.isGateway) {
     registerRealtimeSockets(api, realtime);
-    api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt));
+    api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt, (channel: WebSocketChannel) =>
+      addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.trustsProxy)));
   }
   if (pollRelay !== undefined) {
     metrics.gauges('millrace_realtime_relayed_polls', 'Long polls between nodes: of clients of this node, of sessions of this node', 'of', () => [

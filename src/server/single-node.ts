@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { CachingAuthenticator } from '../accounts/authenticator.ts';
 import type { SecondFactor } from '../accounts/second-factor.ts';
 import { Tokens } from '../accounts/tokens.ts';
+import { PasswordHashes } from '../accounts/password-hashes.ts';
 import { createFirstAccounts } from '../accounts/first-start.ts';
 import { MANAGEMENT_TENANT, Tenants } from '../accounts/tenants.ts';
 import { ActorSystem } from '../actors/actor-system.ts';
@@ -77,6 +78,7 @@ export class SingleNode implements ServerCore {
   readonly historyAsIs: ClickHouseHistoryReader;
   readonly historyTurns: Turns;
   readonly authenticator: CachingAuthenticator;
+  readonly hashes: PasswordHashes;
   readonly tokens: Tokens;
   readonly secondFactor: SecondFactor;
   readonly sources: Sources;
@@ -165,6 +167,7 @@ export class SingleNode implements ServerCore {
       await this.deletion.settled(query);
     }, log, bounds);
     this.historyAsIs = new ClickHouseHistoryReader(clickHouse, this.#writer, () => Promise.resolve(), log, bounds);
+    this.hashes = new PasswordHashes({ refusals: this.metrics, cost: config.passwordCost });
     const { authenticator, tokens, secondFactor } = loginParts(this);
     this.authenticator = authenticator;
     this.tokens = tokens;
@@ -245,7 +248,7 @@ export class SingleNode implements ServerCore {
   }
 
   async #accounts(): Promise<void> {
-    this.accounts = await createFirstAccounts(this.documents, this.tenants, this.config, (generated) => this.secrets.add(generated));
+    this.accounts = await createFirstAccounts(this.documents, this.tenants, this.config, this.hashes, (generated) => this.secrets.add(generated));
   }
 
   #handle(firstSeq: number, records: Buffer): void {
@@ -303,6 +306,7 @@ export class SingleNode implements ServerCore {
     await this.projector.stop();
     await this.clickHouse.close();
     await this.engine.stop();
+    await this.hashes.stop();
     this.disk.stop();
     this.metrics.stop();
     await this.environment.close();

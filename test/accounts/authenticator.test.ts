@@ -6,14 +6,16 @@ import { createFirstAccounts } from '../../src/accounts/first-start.ts';
 import { ProvenPasswords } from '../../src/accounts/proven-passwords.ts';
 import { Tenants } from '../../src/accounts/tenants.ts';
 import type { Documents } from '../../src/actors/documents.ts';
-import { hashPassword } from '../../src/model/password.ts';
+import { quickHashes } from '../helpers/quick-hashes.ts';
 import type { Principal } from '../../src/model/principal.ts';
 import { ROLES } from '../../src/model/roles.ts';
 import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
 import { openEnvironment } from '../actors/platform.ts';
 import type { Test } from 'tap';
 
-async function newAuthenticator(t: Test, options: { checksWaitingMax?: number } = {}) {
+const TURN = { tenant: 0, account: '' };
+
+async function newAuthenticator(t: Test, options: { waitingMax?: number } = {}) {
   const stored = new LmdbDocuments(openEnvironment(t));
   let reads = 0;
   /** What the next readings of a user come to, instead of what is stored. */
@@ -27,14 +29,16 @@ async function newAuthenticator(t: Test, options: { checksWaitingMax?: number } 
   const tenants = new Tenants('t1');
   await tenants.open(documents);
   let now = 0;
-  const authenticator = new CachingAuthenticator({
-    documents, tenants, refusals: { count: (limit) => { refused.push(limit); } }, now: () => now, ...options });
+  const refusals = { count: (limit: string) => { refused.push(limit); } };
+  const hashes = quickHashes({ refusals, threads: 8, ...options });
+  const authenticator = new CachingAuthenticator({ documents, tenants, refusals, now: () => now, hashes });
+  const hashPassword = (password: string): Promise<string> => hashes.hash(password, 'chosen', TURN);
   const put = async (userName: string, password: string, extra: object = {}, tenant = 't1'): Promise<void> => {
     const user = { userName, password: await hashPassword(password), roles: ['R'], enabled: true, doc: '{}', ...extra };
     await stored.commit([{ collection: 'user', tenant: tenants.byId(tenant)?.number ?? 0, id: userName, value: JSON.stringify(user) }],
       undefined);
   };
-  return { authenticator, documents, tenants, put, readings, refused, reads: () => reads, pass: (ms: number) => { now += ms; } };
+  return { authenticator, documents, tenants, put, readings, refused, hashes, hashPassword, reads: () => reads, pass: (ms: number) => { now += ms; } };
 }
 
 t.test('the right password of an enabled user, in the tenant that is named or the default one', async (t) => {
@@ -128,7 +132,7 @@ t.test('a changed user is forgotten, also by the checks under way', async (t) =>
 });
 
 t.test('a user that changes while his password is checked', async (t) => {
-  const { authenticator, readings } = await newAuthenticator(t);
+  const { authenticator, readings, hashPassword } = await newAuthenticator(t);
   const [old, fresh] = [await hashPassword('old'), await hashPassword('new')];
   /** Is another one behind the first reading. */
   const login = (userName: string, password: string, before: object | undefined, after: object): Promise<Principal | undefined> => {
@@ -255,14 +259,14 @@ async function own(documents: Documents, name: string, members: object): Promise
 }
 
 t.test('first accounts: generated or configured, kept, replaced on demand', async (t) => {
-  const { authenticator, documents, tenants } = await newAuthenticator(t);
+  const { authenticator, documents, tenants, hashes, hashPassword } = await newAuthenticator(t);
   const settings = { adminUser: 'admin', managementUser: 'admin' };
   const kept = new Map<string, string>();
   const keep = async (generated: ReadonlyMap<string, string>): Promise<void> => {
     t.equal(documents.get('user', tenants.default.number, 'admin'), undefined, 'kept before the account is valid');
     for (const [account, password] of generated) kept.set(account, password);
   };
-  const first = await createFirstAccounts(documents, tenants, { ...settings, bootstrapPassword: 'boot' }, keep);
+  const first = await createFirstAccounts(documents, tenants, { ...settings, bootstrapPassword: 'boot' }, hashes, keep);
   t.ok(first.isFirstStart);
   t.same([...first.generated.keys()], ['t1/admin', 'management/admin']);
   t.same(kept, first.generated);
@@ -272,22 +276,22 @@ t.test('first accounts: generated or configured, kept, replaced on demand', asyn
     t.same(ROLES.filter((role) => !roles?.has(role)), [], `${account} has every role`);
   }
   t.same((await authenticator.authenticate('management/devicebootstrap', 'boot'))?.roles, new Set(['ROLE_DEVICE_BOOTSTRAP']));
-  const second = await createFirstAccounts(documents, tenants, settings, keep);
+  const second = await createFirstAccounts(documents, tenants, settings, hashes, keep);
   t.same([second.isFirstStart, second.generated.size], [false, 0]);
   t.ok(await authenticator.authenticate('admin', first.generated.get('t1/admin') as string), 'passwords stay');
   const all = { ...settings, adminPassword: 'a', managementPassword: 'm', bootstrapPassword: 'b' };
-  for (let round = 0; round < 2; round += 1) t.notOk((await createFirstAccounts(documents, tenants, all, keep)).isFirstStart,
+  for (let round = 0; round < 2; round += 1) t.notOk((await createFirstAccounts(documents, tenants, all, hashes, keep)).isFirstStart,
     'configured passwords make no first start');
   authenticator.forget(2, 'admin');
   t.ok(await authenticator.authenticate('admin', 'a'));
   await own(documents, 'admin', { password: await hashPassword('own'), enabled: false });
-  await createFirstAccounts(documents, tenants, all, keep);
+  await createFirstAccounts(documents, tenants, all, hashes, keep);
   t.match(JSON.parse(documents.get('user', 2, 'admin') as string), { enabled: false }, 'the same configuration again changes nothing');
   await own(documents, 'admin', { enabled: true });
   authenticator.forget(2, 'admin');
   t.ok(await authenticator.authenticate('admin', 'own'), 'what the user has set stays');
   t.notOk(await authenticator.authenticate('admin', 'a'), 'and the configured one does not come back');
-  await createFirstAccounts(documents, tenants, { ...all, adminPassword: 'another' }, keep);
+  await createFirstAccounts(documents, tenants, { ...all, adminPassword: 'another' }, hashes, keep);
   authenticator.forget(2, 'admin');
   t.ok(await authenticator.authenticate('admin', 'another'), 'another one replaces it');
   const again = new Tenants('t1');
@@ -296,7 +300,7 @@ t.test('first accounts: generated or configured, kept, replaced on demand', asyn
 });
 
 t.test('more passwords than can be checked: busy, not wrong', async (t) => {
-  const { authenticator, put, refused } = await newAuthenticator(t, { checksWaitingMax: 2 });
+  const { authenticator, put, refused } = await newAuthenticator(t, { waitingMax: 2 });
   await put('ada', 'right');
   const answers = await Promise.allSettled(Array.from({ length: 12 }, (_, index) => authenticator.authenticate('ada', `wrong${index}`)));
   const rejected = answers.filter((answer) => answer.status === 'rejected');

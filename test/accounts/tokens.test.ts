@@ -1,6 +1,7 @@
 /** Tokens, the guard against guessing, the signing key: with a clock of the test. */
 import t from 'tap';
 import { LoginGuard } from '../../src/accounts/login-guard.ts';
+import { NO_ADDRESS } from '../../src/model/client-address.ts';
 import { SigningKey } from '../../src/accounts/signing-key.ts';
 import { REVOCATIONS_OF_USER_MAX, Tokens } from '../../src/accounts/tokens.ts';
 import { COMMAND } from '../../src/model/command.ts';
@@ -120,29 +121,29 @@ t.test('the guard: so many failures in a time lock for a time; the table is boun
   const [warned, counted]: [object[], string[]] = [[], []];
   const log = { warn: (details: object) => void warned.push(details) } as unknown as Log;
   const newGuard = (failuresMax: number): LoginGuard =>
-    new LoginGuard({ failuresMax, windowMs: 1_000, lockMs: 500, log, refusals: { count: (limit) => void counted.push(limit) }, now: () => now });
+    new LoginGuard({ failuresMax, addressFailuresMax: 0, windowMs: 1_000, lockMs: 500, log, refusals: { count: (limit) => void counted.push(limit) }, now: () => now });
   const guard = newGuard(3);
-  const fail = (times: number, account = 'a'): void => { for (let index = 0; index < times; index += 1) guard.failed(account); };
+  const fail = (times: number, account = 'a'): void => { for (let index = 0; index < times; index += 1) guard.failed(account, NO_ADDRESS); };
   fail(2);
-  t.doesNotThrow(() => guard.check('a'));
+  t.doesNotThrow(() => guard.check('a', NO_ADDRESS));
   now += 1_000;
   fail(2);
-  t.doesNotThrow(() => guard.check('a'), 'the first two were too long ago');
-  guard.succeeded('a');
+  t.doesNotThrow(() => guard.check('a', NO_ADDRESS), 'the first two were too long ago');
+  guard.succeeded('a', NO_ADDRESS);
   fail(2);
-  t.doesNotThrow(() => guard.check('a'), 'a success forgets');
+  t.doesNotThrow(() => guard.check('a', NO_ADDRESS), 'a success forgets');
   fail(1);
-  t.throws(() => guard.check('a'), { code: 'login/locked', status: 401, message: /locked for 1 s/ });
-  t.doesNotThrow(() => guard.check('b'));
-  t.match(warned, [{ account: 'a', failures: 3, lockMs: 500 }]);
+  t.throws(() => guard.check('a', NO_ADDRESS), { code: 'login/locked', status: 401, message: /locked for 1 s/ });
+  t.doesNotThrow(() => guard.check('b', NO_ADDRESS));
+  t.match(warned, [{ account: 'a', failures: 3, pauseMs: 500 }]);
   t.same(counted, ['accounts/login-failures']);
   now += 500;
-  t.doesNotThrow(() => guard.check('a'));
-  for (let index = 0; index < 21_000; index += 1) guard.failed(`x${index}`);
+  t.doesNotThrow(() => guard.check('a', NO_ADDRESS));
+  for (let index = 0; index < 21_000; index += 1) guard.failed(`x${index}`, NO_ADDRESS);
   t.equal(guard.accountCount, 20_000);
   const off = newGuard(0);
-  for (let index = 0; index < 100; index += 1) off.failed('a');
-  t.doesNotThrow(() => off.check('a'), 'no lock-out by default');
+  for (let index = 0; index < 100; index += 1) off.failed('a', NO_ADDRESS);
+  t.doesNotThrow(() => off.check('a', NO_ADDRESS), '0 never locks');
   t.equal(off.accountCount, 0);
 });
 

@@ -54,7 +54,8 @@ t.test('a user with more roles is not changed by one with less', async (t) => {
   for (const body of [{ password: 'new-password' }, { enabled: false }, { email: 'mine@example.com' }, { firstName: 'B', password: 'new-password' }]) {
     t.equal(await put('boss', body), 403, Object.keys(body).join());
     t.equal(await put('mate', body), 200, Object.keys(body).join());
-    t.equal(await put('clerk', { firstName: 'C', password: 'new-password' }), 200, 'oneself');
+    t.equal(await put('clerk', { firstName: 'C', password: 'new-password' }), 422, 'oneself, without the password of now');
+    t.equal(await put('clerk', { firstName: 'C', password: 'new-password', currentUserPassword: 'secret' }), 200, 'oneself');
     user('mate', ['ROLE_ALARM_READ']);
   }
   t.equal(await put('boss', { firstName: 'B' }), 200, 'a name is no right');

@@ -78,7 +78,7 @@ class HostedCluster {
       const name = `node-${index + 1}`;
       const { config } = loadConfig({
         flags: { host: '127.0.0.1', 'http-port': '0', 'mqtt-port': '0', 'mqtt-tls-port': '0', data: join(this.data, name), ...given },
-        environment: { ...this.#environment, MILLRACE_NODE_NAME: name, MILLRACE_HTTP_ENGINE: engineOf(index) },
+        environment: { ...this.#environment, MILLRACE_NODE_NAME: name, MILLRACE_HTTP_ENGINE: engineOf(index), MILLRACE_PASSWORD_COST: '14' },
       });
       return startServer(config, this.#log);
     }));

@@ -13,12 +13,15 @@ export interface Ended { code: number | null; signal: NodeJS.Signals | null; std
 
 export interface Running { child: ChildProcess; ended: Promise<Ended>; output(): { stdout: string; stderr: string } }
 
+/** Passwords are hashed as cheaply as the server lets them be: tests log in thousands of times. */
+const CHEAP_PASSWORDS = { MILLRACE_PASSWORD_COST: '14' };
+
 /** The environment without what the caller's shell or CI sets for Millrace, tap or the interpreter. */
 export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   // A run of the tests may be about one of the HTTP engines.
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLRACE_(?!HTTP_ENGINE$)|TAP|_TAPJS|NODE_OPTIONS$)/.test(name));
   // Tests look into servers without a login.
-  return { ...Object.fromEntries(kept), MILLRACE_METRICS_ACCESS: 'everyone', ...extra };
+  return { ...Object.fromEntries(kept), ...CHEAP_PASSWORDS, MILLRACE_METRICS_ACCESS: 'everyone', ...extra };
 }
 
 /** Starts `node <script> <args>`. */

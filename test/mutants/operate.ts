@@ -48,7 +48,7 @@ export const OPERATE: readonly MutantTable[] = [
     { rule: 'a configured password replaces the forgotten one', ...ACCOUNTS,
       changes: [['if (existing !== undefined && account.password === undefined) continue;', 'if (existing !== undefined) continue;']] },
     { rule: 'a configured password is given once: what its user has set stays', ...ACCOUNTS,
-      changes: [['old?.configured !== undefined && await verifyPassword(account.password, old.configured)', 'false']] },
+      changes: [['old?.configured !== undefined && await matches(account.password, old.configured)', 'false']] },
     { rule: 'a generated password is kept before it is valid', ...ACCOUNTS,
       changes: [['  if (generated.size > 0) await keep(generated);\n  if (changes.length > 0) await documents.commit(changes, undefined);\n',
         '  if (changes.length > 0) await documents.commit(changes, undefined);\n  if (generated.size > 0) await keep(generated);\n']] },

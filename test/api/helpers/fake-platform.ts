@@ -1,4 +1,5 @@
 /** The platform in memory: documents as maps, actors as far as the resources need them, history as answers that a test sets. */
+import { quickHashes } from '../../helpers/quick-hashes.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../../../src/model/json-document.ts';
 import type { Members } from '../../../src/model/json-document.ts';
 import { fitFailureReason } from '../../../src/model/operation.ts';
@@ -170,6 +171,7 @@ export class FakePlatform {
           const user = fake.users.get(userName.includes('/') ? userName : `t1/${userName}`);
           return fake.login.then(() => (user?.password === password ? { ...user.principal, asOf: fake.generation } : undefined));
         },
+        confirm: async ({ tenant, userName }, password) => fake.users.get(`${tenant}/${userName}`)?.password === password,
       },
       tenants: {
         domainSuffix: 'example.com',
@@ -187,6 +189,7 @@ export class FakePlatform {
           send: async (mail) => void fake.mails.push(mail),
         },
       },
+      hashes: quickHashes(),
       cipher: fake.cipher,
       measurements: {
         post: (body, principal, mode, wantsBody, done, _heard, form) => {

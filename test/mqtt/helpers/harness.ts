@@ -234,7 +234,7 @@ export class Harness {
 
   #createServer(): MqttServer {
     const application: MqttApplication = {
-      authenticate: (userName, password) => this.authenticate(userName, password), isCurrent: (principal) => this.isCurrent(principal),
+      authenticate: (userName, password, caller) => this.authenticate(userName, password, caller), isCurrent: (principal) => this.isCurrent(principal),
       stillHolds: (principal) => this.stillHolds(principal),
       sessionKey: (principal, clientId) => this.sessionKey(principal, clientId),
       mayConnect: (_principal, clientId) => clientId !== 'barred',

@@ -1,0 +1,35 @@
+/** Who asks for a login over HTTP: the address by which wrong passwords are counted, and when the client has left. */
+import { NO_ADDRESS, clientAddress } from '../model/client-address.ts';
+import type { ClientAddress } from '../model/client-address.ts';
+import type { LoginCaller } from '../model/principal.ts';
+import type { ApiRequest } from './api-request.ts';
+
+/** In these a proxy tells for whom it asks; they count where the configuration trusts it. For `headers` of routes that take passwords. */
+export const FORWARDED_HEADERS: readonly string[] = ['x-forwarded-for', 'forwarded'];
+
+/** @param header of a request or an upgrade, by its name in lower case; '' when absent. */
+export function addressBehind(remoteAddress: string, header: (name: string) => string, trustsProxy: boolean): ClientAddress {
+  if (remoteAddress === '') return NO_ADDRESS;
+  return clientAddress(remoteAddress, trustsProxy ? { xForwardedFor: header('x-forwarded-for'), forwarded: header('forwarded') } : undefined);
+}
+
+/** Of a request whose headers can still be read. */
+export function callerAtHead(request: ApiRequest, trustsProxy: boolean): LoginCaller {
+  const { exchange } = request;
+  return {
+    address: addressBehind(exchange.remoteAddress, (name) => exchange.header(name), trustsProxy),
+    onLeft: (callback) => {
+      request.onLeft = callback;
+      exchange.onAborted(callback);
+    },
+  };
+}
+
+/** Of a request whose route reads FORWARDED_HEADERS. It takes the place of what else is to happen when the client leaves. */
+export function callerOf(request: ApiRequest): LoginCaller {
+  const { exchange, headers, platform } = request;
+  return {
+    address: addressBehind(exchange.remoteAddress, (name) => headers[name] ?? '', platform.config.trustsProxy ?? false),
+    onLeft: (callback) => exchange.onAborted(callback),
+  };
+}

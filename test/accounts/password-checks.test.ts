@@ -1,0 +1,238 @@
+/** Checks of passwords under attack: who waits for whom, what a lock refuses, what the time tells, and which hash stays stored. */
+import t from 'tap';
+import type { Test } from 'tap';
+import { CachingAuthenticator } from '../../src/accounts/authenticator.ts';
+import type { HashRenewal } from '../../src/accounts/authenticator.ts';
+import { LoginGuard } from '../../src/accounts/login-guard.ts';
+import { Tenants } from '../../src/accounts/tenants.ts';
+import { NO_ADDRESS, clientAddress } from '../../src/model/client-address.ts';
+import type { ClientAddress } from '../../src/model/client-address.ts';
+import type { Log } from '../../src/model/log.ts';
+import { hashGenerated } from '../../src/model/password-hash.ts';
+import type { LoginCaller, Principal } from '../../src/model/principal.ts';
+import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
+import { openEnvironment } from '../actors/platform.ts';
+import { QuickKeys, quickHashes } from '../helpers/quick-hashes.ts';
+
+const HOME = clientAddress('198.51.100.7');
+const ELSEWHERE = clientAddress('203.0.113.9');
+
+class Client implements LoginCaller {
+  leave: () => void = () => undefined;
+  readonly address: ClientAddress;
+  constructor(address: ClientAddress = NO_ADDRESS) { this.address = address; }
+  onLeft(callback: () => void): void { this.leave = callback; }
+}
+
+async function open(t: Test, options: { failuresMax?: number; addressFailuresMax?: number; cost?: number } = {}) {
+  const documents = new LmdbDocuments(openEnvironment(t));
+  const tenants = new Tenants('t1');
+  await tenants.open(documents);
+  const clock = { now: 1_000_000 };
+  const counted: string[] = [];
+  const warned: object[] = [];
+  const refusals = { count: (limit: string) => void counted.push(limit) };
+  const log = { warn: (details: object) => void warned.push(details) } as unknown as Log;
+  const keys = new QuickKeys();
+  const hashes = quickHashes({ keys, refusals, ...options });
+  const { failuresMax = 0, addressFailuresMax = 0 } = options;
+  const guard = new LoginGuard({ failuresMax, addressFailuresMax, windowMs: 300_000, lockMs: 60_000, log, refusals, now: () => clock.now });
+  const renewed: HashRenewal[] = [];
+  const authenticator = new CachingAuthenticator({ documents, tenants, refusals, now: () => clock.now, hashes, guard, log,
+    renewHash: (_tenant, renewal) => { renewed.push(renewal); return Promise.resolve(true); } });
+  const put = async (userName: string, password: string, extra: object = {}): Promise<void> => {
+    const user = { userName, password, roles: ['R'], enabled: true, doc: '{}', ...extra };
+    await documents.commit([{ collection: 'user', tenant: tenants.default.number, id: userName, value: JSON.stringify(user) }], undefined);
+    authenticator.forget(tenants.default.number, userName);
+  };
+  const hash = (password: string, kind: 'chosen' | 'device' = 'chosen'): Promise<string> => hashes.hash(password, kind, { tenant: 0, account: '' });
+  const login = async (userName: string, password: string, address = NO_ADDRESS): Promise<string> => {
+    try {
+      return (await authenticator.authenticate(userName, password, { caller: new Client(address) }))?.userName ?? 'wrong';
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  };
+  await put('ada', await hash('right'));
+  await put('bob', await hash('right'));
+  keys.costs.length = 0;
+  keys.passwords.length = 0;
+  return { authenticator, keys, hashes, put, hash, login, clock, counted, warned, renewed };
+}
+
+/** @returns what lets held keys go, one after the other. */
+function hold(keys: QuickKeys): () => Promise<void> {
+  const waiting: (() => void)[] = [];
+  keys.hold = () => new Promise<void>((resolve) => { waiting.push(resolve); });
+  return async () => {
+    waiting.shift()?.();
+    await settled();
+  };
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, 1); });
+
+t.test('a lock that begins while guesses wait refuses them, also the right one', async (t) => {
+  const { keys, login, counted } = await open(t, { failuresMax: 3 });
+  const guesses = [...Array.from({ length: 20 }, (_, index) => `guess${index}`), 'right'];
+  const answers = await Promise.all(guesses.map((guess) => login('ada', guess)));
+  t.same(answers, ['wrong', 'wrong', 'wrong', ...Array.from({ length: 18 }, () => 'login/locked')]);
+  t.same(keys.passwords, ['guess0', 'guess1', 'guess2'], 'no other one was hashed');
+  t.equal(await login('ada', 'right'), 'login/locked');
+  t.equal(await login('bob', 'right'), 'bob', 'another account');
+  t.same([...new Set(counted)], ['accounts/login-failures']);
+});
+
+t.test('pauses double up to an hour, and begin anew after a day', async (t) => {
+  const { login, clock } = await open(t, { failuresMax: 1 });
+  const pauses: number[] = [];
+  for (let round = 0; round < 8; round += 1) {
+    t.equal(await login('ada', `guess${round}`), 'wrong');
+    let minutes = 0;
+    for (; await login('ada', `next${round}`) === 'login/locked'; minutes += 1) clock.now += 60_000;
+    pauses.push(minutes);
+    clock.now += 4 * 60_000;
+    // The guess that ended the loop began a pause as well: its end is waited for.
+    clock.now += 3_600_000;
+  }
+  t.same(pauses.slice(0, 3), [1, 4, 16]);
+  t.equal(Math.max(...pauses), 60);
+  clock.now += 25 * 3_600_000;
+  t.equal(await login('ada', 'guess'), 'wrong');
+  clock.now += 60_000;
+  t.equal(await login('ada', 'right'), 'ada');
+});
+
+t.test('an address that guesses for many accounts is locked, not those who guess elsewhere', async (t) => {
+  const { login, warned } = await open(t, { failuresMax: 5, addressFailuresMax: 4 });
+  for (const name of ['ada', 'bob', 'eve', 'cyd']) t.equal(await login(name, 'guess', ELSEWHERE), 'wrong');
+  t.equal(await login('bob', 'right', ELSEWHERE), 'login/address-locked');
+  t.match(warned, [{ address: '203.0.113.9', failures: 4, pauseMs: 60_000, limit: 'accounts/login-failures-of-address' }]);
+  t.equal(await login('bob', 'right', HOME), 'bob');
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) t.equal(await login(name, 'guess', clientAddress('192.168.1.1')), 'wrong', 'a proxy may have it');
+});
+
+t.test('a lock keeps no user out who was in before from the same address, and lets a stranger not try the password', async (t) => {
+  const { login, put, keys } = await open(t, { failuresMax: 3 });
+  t.equal(await login('ada', 'right', HOME), 'ada');
+  for (const guess of ['a', 'b', 'c']) await login('ada', guess, ELSEWHERE);
+  t.equal(await login('ada', 'right', ELSEWHERE), 'login/locked', 'though the password is remembered');
+  t.equal(await login('ada', 'right', HOME), 'ada');
+  const hashed = keys.passwords.length;
+  for (let index = 0; index < 101; index += 1) t.equal(await login('ada', `guess${index}`, HOME), 'login/locked');
+  t.equal(await login('ada', 'right', HOME), 'login/locked', 'nobody guesses behind the address of a user');
+  t.equal(keys.passwords.length, hashed);
+  await put('device_x', hashGenerated('144 bits'));
+  for (const guess of ['a', 'b', 'c']) await login('device_x', guess, ELSEWHERE);
+  t.equal(await login('device_x', 'd', ELSEWHERE), 'login/locked');
+  t.equal(await login('device_x', '144 bits', ELSEWHERE), 'device_x', 'a generated password is never locked: it cannot be guessed');
+});
+
+t.test('the first login of a user waits for no invented names', async (t) => {
+  const { keys, login, counted } = await open(t);
+  const next = hold(keys);
+  const strangers = Array.from({ length: 1_500 }, (_, index) => login(`invented${index}`, `guess${index}`));
+  await settled();
+  const real = login('ada', 'right');
+  await settled();
+  for (let turn = 0; turn < 3; turn += 1) await next();
+  t.equal(await real, 'ada');
+  t.ok(keys.passwords.indexOf('right') <= 2, 'at most one of them is hashed between');
+  t.equal(counted.filter((limit) => limit === 'authentication/checks-of-account').length, 1_399, 'of one address a hundred wait');
+  keys.hold = () => Promise.resolve();
+  await next();
+  const answers = await Promise.all(strangers);
+  t.same(new Set(answers), new Set(['wrong', 'general/busy']));
+});
+
+t.test('a wrong password of a user who has overtaken invented names waits with them', async (t) => {
+  const { keys, login } = await open(t);
+  const next = hold(keys);
+  const answered: string[] = [];
+  const ask = (name: string): void => void login(name, `guess-${name}`).then(() => answered.push(name));
+  for (const name of ['v', 'w', 'x', 'y', 'z']) ask(name);
+  await settled();
+  ask('ada');
+  for (let index = 0; index < 8; index += 1) await next();
+  t.same(answered, ['v', 'w', 'x', 'y', 'z', 'ada']);
+  t.equal(keys.passwords.filter((guess) => guess === 'guess-ada').length, 2);
+});
+
+t.test('clients that have left leave the queue', async (t) => {
+  const { authenticator, keys, hashes, login } = await open(t);
+  const next = hold(keys);
+  const first = login('bob', 'guess');
+  await settled();
+  const clients = Array.from({ length: 50 }, () => new Client());
+  const answers = clients.map((caller, index) => Promise.resolve(authenticator.authenticate('ada', `guess${index}`, { caller })));
+  const [one, other] = [new Client(), new Client()];
+  const shared = [one, other].map((caller) => Promise.resolve(authenticator.authenticate('ada', 'right', { caller })));
+  await settled();
+  t.equal(hashes.waitingCount, 51);
+  for (const client of clients) client.leave();
+  one.leave();
+  t.equal(hashes.waitingCount, 1);
+  for (let index = 0; index < 3; index += 1) await next();
+  t.equal((await shared[1] as Principal).userName, 'ada', 'another one still waits for the same check');
+  t.same(await Promise.all(answers), clients.map(() => undefined));
+  t.equal(await first, 'wrong');
+  t.same(keys.passwords, ['guess', 'right']);
+});
+
+t.test('what is computed for a wrong password does not tell whether there is such a user', async (t) => {
+  const { keys, login, put, hash } = await open(t);
+  await put('new', '');
+  await put('device_generated', hashGenerated('144 bits'));
+  await put('device_chosen', await hash('chosen', 'device'));
+  const costsOf = async (name: string): Promise<number[]> => {
+    keys.costs.length = 0;
+    t.equal(await login(name, 'guess'), 'wrong', name);
+    return [...keys.costs];
+  };
+  for (const name of ['ada', 'invented', 'new', 'service_x']) t.same(await costsOf(name), [17], name);
+  for (const name of ['device_generated', 'device_chosen', 'device_invented']) t.same(await costsOf(name), [14, 17], name);
+  keys.costs.length = 0;
+  t.same([await login('device_chosen', 'chosen'), await login('device_generated', '144 bits')], ['device_chosen', 'device_generated']);
+  t.same(keys.costs, [14], 'right ones of devices take little or nothing');
+});
+
+t.test('a hash of other parameters is replaced at the login', async (t) => {
+  const before = await open(t, { cost: 15 });
+  const [old, ofDevice] = [await before.hash('right'), await before.hash('right', 'device')];
+  const { login, put, renewed, keys, clock } = await open(t);
+  await put('ada', old);
+  await put('device_x', ofDevice);
+  await put('service_x', old, { service: { application: '1', owner: 1 } });
+  t.same([await login('ada', 'guess'), await login('device_x', 'right'), await login('service_x', 'right'), await login('bob', 'right')],
+    ['wrong', 'device_x', 'service_x', 'bob']);
+  t.same(renewed, [], 'a wrong password, the cost of devices, a hash that is stored twice, the cost of now');
+  t.equal(await login('ada', 'right'), 'ada');
+  await settled();
+  t.match(renewed, [{ userName: 'ada', from: old, to: /^\$scrypt\$ln=17,r=8,p=1\$/ }]);
+  await put('ada', renewed[0].to);
+  clock.now += 3_600_000;
+  keys.costs.length = 0;
+  t.equal(await login('ada', 'right'), 'ada');
+  t.same(keys.costs, [], 'it is known that the password matches the new one');
+});
+
+t.test('addresses: what stands for one client', async (t) => {
+  const check = (socket: string, key: string, isOfClient: boolean, forwarded?: { xForwardedFor?: string; forwarded?: string }): void => {
+    const told = forwarded === undefined ? undefined : { xForwardedFor: '', forwarded: '', ...forwarded };
+    t.same(clientAddress(socket, told), { key, isOfClient }, `${socket} ${JSON.stringify(forwarded)}`);
+  };
+  check('198.51.100.7', '198.51.100.7', true);
+  check('::ffff:198.51.100.7', '198.51.100.7', true);
+  check('0000:0000:0000:0000:0000:ffff:c633:6407', '198.51.100.7', true);
+  check('2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', true);
+  check('2001:db8::1', '2001:db8:0:0::/64', true);
+  for (const local of ['127.0.0.1', '10.1.2.3', '172.16.0.1', '172.31.255.1', '192.168.1.1', '169.254.1.1', '100.64.0.1']) check(local, local, false);
+  for (const near of ['172.32.0.1', '100.128.0.1', '11.0.0.1', '192.169.1.1']) check(near, near, true);
+  for (const [local, key] of [['::1', '0:0:0:0::/64'], ['fe80::1%eth0', 'fe80:0:0:0::/64'], ['fd00::1', 'fd00:0:0:0::/64']]) check(local, key, false);
+  check('127.0.0.1', '203.0.113.9', true, { xForwardedFor: '1.1.1.1, 203.0.113.9' });
+  check('127.0.0.1', '10.0.0.5', true, { xForwardedFor: '10.0.0.5:4711' });
+  check('127.0.0.1', '2001:db8:0:0::/64', true, { forwarded: 'for=1.1.1.1, for="[2001:db8::1]:80";proto=https' });
+  check('127.0.0.1', '127.0.0.1', false, { xForwardedFor: '' });
+  check('127.0.0.1', '', false, { xForwardedFor: 'unknown' });
+  for (const none of ['', 'x', '1.2.3', '1.2.3.256', '1.2.3.4.5', ':', '1:2', '1::2::3:4:5:6:7:8:9', 'fffff::1', '::ffff:1.2.3']) check(none, '', false);
+});
