@@ -216,3 +216,13 @@ t.test('lines and files are short', async (t) => {
 t.test('no blanks at the end of a line, no tabs', async (t) => {
   t.same(ALL.filter((source) => /[ \t]$/m.test(source.text) || source.text.includes('\t')).map(({ path }) => path), []);
 });
+
+t.test('each threat of docs/security.md names tests that are there', async (t) => {
+  const rows = readFileSync(join(ROOT, 'docs/security.md'), 'utf8').split('\n').filter((line) => /^\| (?!threat|---)/.test(line));
+  t.ok(rows.length > 40);
+  for (const row of rows) {
+    const names = [...row.split('|')[3].matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+    t.ok(names.length > 0, row);
+    t.same(names.filter((name) => !existsSync(join(ROOT, `test/${name.replace(/\.test$/, '')}.test.ts`))), [], row);
+  }
+});

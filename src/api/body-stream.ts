@@ -3,7 +3,10 @@ import { refusedBy } from '../model/errors.ts';
 import { BYTES_BEFORE_LOGIN_MAX } from './body-budget.ts';
 import type { BodyPool } from './body-budget.ts';
 
-/** Bytes waiting above which nothing more is read from the connection; one chunk of the library (up to 512 KiB) may come on top. */
+/**
+ * Bytes waiting above which nothing more is read from the connection. uWebSockets.js goes on, 512 KiB at a time, until it has read what the kernel has
+ * received (`net.ipv4.tcp_rmem`, seen: 7 MB): the pool bounds that.
+ */
 const WAITING_BYTES_MAX = 262_144;
 
 /** The client has gone, or the answer was given before the end of the body: nobody is left to be told. */
