@@ -140,7 +140,7 @@ export const SETTINGS = [
     description: 'Monitoring ports of the NATS servers, comma separated, where doctor and the start read how often JetStream synchronises; '
       + 'port 8222 of the hosts in --nats when none is given.' },
   { name: 'accept-power-loss', type: 'choice', needs: 'nats', choices: ['no', 'yes'], default: 'no',
-    description: 'Whether doctor only warns, and does not fail, when a power failure of NATS or ClickHouse takes what was acknowledged.' },
+    description: 'Whether doctor only warns, and does not fail, when a power failure of NATS or Redis takes what was acknowledged.' },
   { name: 'redis', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('redis|rediss'),
     description: 'Redis server of a cluster, or several, comma separated, of a Redis Cluster: the documents.' },
   { name: 'clickhouse', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('http|https', false),

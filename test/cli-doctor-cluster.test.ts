@@ -17,6 +17,8 @@ import { NatsLeases } from '../src/store/nats-leases.ts';
 import type { NatsSettings } from '../src/store/nats-settings.ts';
 import { openClickHouse } from './helpers/clickhouse.ts';
 import { freePort, silentLog, startNats } from './helpers/nats-server.ts';
+import { checkRedis } from '../src/store/redis-doctor.ts';
+import { readRedisTarget } from '../src/store/redis-settings.ts';
 import { startRedis } from './helpers/redis-server.ts';
 import { millrace, scratchDirectory } from './helpers/setup-command.ts';
 import { missing } from './helpers/tools.ts';
@@ -51,7 +53,9 @@ t.test('the command looks at all three, and ends with 0 when all can be used', {
   t.match(refused.stdout, /^fail +NATS durability .*power failure.*sync_interval: always/m, 'what NATS loses by itself is not accepted in silence');
   t.match(refused.stdout, /^1 of \d+ checks failed/m, 'that is all');
   t.equal(refused.code, 1);
+  redis.cli('CONFIG', 'SET', 'appendfsync', 'everysec');
   const result = await millrace(['doctor', ...args, '--accept-power-loss', 'yes']);
+  t.match(result.stdout, /^warn +redis .* appendfsync everysec: set appendfsync always/m);
   t.equal(result.code, 0, result.stdout + result.stderr);
   for (const name of ['NATS version', 'JetStream', 'NATS streams', 'redis', 'ClickHouse version', 'ClickHouse tables', 'ClickHouse tokens', 'ClickHouse queries']) {
     t.match(result.stdout, new RegExp(`^ok +${name} `, 'm'));
@@ -97,6 +101,16 @@ t.test('NATS: how often each server synchronises decides', async (t) => {
   t.match(await findNatsDurability(options), { state: 'fail', fact: /0 servers told.*ECONNREFUSED/, remedy: /--nats-monitor/ });
   t.match(await findNatsDurability({ ...options, version: '2.9.10' }), { state: 'fail', fact: /nats-server 2\.9\.10 synchronises every 120 s/ });
   t.match(await findNatsDurability({ ...options, monitors: await startMonitor(t, { other: true }) }), { state: 'fail', fact: /no monitoring port/ });
+});
+
+t.test('Redis: what it loses with the nodes is accepted by a setting only', { skip: missing('redis-server') }, async (t) => {
+  const redis = await startRedis(t, '--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction');
+  const stateOf = async (isLossAccepted: boolean): Promise<unknown> =>
+    (await checkRedis(readRedisTarget(redis.url), { prefix: 'p', isLossAccepted })).find(({ fact }) => fact.includes('appendfsync'))?.state;
+  t.equal(await stateOf(false), 'fail');
+  t.equal(await stateOf(true), 'warn');
+  redis.cli('CONFIG', 'SET', 'appendfsync', 'always');
+  t.equal(await stateOf(false), 'ok');
 });
 
 t.test('without settings of a cluster nothing of it is looked at', async (t) => {

@@ -32,7 +32,8 @@ export async function clusterFindings(config: Config, timeLimitMs = TIME_LIMIT_M
     checks.push(limited('NATS', timeLimitMs, () => checkNats(settings, wanted, NO_LOG)));
   }
   if (redis !== undefined) {
-    checks.push(limited('redis', timeLimitMs, () => checkRedis(readRedisTarget(redis, tls), { prefix: config.clusterPrefix })));
+    const options = { prefix: config.clusterPrefix, isLossAccepted: config.acceptPowerLoss === 'yes' };
+    checks.push(limited('redis', timeLimitMs, () => checkRedis(readRedisTarget(redis, tls), options)));
   }
   if (clickhouse !== undefined) {
     checks.push(limited('ClickHouse', timeLimitMs, () => checkClickHouse({ url: clickhouse, database: config.clickhouseDatabase, tls })));

@@ -19,9 +19,12 @@ const NAME = 'redis';
 /** What is found is said, not logged. */
 const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => NO_LOG };
 
+/** `isLossAccepted`: the operator accepts what a power failure takes. */
+export interface RedisDoctorOptions { readonly prefix: string; readonly timeoutMs?: number; readonly isLossAccepted?: boolean }
+
 /** Connects, looks, tries what the user may do, and disconnects. Keys of its own begin with `doctor-` behind their tag, and are removed. */
-export async function checkRedis(target: RedisTarget, options: { readonly prefix: string; readonly timeoutMs?: number }): Promise<RedisFinding[]> {
-  const { prefix, timeoutMs = 5_000 } = options;
+export async function checkRedis(target: RedisTarget, options: RedisDoctorOptions): Promise<RedisFinding[]> {
+  const { prefix, timeoutMs = 5_000, isLossAccepted = false } = options;
   const connection = new RedisConnection({ target, log: NO_LOG, name: 'millrace-doctor', commandTimeoutMs: timeoutMs });
   try {
     await connection.ready(timeoutMs);
@@ -32,7 +35,7 @@ export async function checkRedis(target: RedisTarget, options: { readonly prefix
   }
   try {
     const findings: RedisFinding[] = [{ state: 'ok', name: NAME, fact: `${describeRedisTarget(target)} answers` }];
-    for (const [node, client] of connection.masters()) findings.push(...await checkServer(node, client));
+    for (const [node, client] of connection.masters()) findings.push(...await checkServer(node, client, isLossAccepted));
     findings.push(...await checkRedisRights(connection, prefix));
     return findings;
   } catch (error) {
@@ -49,7 +52,7 @@ function connectRemedy(problem: string): string {
     : 'start Redis, or set --redis to where it is (with user, password and rediss:// if it wants them)';
 }
 
-async function checkServer(node: string, client: Redis): Promise<RedisFinding[]> {
+async function checkServer(node: string, client: Redis, isLossAccepted: boolean): Promise<RedisFinding[]> {
   const times: number[] = [];
   for (let round = 0; round < ROUND_TRIPS; round += 1) {
     const began = performance.now();
@@ -62,7 +65,8 @@ async function checkServer(node: string, client: Redis): Promise<RedisFinding[]>
   if (text === undefined) return [];
   const info = readInfo(text);
   return [
-    checkVersion(node, info), checkEviction(node, info), checkPersistence(node, info, await setting(client, 'appendfsync'), await setting(client, 'save')),
+    checkVersion(node, info), checkEviction(node, info),
+    checkPersistence(node, info, { appendfsync: await setting(client, 'appendfsync'), save: await setting(client, 'save'), isLossAccepted }),
     checkClock(node, Number(info.get('server_time_usec')) / 1_000 - Date.now()),
     { state: roundTripMs > ROUND_TRIP_SLOW_MS ? 'warn' : 'ok', name: NAME, fact: `${node} answers in ${roundTripMs.toFixed(1)} ms`,
       remedy: 'run Redis nearer to the nodes: every commit of a shard waits for it' },
@@ -94,16 +98,19 @@ function checkEviction(node: string, info: ReadonlyMap<string, string>): RedisFi
     remedy: 'set maxmemory-policy noeviction: any other throws documents of devices away when memory is short' };
 }
 
-function checkPersistence(node: string, info: ReadonlyMap<string, string>, appendfsync: string | undefined, save: string | undefined): RedisFinding {
-  const remedy = 'set appendonly yes (and appendfsync everysec or always)';
+interface Persistence { readonly appendfsync: string | undefined; readonly save: string | undefined; readonly isLossAccepted: boolean }
+
+function checkPersistence(node: string, info: ReadonlyMap<string, string>, { appendfsync, save, isLossAccepted }: Persistence): RedisFinding {
+  const remedy = 'set appendonly yes and appendfsync always';
   if (info.get('aof_enabled') === '1') {
     if (info.get('aof_last_write_status') !== 'ok') {
       return { state: 'fail', name: NAME, fact: `${node} cannot write its AOF`, remedy: 'see its log and its disk: it refuses writes until it can' };
     }
-    return appendfsync === 'no'
-      ? { state: 'warn', name: NAME, fact: `${node} has appendonly on and appendfsync no`,
-        remedy: 'set appendfsync everysec: the journal is kept a minute longer than needed' }
-      : { state: 'ok', name: NAME, fact: `${node} has appendonly on, appendfsync ${appendfsync ?? 'unknown (taken as everysec)'}` };
+    const fact = `${node} has appendonly on, appendfsync ${appendfsync ?? 'unknown'}`;
+    if (appendfsync === 'always') return { state: 'ok', name: NAME, fact };
+    return { state: isLossAccepted || appendfsync === undefined ? 'warn' : 'fail', name: NAME, fact,
+      remedy: 'set appendfsync always: when Redis and the nodes lose power together, older state loses follow-ups between devices and stores rows twice; '
+        + '--accept-power-loss yes accepts that' };
   }
   if (save === '') {
     return { state: 'fail', name: NAME, fact: `${node} writes nothing to disk: after its restart all state is gone, and the journal is never trimmed`, remedy };

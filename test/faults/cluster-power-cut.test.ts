@@ -27,7 +27,7 @@ t.test('power cuts at random moments of mixed load', { skip }, async (t) => {
   const disks = { nats: new LossyDisk(t, isMountSynchronous ? { mountOptions: 'sync' } : {}), others: new LossyDisk(t) };
   t.comment(isMountSynchronous ? 'NATS on a disk that is mounted with sync' : 'NATS with sync_interval: always');
   const load = await ClusterLoad.start(t, NODES, { MILLRACE_ACCEPT_POWER_LOSS: 'no' }, {
-    within: { nats: disks.nats.path, others: disks.others.path }, jetStream: isMountSynchronous ? '' : 'sync_interval: always',
+    appendfsync: 'always', within: { nats: disks.nats.path, others: disks.others.path }, jetStream: isMountSynchronous ? '' : 'sync_interval: always',
   });
   if (isMountSynchronous) {
     await until('the start warns of what NATS does by itself', () => load.cluster.nodes[0].errors.includes('NATS may lose acknowledged messages in a power failure'));

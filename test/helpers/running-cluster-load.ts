@@ -35,7 +35,7 @@ export class ClusterLoad implements LoadTarget {
   }
 
   static async start(t: { teardown(action: () => unknown): void }, nodes: number, environment: Record<string, string> = {},
-    options: Pick<ClusterOptions, 'areServersClustered' | 'within' | 'jetStream'> = {}): Promise<ClusterLoad> {
+    options: Pick<ClusterOptions, 'areServersClustered' | 'within' | 'jetStream' | 'appendfsync'> = {}): Promise<ClusterLoad> {
     const cluster = await RunningCluster.start(t, { ...options, nodes, environment, passwords: { admin: PASSWORD, management: MANAGEMENT_PASSWORD } });
     const load = new ClusterLoad(cluster);
     t.teardown(() => { load.isDisposed = true; });

@@ -156,6 +156,8 @@ export interface ClusterOptions {
   readonly areServersClustered?: boolean;
   /** Where the data lie: those of NATS, and all others. Without it in directories for temporary files. */
   readonly within?: { readonly nats: string; readonly others: string };
+  /** Of Redis; `everysec` by default. */
+  readonly appendfsync?: 'always' | 'everysec';
   /** More lines of NATS' block `jetstream`. */
   readonly jetStream?: string;
   /** For one node, beside that: it may reach the servers by another way. */
@@ -212,7 +214,7 @@ export class RunningCluster {
     t.teardown(async () => { for (const close of closers.reverse()) await close(); });
     const later: Teardown = { teardown: (close) => { closers.push(close); } };
     later.teardown(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
-    const redisArgs = ['--appendfsync', 'everysec', '--maxmemory-policy', 'noeviction'];
+    const redisArgs = ['--appendfsync', options.appendfsync ?? 'everysec', '--maxmemory-policy', 'noeviction'];
     const isClustered = options.areServersClustered === true;
     const nats = isClustered ? (await startNatsCluster(later)).servers : [await startNats(later, { within: within.nats, jetStream })];
     const redis = isClustered ? (await startRedisCluster(later, ...redisArgs)).servers : [await startRedisWithin(within.others, later, ...redisArgs)];
