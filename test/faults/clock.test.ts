@@ -21,7 +21,7 @@ t.test('retention waits while the clock of the server is 61 days ahead, at its s
   const waits = (): Promise<unknown> => until('the log says that retention waits', () => server.stderr.includes('retention waits'));
   t.equal(await left(), 1);
   process.kill(server.pid, 'SIGUSR2');
-  await until('a run is refused', async () => await run() === 503);
+  await until('a run is refused', async () => await run() === 503, 60_000);
   await waits();
   await server.kill();
   server.stderr = '';
