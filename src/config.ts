@@ -171,10 +171,11 @@ export const SETTINGS = [
     description: 'Whether new devices show a security token, which the user who accepts them has to enter: the policy of tenants without the option '
       + 'device-registration/security-token.policy.' },
   { name: 'login-failures-max', type: 'integer', unit: 'wrong passwords', default: 10, minimum: 0, maximum: 1_000_000,
-    description: 'Wrong passwords of one account within five minutes that lock it for a while, on the node that counted them; 0 never locks.' },
+    description: 'Wrong passwords of one account within five minutes that lock it for a while, for the address that they come from and on the node that '
+      + 'counted them; ten times as many lock it for all addresses that no login came from before. A repeated password counts once. 0 never locks.' },
   { name: 'login-address-failures-max', type: 'integer', unit: 'wrong passwords', default: 100, minimum: 0, maximum: 1_000_000,
-    description: 'The same for all accounts from one address, or from one IPv6 network of 64 bits; 0 never locks. Addresses of local networks count '
-      + 'only where a trusted proxy names them (--trust-proxy).' },
+    description: 'Wrong passwords of all accounts from one address that lock it, or from one IPv6 network of 64 bits; 0 never locks. '
+      + 'Addresses of local networks count only where a trusted proxy names them (--trust-proxy).' },
   { name: 'login-lock-ms', type: 'integer', unit: 'milliseconds', default: 60_000, minimum: 100, maximum: 86_400_000,
     description: 'How long the first such lock lasts; each further one lasts twice as long, up to an hour.' },
   { name: 'password-cost', type: 'integer', default: 17, minimum: 14, maximum: 20,

@@ -2,11 +2,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { StoredUser } from '../actors/user.ts';
 import type { DocumentReader, RecordChange } from '../model/command.ts';
-import { DEVICE_USER_PREFIX } from '../model/device-request.ts';
+import { DEVICE_USER_PREFIX, isDeviceUser } from '../model/device-request.ts';
 import { NO_ADDRESS } from '../model/client-address.ts';
 import type { ClientAddress } from '../model/client-address.ts';
 import type { Log } from '../model/log.ts';
-import { matchesGenerated, parseScrypt } from '../model/password-hash.ts';
+import { isOfOldGenerated, matchesGenerated, parseScrypt } from '../model/password-hash.ts';
 import type { DeviceAuthenticator, LoginCaller, LoginPlace, PasswordConfirmation, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { isStillTrusted } from './certificates.ts';
@@ -37,7 +37,9 @@ const TFA_OPTIONS = optionKey(TFA_CATEGORY, '');
 interface Login { readonly name: string; readonly password: string; readonly takesAlias: boolean; readonly address: ClientAddress }
 
 /** The user as read after the check of the password, and the generation of changes before that. */
-interface Checked { readonly user: StoredUser | undefined; readonly isRight: boolean; readonly asOf: number; readonly isOutdated?: boolean }
+interface Checked { readonly user: StoredUser | undefined; readonly isRight: boolean; readonly asOf: number; readonly isOutdated?: boolean;
+  /** The hash that the password was checked against; undefined when the user has another one by now. */
+  readonly against?: string }
 
 /** A password that is right is stored with another hash, unless it was changed. */
 export interface HashRenewal { readonly userName: string; readonly from: string; readonly to: string }
@@ -312,8 +314,12 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
   async #slowly(tenant: Tenant, login: Login, { user, key, underWay }: { user: StoredUser | undefined; key: string; underWay: UnderWay }): Promise<Checked> {
     const { number } = tenant;
     const account = accountOf(tenant, user, login);
-    const mayPass = (): void => this.#guard?.check(account, login.address);
+    const guess = this.#guard?.guessOf(login.password, user?.password ?? '');
+    const mayPass = (): void => this.#guard?.check(account, login.address, guess);
+    const { generation } = this.changed;
     mayPass();
+    // The client repeats a password that was wrong against this hash: at once, for names without an account too, so that the time tells nothing.
+    if (guess !== undefined && this.#guard?.isKnownWrong(account, guess) === true) return { user, isRight: false, asOf: generation };
     const { signal } = underWay.leaving;
     const kind = kindOfName(user?.userName ?? login.name);
     const asStranger = this.#hashes.turnOfStranger(login.address.key, signal);
@@ -322,8 +328,8 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
       // Others may have failed meanwhile; what fails counts before the next turn begins.
       mayPass();
       const found = await this.#checkPassword(slow, { number, login, user, underWay });
-      if (found.isRight) mayPass();
-      else this.#guard?.failed(account, login.address);
+      if (found.isRight) this.#guard?.check(account, login.address);
+      else this.#guard?.failed(account, login.address, found.against === undefined ? undefined : this.#guard.guessOf(login.password, found.against));
       return found;
     });
     if (!checked.isRight && !isStranger && this.#hashes.hasStrangersWaiting) {
@@ -348,7 +354,9 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
       underWay.last = { ...underWay.last, owner: after?.service?.owner };
       if (after?.userName === user?.userName && after?.password === user?.password) {
         // The hash of a microservice is in a second record, too: it stays.
-        return { user: after, isRight, asOf, isOutdated: isRight && after?.service === undefined && slow.isOutdated(stored, kind) };
+        const isOutdated = isRight && after !== undefined && after.service === undefined
+          && (slow.isOutdated(stored, kind) || isForFastHash(after, login.password));
+        return { user: after, isRight, asOf, isOutdated, against: stored };
       }
       if (tries >= CHECKS_OF_LOGIN_MAX) return { user: after, isRight: false, asOf };
       user = after;
@@ -361,7 +369,7 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     const id = `${tenant}/${userName}`;
     if (this.#renewHash === undefined || this.#renewing.has(id)) return;
     this.#renewing.add(id);
-    this.#hashes.hash(password, kindOfName(userName), { tenant, account: userName })
+    this.#hashes.hash(password, isForFastHash(user, password) ? 'generated' : kindOfName(userName), { tenant, account: userName })
       .then(async (hash) => {
         if (await this.#renewHash?.(tenant, { userName, from: user.password, to: hash }) !== false) this.#proven.set(key, { userName, hash });
       })
@@ -377,12 +385,13 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     if (tenant === undefined || user === undefined) return false;
     if (matchesGenerated(password, user.password)) return true;
     const account = `${tenant.id}/${userName}`;
-    this.#guard?.check(account, address);
+    const guess = this.#guard?.guessOf(password, user.password);
+    this.#guard?.check(account, address, guess);
     const isRight = await this.#hashes.inTurn({ tenant: tenantNumber, account: userName }, async (slow) => {
-      this.#guard?.check(account, address);
+      this.#guard?.check(account, address, guess);
       const found = await slow.verify(password, user.password, kindOfName(userName));
       if (found) this.#guard?.check(account, address);
-      else this.#guard?.failed(account, address);
+      else this.#guard?.failed(account, address, guess);
       return found;
     });
     if (!isRight) this.#onChecked?.(tenantNumber, userName, false);
@@ -400,6 +409,9 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
 
 /** Under the user's own name: an alias gives no further guesses. */
 const accountOf = (tenant: Tenant, user: StoredUser | undefined, { name }: Login): string => `${tenant.id}/${user?.userName ?? name}`;
+
+/** Fleets of older servers: after one login each device needs no slow check any more, also after a restart. */
+const isForFastHash = ({ userName, password: stored }: StoredUser, password: string): boolean => isDeviceUser(userName) && isOfOldGenerated(password, stored);
 
 /** An option that decides who needs a second factor. */
 const isOfSecondFactors = ({ collection, id }: RecordChange): boolean => collection === 'option' && id.startsWith(TFA_OPTIONS);

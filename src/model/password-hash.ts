@@ -42,6 +42,16 @@ export const workOf = ({ ln, r, p }: ScryptCost): number => 2 ** ln * r * p;
 
 export const isSameCost = (left: ScryptCost, right: ScryptCost): boolean => left.ln === right.ln && left.r === right.r && left.p === right.p;
 
+/** Passwords that servers generate for devices: 18 random bytes as base64url. */
+const GENERATED_FORM = /^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w-]{24}$/;
+
+/**
+ * Whether a right password of a device, stored by an older server, is taken for one that this server's predecessor generated: a fast hash then keeps it.
+ * 24 random characters of 64 are 144 bits. An administrator who invented a password of exactly this length without blanks and with capitals, small letters
+ * and digits is taken for a server; one random password in 58 has no digit and keeps its slow hash.
+ */
+export const isOfOldGenerated = (password: string, stored: string): boolean => SCRYPT_BEFORE.test(stored) && GENERATED_FORM.test(password);
+
 /** @param password made by the server from at least 128 random bits: no computer tries so many, so a fast hash keeps it. */
 export function hashGenerated(password: string): string {
   const salt = randomBytes(SALT_BYTES);

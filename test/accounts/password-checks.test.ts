@@ -8,7 +8,8 @@ import { Tenants } from '../../src/accounts/tenants.ts';
 import { NO_ADDRESS, clientAddress } from '../../src/model/client-address.ts';
 import type { ClientAddress } from '../../src/model/client-address.ts';
 import type { Log } from '../../src/model/log.ts';
-import { hashGenerated } from '../../src/model/password-hash.ts';
+import { hashGenerated, matchesGenerated, parseScrypt } from '../../src/model/password-hash.ts';
+import type { ScryptHash } from '../../src/model/password-hash.ts';
 import type { LoginCaller, Principal } from '../../src/model/principal.ts';
 import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
 import { openEnvironment } from '../actors/platform.ts';
@@ -118,6 +119,8 @@ t.test('a lock keeps no user out who was in before from the same address, and le
   for (const guess of ['a', 'b', 'c']) await login('ada', guess, ELSEWHERE);
   t.equal(await login('ada', 'right', ELSEWHERE), 'login/locked', 'though the password is remembered');
   t.equal(await login('ada', 'right', HOME), 'ada');
+  for (const guess of ['d', 'e', 'f']) t.equal(await login('ada', guess, HOME), 'wrong', 'the lock is of the other address');
+  t.equal(await login('ada', 'right', HOME), 'ada', 'a password that was right passes the lock of its own address');
   const hashed = keys.passwords.length;
   for (let index = 0; index < 101; index += 1) t.equal(await login('ada', `guess${index}`, HOME), 'login/locked');
   t.equal(await login('ada', 'right', HOME), 'login/locked', 'nobody guesses behind the address of a user');
@@ -126,6 +129,70 @@ t.test('a lock keeps no user out who was in before from the same address, and le
   for (const guess of ['a', 'b', 'c']) await login('device_x', guess, ELSEWHERE);
   t.equal(await login('device_x', 'd', ELSEWHERE), 'login/locked');
   t.equal(await login('device_x', '144 bits', ELSEWHERE), 'device_x', 'a generated password is never locked: it cannot be guessed');
+});
+
+t.test('a client that repeats an old password locks nothing, and costs one hash', async (t) => {
+  const { keys, login, clock, put, hash } = await open(t, { failuresMax: 3, addressFailuresMax: 5 });
+  for (let poll = 0; poll < 40; poll += 1, clock.now += 10_000) t.equal(await login('ada', 'old', HOME), 'wrong');
+  t.same(keys.passwords, ['old']);
+  t.equal(await login('ada', 'right', HOME), 'ada', 'the new one from the same office');
+  for (let index = 0; index < 2; index += 1) t.equal(await login('ada', `typo${index}`, HOME), 'wrong');
+  t.equal(await login('ada', 'typo1', HOME), 'wrong', 'a repeated one counts once');
+  t.equal(await login('ada', 'typo2', HOME), 'wrong');
+  t.equal(await login('ada', 'unknown', HOME), 'login/locked', 'different ones count');
+  for (let poll = 0; poll < 110; poll += 1) t.equal(await login('ada', 'old', HOME), 'login/locked');
+  t.equal(await login('ada', 'right', HOME), 'ada', 'the polls do not make the address unfamiliar');
+  await put('ada', await hash('old'));
+  clock.now += 60_000;
+  t.equal(await login('ada', 'old', HOME), 'ada', 'it is right again when it is set again');
+});
+
+t.test('guesses of one address lock the account nowhere else, also right after a restart', async (t) => {
+  const { login, warned, counted } = await open(t, { failuresMax: 3 });
+  for (let index = 0; index < 20; index += 1) await login('ada', `guess${index}`, ELSEWHERE);
+  t.equal(await login('ada', 'right', ELSEWHERE), 'login/locked');
+  for (let device = 1; device < 50; device += 1) t.equal(await login('ada', 'right', clientAddress(`198.51.100.${device}`)), 'ada');
+  t.match(warned, [{ account: 't1/ada', address: '203.0.113.9', failures: 3, limit: 'accounts/login-failures' }]);
+  const network = (host: number): ClientAddress => clientAddress(`2001:db8:1:2::${host}`);
+  for (let host = 1; host <= 3; host += 1) t.equal(await login('bob', `guess${host}`, network(host)), 'wrong');
+  t.equal(await login('bob', 'right', network(9)), 'login/locked', 'a network of IPv6 is one address');
+  t.same([...new Set(counted)], ['accounts/login-failures']);
+});
+
+t.test('guesses from many addresses lock an account at ten times the number, not for familiar addresses', async (t) => {
+  const { login, clock, warned } = await open(t, { failuresMax: 3 });
+  const guessFrom = (index: number): Promise<string> => login('ada', `guess${index}`, clientAddress(`192.0.2.${index}`));
+  t.equal(await login('ada', 'right', HOME), 'ada');
+  for (let minute = 0; minute < 60; minute += 1, clock.now += 60_000) t.equal(await guessFrom(minute), 'wrong', 'one a minute');
+  t.equal(await login('ada', 'right', clientAddress('198.51.100.8')), 'ada');
+  clock.now += 300_000;
+  for (let index = 100; index < 130; index += 1) t.equal(await guessFrom(index), 'wrong');
+  t.equal(await guessFrom(130), 'login/locked');
+  t.equal(await login('ada', 'right', clientAddress('198.51.100.9')), 'login/locked', 'a new address');
+  t.equal(await login('ada', 'right', HOME), 'ada');
+  t.match(warned, [{ account: 't1/ada', failures: 30, limit: 'accounts/login-failures-everywhere' }]);
+  for (let index = 0; index < 3; index += 1) t.equal(await login('ada', `home${index}`, HOME), 'wrong');
+  t.equal(await login('ada', 'home3', HOME), 'login/locked', 'a familiar address gets no more tries than others');
+});
+
+t.test('a device password that an older server generated gets the fast hash at the login', async (t) => {
+  const { login, put, renewed, hash } = await open(t);
+  const stored = async (password: string): Promise<string> => {
+    const { salt, key } = parseScrypt(await hash(password, 'device')) as ScryptHash;
+    return `scrypt$${salt.toString('base64')}$${key.toString('base64')}`;
+  };
+  const generated = 'Zk3_vQ9-aB7cD1eF5gH2iJ4k';
+  await put('device_old', await stored(generated));
+  await put('device_chosen', await stored('Secret-1'));
+  await put('device_weak', await stored('aaaaaaaaaaaaaaaaaaaaaaaa'));
+  await put('device_file', await hash(generated, 'device'));
+  await put('service_x', await stored(generated), { service: { application: '1', owner: 1 } });
+  for (const [name, password] of [['device_old', generated], ['device_chosen', 'Secret-1'], ['device_weak', 'aaaaaaaaaaaaaaaaaaaaaaaa'],
+    ['device_file', generated], ['service_x', generated]]) t.equal(await login(name, password), name);
+  await settled();
+  t.equal(renewed.length, 1);
+  t.match(renewed, [{ userName: 'device_old' }]);
+  t.ok(matchesGenerated(generated, renewed[0]?.to ?? ''));
 });
 
 t.test('the first login of a user waits for no invented names', async (t) => {
