@@ -47,7 +47,8 @@ t.test('measurements, an event and a kill in the middle of the halving', async (
   await server.start();
   const post = async (count: number): Promise<void> => {
     const values = Array.from({ length: count }, () => {
-      const isPoison = random() < 0.01;
+      // Each takes some ten synchronised inserts.
+      const isPoison = random() < 0.004;
       const number = sent.length + poisoned.length + 1_000;
       (isPoison ? poisoned : sent).push(number);
       return `{"source":{"id":"${device}"},"time":"${TIME}","type":"n${number % 10}","f":{"n":{"value":${number}},"p":{"value":${isPoison ? POISON : 0}}}}`;
@@ -65,7 +66,7 @@ t.test('measurements, an event and a kill in the middle of the halving', async (
     const answer = await server.http('POST', '/event/events', { source: { id: device }, type, text: 't', time: TIME });
     t.equal(answer.status, 201);
   }
-  await server.caughtUp();
+  await server.caughtUp(120_000);
   const { status, parts } = await server.ready();
   t.equal(status, 200, 'ready: everything else goes on');
   t.equal(parts['quarantine']['count'], poisoned.length + 1);

@@ -88,7 +88,7 @@ t.test('TLS with certificates of both sides', { skip: skip || missing('openssl')
 
 t.test('the doctor', { skip }, async (t) => {
   const server = await startNats(t);
-  const all = ['ok NATS', 'ok NATS version', 'ok NATS messages', 'ok NATS rights', 'ok JetStream', 'warn NATS durability', 'ok NATS streams', 'ok NATS clock', 'ok NATS storage'];
+  const all = ['ok NATS', 'ok NATS version', 'ok NATS messages', 'ok NATS rights', 'ok JetStream', 'fail NATS durability', 'ok NATS streams', 'ok NATS clock', 'ok NATS storage'];
   t.same(await states({ servers: server.url }), all);
   const replicas = await checkNats({ name: 'test', servers: server.url }, { ...WANTED, replicas: 3 }, silentLog);
   t.match(replicas.at(-1), { state: 'fail', name: 'NATS streams', remedy: /3 replicas need/ });
@@ -98,8 +98,8 @@ t.test('the doctor', { skip }, async (t) => {
     accounts { A { users: [{ user: a, password: a }], jetstream { max_file: 10MB } }, B { users: [{ user: b, password: b }] },
       C { users: [{ user: c, password: c, permissions { publish: ["$JS.API.INFO"], subscribe: ["_INBOX.>"] } }], jetstream: enabled } }` });
   const as = (user: string): { servers: string } => ({ servers: small.url.replace('://', `://${user}:${user}@`) });
-  t.same(await states(as('a')), ['ok NATS', 'ok NATS version', 'fail NATS messages', 'ok NATS rights', 'fail JetStream']);
-  t.same(await states(as('b')), ['ok NATS', 'ok NATS version', 'fail NATS messages', 'ok NATS rights', 'fail JetStream']);
+  t.same(await states(as('a')), ['ok NATS', 'ok NATS version', 'fail NATS messages', 'ok NATS rights', 'fail JetStream', 'fail NATS durability']);
+  t.same(await states(as('b')), ['ok NATS', 'ok NATS version', 'fail NATS messages', 'ok NATS rights', 'fail JetStream', 'fail NATS durability']);
   t.match((await states(as('c'))).slice(3), ['fail NATS rights']);
   t.match((await states(as('c'))).slice(-1), ['warn NATS streams'], 'its own stream is tried, and no matter');
 });
