@@ -283,7 +283,7 @@ const byName = async (world: World): Promise<Call> => {
   return at(`/identity/externalIds/${type}/${externalId}`);
 };
 const IDENTITY_ROWS: readonly EndpointRow[] = [
-  { method: 'GET', path: '/identity', status: 200, answer: 'identityApi', has: ['self', 'externalId', 'externalIdsOfGlobalId'], roles: IDENTITY_READ },
+  { method: 'GET', path: '/identity', status: 200, answer: 'identityApi', has: ['self', 'externalId', 'externalIdsOfGlobalId'], roles: IDENTITY_READ, furtherRoles: ['ROLE_DEVICE'] },
   { method: 'POST', path: '/identity/globalIds/<global_id>/externalIds', status: 201, hasLocation: true, answer: 'externalId', has: ['externalId', 'type', 'managedObject', 'self'],
     roles: IDENTITY_ADMIN, call: (world) => at(`/identity/globalIds/${world.device}/externalIds`, { externalId: world.name('serial'), type: 'c8y_Serial' }),
     check: async (t, answered) => {
