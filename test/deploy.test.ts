@@ -43,6 +43,15 @@ t.test('HAProxy asks nodes in HTTP/1.1, as they speak no other', async (t) => {
   for (const backend of backends) t.match(backend, /^ {2}option httpchk\n {2}http-check send meth GET uri \/health\/ready ver HTTP\/1\.1 hdr Host \S+\n/m);
 });
 
+t.test('HAProxy removes or replaces every header of a client that the nodes believe', (t) => {
+  const frontend = /^frontend http\n(?: .*\n)+/m.exec(readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8'))?.[0] ?? '';
+  const believed = ['api/base-url.ts', 'api/login-caller.ts'].flatMap((file) =>
+    [...readFileSync(join(ROOT, 'src', file), 'utf8').matchAll(/'(x-forwarded-[a-z]+|forwarded)'/g)].map(([, name]) => name));
+  t.ok(new Set(believed).size >= 6, 'some were found');
+  for (const name of new Set(believed)) t.match(frontend, new RegExp(`^ {2}http-request (?:del|set)-header ${name}(?: |$)`, 'im'), name);
+  t.end();
+});
+
 t.test('nats-server takes its file', { skip: missing('nats-server') }, async (t) => {
   const shipped = readFileSync(join(FOLDER, 'compose/nats.conf'), 'utf8');
   t.match(shipped, /^ {2}sync_interval: always$/m, 'an acknowledgement survives a power failure');

@@ -18,7 +18,7 @@ import { CROSS_SITE_LIMIT, crossSiteOrigin, isOfOtherOrigin, isSimpleType, refus
 import type { HttpExchange } from './http-exchange.ts';
 import type { HttpLibrary } from './http-library.ts';
 import { HttpServer } from './http-server.ts';
-import { callerAtHead } from './login-caller.ts';
+import { callerAtHead, headerText } from './login-caller.ts';
 import { STALLED_LIMIT } from './paced-answer.ts';
 import { JSON_TYPE, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import { findChildrenOfDevice, isListOfDevice } from './owner.ts';
@@ -312,7 +312,7 @@ export class ApiServer implements RequestOwner {
     }
     const { deviceCertificateHeader } = this.platform.config;
     if (route.takesCertificate === true && deviceCertificateHeader !== undefined) request.certificateHeaders = exchange.headerValues(deviceCertificateHeader);
-    if (route.headers !== undefined) request.headers = Object.fromEntries(route.headers.map((name) => [name, exchange.header(name)]));
+    if (route.headers !== undefined) request.headers = Object.fromEntries(route.headers.map((name) => [name, headerText(exchange, name)]));
   }
 
   /** Who asks is known: may he? */

@@ -3,11 +3,16 @@ import { NO_ADDRESS, clientAddress } from '../model/client-address.ts';
 import type { ClientAddress } from '../model/client-address.ts';
 import type { LoginCaller } from '../model/principal.ts';
 import type { ApiRequest } from './api-request.ts';
+import type { HttpExchange } from './http-exchange.ts';
 
 /** In these a proxy tells for whom it asks; they count where the configuration trusts it. For `headers` of routes that take passwords. */
 export const FORWARDED_HEADERS: readonly string[] = ['x-forwarded-for', 'forwarded'];
 
-/** @param header of a request or an upgrade, by its name in lower case; '' when absent. */
+/** A proxy may add a line of its own behind one that the client has invented: of FORWARDED_HEADERS all lines as one list, of others the first. */
+export const headerText = (exchange: Pick<HttpExchange, 'header' | 'headerValues'>, name: string): string =>
+  (FORWARDED_HEADERS.includes(name) ? exchange.headerValues(name).join(',') : exchange.header(name));
+
+/** @param header all lines of a header of a request or an upgrade, comma separated, by its name in lower case; '' when absent. */
 export function addressBehind(remoteAddress: string, header: (name: string) => string, trustsProxy: boolean): ClientAddress {
   if (remoteAddress === '') return NO_ADDRESS;
   return clientAddress(remoteAddress, trustsProxy ? { xForwardedFor: header('x-forwarded-for'), forwarded: header('forwarded') } : undefined);
@@ -17,7 +22,7 @@ export function addressBehind(remoteAddress: string, header: (name: string) => s
 export function callerAtHead(request: ApiRequest, trustsProxy: boolean): LoginCaller {
   const { exchange } = request;
   return {
-    address: addressBehind(exchange.remoteAddress, (name) => exchange.header(name), trustsProxy),
+    address: addressBehind(exchange.remoteAddress, (name) => headerText(exchange, name), trustsProxy),
     onLeft: (callback) => {
       request.onLeft = callback;
       exchange.onAborted(callback);

@@ -41,11 +41,15 @@ export class RequestHead {
     return this.#fields.filter((_value, index) => index % 2 === 1 && this.#fields[index - 1] === name);
   }
 
-  /** @returns all headers; of one that was sent more than once the last value. */
+  /** @returns all headers; of one that was sent more than once the last value, but for what proxies tell all values, comma separated. */
   toMap(): Map<string, string> {
     const fields = this.#fields;
     const map = new Map<string, string>();
-    for (let index = 0; index < fields.length; index += 2) map.set(fields[index], fields[index + 1]);
+    for (let index = 0; index < fields.length; index += 2) {
+      const [name, value] = [fields[index], fields[index + 1]];
+      const before = name === 'forwarded' || name.startsWith('x-forwarded-') ? map.get(name) : undefined;
+      map.set(name, before === undefined ? value : `${before},${value}`);
+    }
     return map;
   }
 

@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import { realtimeRoutes, registerRealtimeSockets } from '../../src/api/realtime.ts';
 import type { RealtimePort } from '../../src/api/realtime.ts';
 import { until } from '../helpers/setup-command.ts';
+import type { LoginPlace } from '../../src/model/principal.ts';
 import { ADMIN, basic, startApi } from './helpers/api.ts';
 import type { Api } from './helpers/api.ts';
 
@@ -77,7 +78,7 @@ t.test('a client that goes ends its long poll', async (t) => {
 
 t.test('WebSockets: credentials in a header, messages both ways, a client that does not read, the end', async (t) => {
   const { api, sockets } = await start(t);
-  const open = async (path: string, headers: Record<string, string>): Promise<WebSocket> => {
+  const open = async (path: string, headers: Record<string, string | string[]>): Promise<WebSocket> => {
     const socket = new WebSocket(`ws://127.0.0.1:${api.port}${path}`, { headers });
     t.teardown(() => socket.terminate());
     await new Promise((resolve, reject) => { socket.once('open', resolve); socket.once('error', reject); });
@@ -117,4 +118,10 @@ t.test('WebSockets: credentials in a header, messages both ways, a client that d
   await soon('refused', () => code !== undefined);
   t.equal(code, 1008);
   t.equal(sockets.length, 4);
+  for (const [name, told] of [['x-forwarded-for', ['203.0.113.9', '198.51.100.7']], ['forwarded', ['for=203.0.113.9', 'for=198.51.100.7']]] as const) {
+    api.fake.loginPlace = undefined;
+    await open('/cep/realtime', { authorization: basic('t1/admin', `wrong-${told.join('-')}`), [name]: [...told] });
+    await soon('a password is checked', () => api.fake.loginPlace !== undefined);
+    t.equal((api.fake.loginPlace as LoginPlace | undefined)?.caller?.address.key, '198.51.100.7', `the last line of ${name}`);
+  }
 });

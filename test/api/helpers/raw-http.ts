@@ -1,10 +1,10 @@
 /** Plain HTTP requests with headers that `fetch` does not let a caller set, such as Host. */
 import { request } from 'node:http';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 
 export interface RawReply { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string }
 
-export function rawRequest(port: number, method: string, path: string, headers: Record<string, string>, body?: string): Promise<RawReply> {
+export function rawRequest(port: number, method: string, path: string, headers: OutgoingHttpHeaders, body?: string): Promise<RawReply> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (response) => {
       let text = '';
