@@ -8,7 +8,7 @@ import { TENANT_KEY } from './data-delete.ts';
 import { FORWARDED_HEADERS } from './login-caller.ts';
 import { found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
-import { confirmPassword, newPassword } from './user-passwords.ts';
+import { confirmPassword, leadsToPassword, newPassword } from './user-passwords.ts';
 import * as schemas from './user-schemas.ts';
 import { loadUser, roleText, userText } from './user-text.ts';
 
@@ -27,8 +27,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const { userName } = request.principal;
   const members = request.members();
   const password = stringMember(members, 'password');
-  // A session alone is not enough: what changes the password would keep its user out.
-  if (password !== undefined) await confirmPassword(request, stringMember(members, 'currentUserPassword'));
+  if (leadsToPassword(members, await loadUser(request, userName))) await confirmPassword(request, stringMember(members, 'currentUserPassword'));
   const doc = joinMembers([...members].filter(([name]) => PROFILE.has(name)));
   requireSmall(doc);
   const body: UserPut = {

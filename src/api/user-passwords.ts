@@ -8,6 +8,7 @@ import { COMMAND } from '../model/command.ts';
 import type { UserPut } from '../model/command.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
+import type { Members } from '../model/json-document.ts';
 import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX, PASSWORD_RULE, isAllowedPassword, passwordStrength } from '../model/password.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { ApiRequest } from './api-request.ts';
@@ -59,7 +60,16 @@ export async function newPassword(request: ApiRequest, tenant: number, { userNam
   return { password: await request.platform.hashes.hash(password, kindOfName(userName), turn), passwordStrength: strength };
 }
 
-/** Before a user's own password is changed. @throws PlatformError 422 when it is not the one that the user has; `general/busy`, `login/locked`. */
+/** Whether a change of the user gives it a password, or another address, to which a link to set one is mailed without a login. */
+export function leadsToPassword(members: Members, user: StoredUser): boolean {
+  if (stringMember(members, 'password') !== undefined) return true;
+  return members.has('email') && (stringMember(members, 'email') ?? '') !== (emailOf(user) ?? '');
+}
+
+/**
+ * Before a user changes what leads to the own password: a session alone is not enough, who has stolen it could keep its user out.
+ * @throws PlatformError 422 when it is not the one that the user has; `general/busy`, `login/locked`.
+ */
 export async function confirmPassword(request: ApiRequest, password: string | undefined): Promise<void> {
   if (password === undefined) throw new PlatformError('users/current-password-missing');
   const { authenticator } = request.platform;

@@ -14,6 +14,7 @@ import type { ApiRequest } from './api-request.ts';
 import { TENANT_KEY } from './data-delete.ts';
 import { isEntityId } from './entity-id.ts';
 import { requireGrants, requireNameWithoutRights, requireRightsOf } from './inventory-rights.ts';
+import { FORWARDED_HEADERS } from './login-caller.ts';
 import { PageBudget } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import type { Page } from './paging.ts';
@@ -21,7 +22,7 @@ import { flag, list as listParameter, text } from './query-parameters.ts';
 import { deviceUserSteps, keepPosition, peopleSteps, positionBefore } from './record-steps.ts';
 import { NO_CONTENT, created, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
-import { confirmPassword, newPassword, sendPasswordLink } from './user-passwords.ts';
+import { confirmPassword, leadsToPassword, newPassword, sendPasswordLink } from './user-passwords.ts';
 import * as schemas from './user-schemas.ts';
 import {
   USER_ADMIN, USER_CREATE, USER_NAME_RULE, USER_READ, isAdministrator, isDevice, isNewUserName, isSubuser, loadUser, ownerOf, requireManaged,
@@ -207,7 +208,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   const sendsLink = members.get('sendPasswordResetEmail') === 'true';
   // Before anything is changed.
   if (sendsLink && !stringMember(members.has('email') ? members : splitMembers(user.doc), 'email')) throw new PlatformError('users/email-missing');
-  if (userId === request.principal.userName && stringMember(members, 'password') !== undefined) {
+  if (userId === request.principal.userName && (sendsLink || leadsToPassword(members, user))) {
     await confirmPassword(request, stringMember(members, 'currentUserPassword'));
   }
   const change = await changeOf(request, userId);
@@ -300,6 +301,7 @@ export function userRoutes(): Route[] {
     },
     {
       method: 'PUT', path: `${path}/{userId}`, area, access: 'roles', roles: writers, summary: 'Change a user; groups and roles have resources of their own',
+      headers: FORWARDED_HEADERS,
       body: { schema: schemas.UserUpdate, mediaTypes: ['user'], example: { firstName: 'Ada', enabled: true } }, answers: one, handle: put,
     },
     {

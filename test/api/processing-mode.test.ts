@@ -64,6 +64,45 @@ t.test('a user with more roles is not changed by one with less', async (t) => {
   t.ok(api.fake.get('user', 'boss'));
 });
 
+t.test('a session alone changes nothing that leads to a new password of its user', async (t) => {
+  const api = await startApi(t);
+  const [own, listed] = ['/user/currentUser', '/user/t1/users/admin'];
+  const stored = JSON.stringify({ userName: 'admin', password: 'x', roles: [], enabled: true, doc: '{"email":"ada@example.com"}' });
+  const put = async (path: string, body: object): Promise<number> => {
+    api.fake.put('user', 'admin', stored);
+    const before = api.fake.sent.length;
+    const { status, json } = await api.call('PUT', path, { body });
+    if (status !== 422) return status;
+    t.equal(api.fake.sent.length, before, 'nothing is changed');
+    t.match(json.message, /currentUserPassword|not right/);
+    return status;
+  };
+  const changes: [string, object][] = [
+    [own, { password: 'Analytical-1' }], [own, { email: 'thief@example.com' }], [own, { email: null }], ['/user/currentUserPhone', { email: 'thief@example.com' }],
+    [listed, { password: 'Analytical-1' }], [listed, { email: 'thief@example.com' }], [listed, { email: null }], [listed, { sendPasswordResetEmail: true }],
+    [listed, { email: 'thief@example.com', sendPasswordResetEmail: true }],
+  ];
+  for (const [path, body] of changes) {
+    const what = `${path} ${JSON.stringify(body)}`;
+    t.equal(await put(path, body), 422, what);
+    t.equal(await put(path, { ...body, currentUserPassword: 'wrong' }), 422, `${what}, a wrong one`);
+    t.same(api.fake.mails, []);
+    t.equal(await put(path, { ...body, currentUserPassword: 'secret' }), 200, `${what}, the right one`);
+    api.fake.mails.length = 0;
+    api.fake.collections.get('2/passwordToken')?.clear();
+  }
+  const shown = api.fake.confirmedFrom.length;
+  for (const path of [own, listed]) t.equal(await put(path, { firstName: 'A', email: 'ada@example.com', sendPasswordResetEmail: false }), 200, 'as it was read');
+  for (const email of [null, '']) {
+    api.fake.put('user', 'boss', stored.replace('admin', 'boss'));
+    t.equal((await api.call('PUT', '/user/t1/users/boss', { body: { email } })).status, 200, 'another user');
+  }
+  api.fake.put('user', 'boss', stored.replace('admin', 'boss'));
+  t.equal((await api.call('PUT', '/user/t1/users/boss', { body: { sendPasswordResetEmail: true } })).status, 200);
+  t.match(api.fake.mails, [{ to: 'ada@example.com' }]);
+  t.equal(api.fake.confirmedFrom.length, shown, 'none of these is asked for a password');
+});
+
 t.test('the type of an alarm has a length', async (t) => {
   const api = await startApi(t);
   api.fake.addManagedObject('1');

@@ -45,6 +45,28 @@ t.test('credentials', async (t) => {
   }
 });
 
+t.test('a login counts for the last address of X-Forwarded-For or Forwarded, in however many lines they come', async (t) => {
+  const api = await startApi(t);
+  api.fake.put('user', 'admin', JSON.stringify({ userName: 'admin', password: 'x', roles: [], enabled: true, doc: '{}' }));
+  const basicOf = { authorization: ADMIN, 'content-type': 'application/json' };
+  const put = { password: 'Analytical-1', currentUserPassword: 'wrong' };
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  for (const [name, invented, seen] of [['x-forwarded-for', '203.0.113.9', '198.51.100.7'], ['forwarded', 'for=203.0.113.9', 'for=198.51.100.7']]) {
+    const told = { [name]: [invented, seen] };
+    const address = (): string | undefined => api.fake.loginPlace?.caller?.address.key;
+    const authorization = basic('t1/admin', `guess-${name}`);
+    await rawRequest(api.port, 'GET', '/tenant/currentTenant', { authorization, ...told });
+    t.equal(address(), '198.51.100.7', `${name} of a request`);
+    api.fake.loginPlace = undefined;
+    await rawRequest(api.port, 'POST', '/tenant/oauth/token?tenant_id=t1', { ...form, ...told }, 'grant_type=PASSWORD&username=admin&password=x');
+    t.equal(address(), '198.51.100.7', `${name} of a login`);
+    for (const path of ['/user/currentUser', '/user/t1/users/admin']) {
+      await rawRequest(api.port, 'PUT', path, { ...basicOf, ...told }, JSON.stringify(put));
+      t.equal(api.fake.confirmedFrom.pop(), '198.51.100.7', `${name} with a current password, ${path}`);
+    }
+  }
+});
+
 t.test('credentials are remembered until users change', async (t) => {
   const api = await startApi(t);
   for (let count = 0; count < 5; count += 1) await api.call('GET', '/tenant/currentTenant');

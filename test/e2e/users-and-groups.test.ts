@@ -151,7 +151,8 @@ t.test('3.3: the current user', async (t) => {
   t.same(ids(current.json, 'effectiveRoles'), ['ROLE_ALARM_READ', 'ROLE_EVENT_READ', 'ROLE_USER_MANAGEMENT_OWN_ADMIN'], 'direct and by groups');
   t.match(current.json.effectiveRoles[0], { id: 'ROLE_ALARM_READ', name: 'ROLE_ALARM_READ', self: `${server.url}/user/roles/ROLE_ALARM_READ` });
   t.same(current.json.groups.references.map((one: any) => one.group.id), [group]);
-  t.match((await user.put('/user/currentUser', { firstName: 'C', lastName: 'U', email: 'c@example.com', phone: '1', enabled: false, owner: 'eve', roles: [] })).json,
+  t.match((await user.put('/user/currentUser', { firstName: 'C', lastName: 'U', email: 'c@example.com', phone: '1', enabled: false, owner: 'eve', roles: [],
+    currentUserPassword: PASSWORD })).json,
     { firstName: 'C', lastName: 'U', email: 'c@example.com', phone: '1', enabled: true });
   t.equal((await rest.read(`${USERS}/current`)).owner, undefined, 'only the own profile');
   t.equal((await user.put('/user/currentUser/password', { currentUserPassword: 'wrong', newPassword: 'Another-one-2' })).status, 422);

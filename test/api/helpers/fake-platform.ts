@@ -62,6 +62,8 @@ export class FakePlatform {
   authenticated = 0;
   /** Of the last check of a password. */
   loginPlace: LoginPlace | undefined;
+  /** Addresses from which current passwords were shown. */
+  readonly confirmedFrom: string[] = [];
   generation = 1;
   isReady = true;
   config: ApiConfig = { mailUrl: 'http://mails.example', trustsProxy: true, hasOpenMetrics: true, jsonBodyMaxBytes: 20_000, bodyMaxBytes: 200_000 };
@@ -171,7 +173,10 @@ export class FakePlatform {
           const user = fake.users.get(userName.includes('/') ? userName : `t1/${userName}`);
           return fake.login.then(() => (user?.password === password ? { ...user.principal, asOf: fake.generation } : undefined));
         },
-        confirm: async ({ tenant, userName }, password) => fake.users.get(`${tenant}/${userName}`)?.password === password,
+        confirm: async ({ tenant, userName }, password, address) => {
+          fake.confirmedFrom.push(address.key);
+          return fake.users.get(`${tenant}/${userName}`)?.password === password;
+        },
       },
       tenants: {
         domainSuffix: 'example.com',
