@@ -112,7 +112,7 @@ export class BodyBudget {
       bytesLimit: BODY_LIMIT.BYTES, bodiesLimit: BODY_LIMIT.BODIES,
     });
     const { refusals = { count: () => undefined }, requestsMax, answersBytesMax } = options;
-    this.shares = new RequestShares({ refusals, requestsMax, answersBytesMax, bodiesBytesMax: this.known.bytesMax });
+    this.shares = new RequestShares({ refusals, requestsMax, answersBytesMax, bodiesMax: this.known.bodiesMax, bodiesBytesMax: this.known.bytesMax });
     this.early = new BodyPool({
       bytesMax: earlyBytesMax, bodiesMax: earlyBodiesMax, reservedBytes: earlyBytesMax / 4,
       bytesLimit: BODY_LIMIT.BEFORE_LOGIN, bodiesLimit: BODY_LIMIT.BODIES_BEFORE_LOGIN,

@@ -97,7 +97,8 @@ export class HttpExchange implements ShareHolder {
   holder: ShareHolder['holder'] = undefined;
   sharedBodyBytes = 0;
   sharedAnswerBytes = 0;
-  private isCollecting = false;
+  sharedBodies = 0;
+  isCollecting = false;
   private head: RequestHead | undefined;
   private readonly response: RawResponse;
   private readonly server: ExchangeOwner;
@@ -214,10 +215,7 @@ export class HttpExchange implements ShareHolder {
       return;
     }
     const limit = this.reserve(length, announced, limitBytes);
-    if (limit !== undefined) {
-      this.refuseBody(done, limit);
-      return;
-    }
+    if (limit !== undefined) return this.refuseBody(done, limit);
     this.body.set(new Uint8Array(chunk), this.bodyLength);
     this.bodyLength = length;
     if (!isLast) {
@@ -278,6 +276,7 @@ export class HttpExchange implements ShareHolder {
     if (!this.isCollecting) return;
     this.isCollecting = false;
     this.pool.giveBody();
+    this.server.bodies.shares.endBody(this);
   }
 
   /** @returns the limit that is in the way. */
@@ -295,7 +294,8 @@ export class HttpExchange implements ShareHolder {
     const sizeMax = announced >= length ? Math.min(announced, limitBytes) : limitBytes;
     const size = Math.max(length, Math.min(Math.max(BODY_BYTES_FIRST, Math.min(length * 2, this.earlyBytesMax)), sizeMax));
     if (!this.isCollecting) {
-      if (!this.pool.takeBody()) return this.pool.bodiesLimit;
+      const refusal = this.server.bodies.shares.beginBody(this) ?? (this.pool.takeBody() ? undefined : this.pool.bodiesLimit);
+      if (refusal !== undefined) return refusal;
       this.isCollecting = true;
     }
     const limit = this.hold(size - this.body.length, size);

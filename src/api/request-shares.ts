@@ -1,4 +1,4 @@
-/** What the requests of a user, and of a tenant, may hold of the server: places under way, bytes of bodies, bytes of answers that wait for their readers. */
+/** What the requests of a user, and of a tenant, may hold: places under way, bodies that come in pieces, their bytes, bytes of answers on their way. */
 import { refusedBy } from '../model/errors.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
@@ -19,21 +19,28 @@ export interface ShareHolder {
   holder: Principal | undefined;
   readonly heldBytes: number;
   sharedBodyBytes: number;
+  /** A part of its body has come. */
+  readonly isCollecting: boolean;
+  /** 1 while its body counts for its user. */
+  sharedBodies: number;
   sharedAnswerBytes: number;
 }
 
 export class RequestShares {
   readonly requests: Shares;
   readonly #bodies: Shares;
+  readonly #bodyBytes: Shares;
   readonly #answers: Shares;
   readonly #refusals: Refusals;
 
   constructor(options: {
-    readonly refusals: Refusals; readonly requestsMax?: number | undefined; readonly answersBytesMax?: number | undefined; readonly bodiesBytesMax: number;
+    readonly refusals: Refusals; readonly requestsMax?: number | undefined; readonly answersBytesMax?: number | undefined; readonly bodiesMax: number;
+    readonly bodiesBytesMax: number;
   }) {
     this.#refusals = options.refusals;
     this.requests = new Shares('http/requests', options.requestsMax ?? REQUESTS_MAX);
-    this.#bodies = new Shares('http/bodies-bytes', options.bodiesBytesMax);
+    this.#bodies = new Shares('http/bodies', options.bodiesMax);
+    this.#bodyBytes = new Shares('http/bodies-bytes', options.bodiesBytesMax);
     this.#answers = new Shares('http/answers-bytes', options.answersBytesMax ?? ANSWERS_BYTES_MAX);
   }
 
@@ -46,22 +53,41 @@ export class RequestShares {
       throw refusedBy(limit);
     }
     request.holder = principal;
+    if (request.isCollecting) {
+      this.#bodies.add(tenantNumber, userName);
+      request.sharedBodies = 1;
+    }
     if (request.heldBytes <= BODY_BYTES_MIN) return;
-    this.#bodies.add(tenantNumber, userName, request.heldBytes);
+    this.#bodyBytes.add(tenantNumber, userName, request.heldBytes);
     request.sharedBodyBytes = request.heldBytes;
+  }
+
+  /** A body begins that did not come in one piece. @returns the limit that is in the way, not counted. */
+  beginBody(request: ShareHolder): string | undefined {
+    if (request.holder === undefined) return undefined;
+    const limit = this.#bodies.take(request.holder.tenantNumber, request.holder.userName);
+    if (limit === undefined) request.sharedBodies = 1;
+    return limit;
+  }
+
+  /** The body is complete or refused. */
+  endBody(request: ShareHolder): void {
+    if (request.holder === undefined || request.sharedBodies === 0) return;
+    this.#bodies.give(request.holder.tenantNumber, request.holder.userName);
+    request.sharedBodies = 0;
   }
 
   /** @param bodyBytes of the body with them. @returns the limit that is in the way, not counted. */
   takeBody(request: ShareHolder, bytes: number, bodyBytes: number): string | undefined {
     if (request.holder === undefined || bodyBytes <= BODY_BYTES_MIN) return undefined;
-    const limit = this.#bodies.take(request.holder.tenantNumber, request.holder.userName, bytes);
+    const limit = this.#bodyBytes.take(request.holder.tenantNumber, request.holder.userName, bytes);
     if (limit === undefined) request.sharedBodyBytes += bytes;
     return limit;
   }
 
   giveBody(request: ShareHolder): void {
     if (request.holder === undefined || request.sharedBodyBytes === 0) return;
-    this.#bodies.give(request.holder.tenantNumber, request.holder.userName, request.sharedBodyBytes);
+    this.#bodyBytes.give(request.holder.tenantNumber, request.holder.userName, request.sharedBodyBytes);
     request.sharedBodyBytes = 0;
   }
 
@@ -78,6 +104,7 @@ export class RequestShares {
   end(request: ShareHolder): void {
     const { holder } = request;
     if (holder === undefined) return;
+    this.endBody(request);
     this.giveBody(request);
     request.holder = undefined;
     this.requests.give(holder.tenantNumber, holder.userName);

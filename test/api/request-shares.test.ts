@@ -73,3 +73,23 @@ t.test('bytes of bodies', async (t) => {
   other.socket.destroy();
   await until('all is given back', () => api.server.bodies.bytes === 0 && api.server.bodies.shares.requests.used === 0);
 });
+
+t.test('bodies that come in pieces', async (t) => {
+  const api = await startApi(t, { config: { bodiesMax: 10 } });
+  for (const authorization of [ADMIN, DEVICE]) await api.call('GET', '/user/currentUser', { headers: { authorization } });
+  const post = (authorization: string): ReturnType<typeof send> => send(t, api,
+    `POST /measurement/measurements HTTP/1.1\r\nHost: h\r\nAuthorization: ${authorization}\r\nContent-Length: 100\r\n\r\nx`);
+  const slow = Array.from({ length: 8 }, () => post(ADMIN));
+  await until('they wait', () => api.server.bodies.known.bodies === 8);
+  const ninth = post(ADMIN);
+  await until('refused, or taken', () => ninth.status() !== '' || api.server.bodies.known.bodies === 9);
+  t.equal(ninth.status(), '503');
+  t.same(api.fake.counted, ['http/bodies-of-user']);
+  const other = post(DEVICE);
+  await until('another user has room', () => api.server.bodies.known.bodies === 9);
+  for (const { socket } of [...slow, other]) socket.destroy();
+  await until('all is given back', () => api.server.bodies.bodies === 0 && api.server.bodies.shares.requests.used === 0);
+  const again = Array.from({ length: 8 }, () => post(ADMIN));
+  await until('their places are free', () => api.server.bodies.known.bodies === 8);
+  for (const { socket } of again) socket.destroy();
+});
