@@ -31,6 +31,10 @@ export interface SharedContext<C> {
   readonly outputs: SmallOutputPool;
   /** Held by all connections whose CONNECT is not answered. */
   readonly early: EarlyBytes;
+  /** A CONNECT arrives: its connection is not silent any more. */
+  connecting(connection: C): void;
+  /** More connections than the limit are open or have their CONNECT checked. */
+  isOverLimit(): boolean;
   /** PUBLISH packets of the present read, by QoS. */
   readonly receivedCounts: number[];
   now(): number;

@@ -64,8 +64,6 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   clientPacketBytesMax = Infinity;
   /** QoS 1 messages from the client that are not acknowledged. */
   unacknowledged = 0;
-  /** The connection is one too many: CONNECT is answered with the limit's name. */
-  readonly isOverLimit: boolean;
   readonly context: ConnectionContext;
   readonly transport: Transport;
   #blocked = 0;
@@ -85,12 +83,13 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   #heardTick = 0;
   #slowTick = 0;
 
-  constructor(context: ConnectionContext, transport: Transport, isOverLimit: boolean) {
+  constructor(context: ConnectionContext, transport: Transport) {
     this.context = context;
     this.transport = transport;
-    this.isOverLimit = isOverLimit;
     context.wheel.schedule(this, context.limits.connectTimeoutSeconds);
   }
+
+  get isOverLimit(): boolean { return this.context.isOverLimit(); }
 
   get canSend(): boolean {
     return this.state === STATE.OPEN && (this.#blocked & BLOCK.SLOW) === 0;
@@ -321,6 +320,7 @@ export class Connection implements DeviceConnection, SessionOwner, Timed, Transp
   /** CONNECT arrived: the check has a time limit of its own. */
   connecting(): void {
     this.state = STATE.CONNECTING;
+    this.context.connecting(this);
     this.block(BLOCK.CONNECTING);
     this.context.wheel.schedule(this, CONNECTING_SECONDS);
   }

@@ -87,6 +87,7 @@ export function limitsOfPayload(payloadBytes: number): Pick<MqttLimits, 'payload
 /** Names of the limits, as counted by `Refusals.count` and named in reasons. */
 export const LIMIT = {
   CONNECTIONS: 'mqtt/connections',
+  CONNECTIONS_BEFORE_LOGIN: 'mqtt/connections-before-login',
   CONNECTIONS_OF_USER: 'mqtt/connections-of-user',
   CONNECTIONS_OF_TENANT: 'mqtt/connections-of-tenant',
   PACKET_BYTES: 'mqtt/packet-bytes',

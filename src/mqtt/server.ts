@@ -9,7 +9,7 @@ import { addUser, dependsOn } from '../model/principal.ts';
 import type { ConnectedUsers } from '../model/principal.ts';
 import { Shares } from '../model/shares.ts';
 import { leave } from './connect.ts';
-import { BLOCK, Connection } from './connection.ts';
+import { BLOCK, Connection, STATE } from './connection.ts';
 import type { ConnectionContext } from './connection.ts';
 import { EarlyBytes } from './early-bytes.ts';
 import { DEFAULT_LIMITS, LIMIT } from './limits.ts';
@@ -26,9 +26,12 @@ import { SessionRegistry } from './session-registry.ts';
 import type { SessionsElsewhere } from './session-registry.ts';
 import { SmallOutputPool } from './small-output.ts';
 import { SocketTransport } from './socket-transport.ts';
+import { Strangers } from './strangers.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import type { Transport } from './transport.ts';
 
+/** At most one line of the log about closed strangers in this time. */
+const LOG_SECONDS = 60;
 const TICK_MS = 1_000;
 /** How often connections over the rate are looked at, while there are any. */
 const THROTTLE_MS = 50;
@@ -69,6 +72,10 @@ export class MqttServer {
   readonly #context: ConnectionContext;
   readonly #wheel = new TimerWheel();
   readonly #connections = new Set<Connection>();
+  /** Sockets in their TLS handshakes, by their addresses and ports. */
+  readonly #handshakes = new Map<string, Socket>();
+  readonly #strangers: Strangers<Connection | Socket>;
+  #loggedTick = -LOG_SECONDS;
   readonly #throttled = new Set<Connection>();
   readonly #listeners: Server[] = [];
   #ticker: NodeJS.Timeout | undefined = undefined;
@@ -81,6 +88,7 @@ export class MqttServer {
   constructor(options: MqttServerOptions) {
     this.#options = options;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#strangers = new Strangers(this.limits.connections);
     const now = options.now ?? Date.now;
     const limitHit = (limit: LimitName, reason: string, session: Session): void => this.#limitHit(limit, reason, session);
     this.sessions = new SessionRegistry({ store: options.store, limits: this.limits, limitHit, now }, this.#wheel, options.elsewhere);
@@ -112,7 +120,7 @@ export class MqttServer {
     const server = options.tls === undefined
       ? createServer({ noDelay: true, pauseOnConnect: false }, (socket) => this.#acceptSocket(socket))
       : createTlsServer({ handshakeTimeout: TLS_HANDSHAKE_MS, ...CLIENT_CERTIFICATES, ...options.tls }, (socket) => this.#acceptSocket(socket));
-    server.on('connection', this.#onSocket);
+    server.on('connection', options.tls === undefined ? this.#onSocket : this.#onTlsSocket);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host: options.host, port: options.port, backlog: BACKLOG }, () => {
@@ -160,16 +168,16 @@ export class MqttServer {
    * many connections: then the transport was destroyed.
    */
   accept(transport: Transport): Connection | undefined {
-    const { connections } = this.limits;
-    if (this.#isClosing || this.#connections.size >= connections + OVER_LIMIT_CONNECTIONS) {
+    if (this.#isClosing || !this.#hasRoom()) {
       if (!this.#isClosing) this.#options.metrics.count(LIMIT.CONNECTIONS);
       const { log } = this.#options;
       if (log.isLevelEnabled('debug')) log.debug({ remoteAddress: transport.remoteAddress, limit: LIMIT.CONNECTIONS }, 'mqtt not accepted');
       transport.destroy();
       return undefined;
     }
-    const connection = new Connection(this.#context, transport, this.#connections.size >= connections);
+    const connection = new Connection(this.#context, transport);
     this.#connections.add(connection);
+    this.#strangers.arrived(connection, this.#wheel.tick);
     this.#options.metrics.connections(this.#connections.size);
     return connection;
   }
@@ -240,13 +248,59 @@ export class MqttServer {
     await Promise.all([...closed, this.sessions.settled()]);
   }
 
-  /** Before TLS, which tells of a connection only after its handshake: each socket has a descriptor, of whatever listener it is. */
-  readonly #onSocket = (socket: Socket): void => {
-    if (this.#socketsCount >= this.limits.connections + OVER_LIMIT_CONNECTIONS) {
+  /** TLS tells of a connection only after its handshake, but each socket has a descriptor. */
+  readonly #onTlsSocket = (socket: Socket): void => {
+    if (!this.#hasRoom()) {
       this.#options.metrics.count(LIMIT.CONNECTIONS);
       socket.destroy();
       return;
     }
+    const key = addressesOf(socket);
+    this.#handshakes.set(key, socket);
+    this.#strangers.arrived(socket, this.#wheel.tick);
+    socket.once('close', () => {
+      if (this.#handshakes.get(key) === socket) this.#endHandshake(key, socket);
+    });
+    this.#onSocket(socket);
+  };
+
+  #endHandshake(key: string, socket: Socket): void {
+    this.#handshakes.delete(key);
+    this.#strangers.delete(socket);
+  }
+
+  /** Closes a stranger where a new socket needs its place. @returns false when there is none. */
+  #hasRoom(): boolean {
+    const socketsMax = this.limits.connections + OVER_LIMIT_CONNECTIONS;
+    const oldest = this.#strangers.takeOldest(this.#wheel.tick, this.#open >= socketsMax);
+    if (oldest !== undefined) this.#closeStranger(oldest);
+    return this.#open < socketsMax;
+  }
+
+  #closeStranger(stranger: Connection | Socket): void {
+    const { log, metrics } = this.#options;
+    const limit = LIMIT.CONNECTIONS_BEFORE_LOGIN;
+    if (this.#wheel.tick - this.#loggedTick >= LOG_SECONDS) {
+      this.#loggedTick = this.#wheel.tick;
+      log.warn({ limit, maximum: this.#strangers.maximum }, 'mqtt closes the oldest connections without CONNECT in favour of new ones');
+    }
+    if (!(stranger instanceof Connection)) {
+      metrics.count(limit);
+      this.#endHandshake(addressesOf(stranger), stranger);
+      stranger.destroy();
+      return;
+    }
+    stranger.close(REASON.SERVER_BUSY, 'too many connections without CONNECT', limit);
+    this.#strangers.delete(stranger);
+    stranger.transport.destroy();
+    // A socket is closed at once and says so later. A WebSocket still counts until it is closed.
+    if (stranger.transport instanceof SocketTransport) stranger.transportClosed();
+  }
+
+  /** Connections of all transports, and sockets in their TLS handshakes. */
+  get #open(): number { return this.#connections.size + this.#handshakes.size; }
+
+  readonly #onSocket = (socket: Socket): void => {
     this.#socketsCount += 1;
     socket.once('close', this.#onSocketClosed);
   };
@@ -255,6 +309,9 @@ export class MqttServer {
 
   #acceptSocket(socket: Socket): void {
     if (socket.destroyed) return;
+    const key = addressesOf(socket);
+    const handshake = this.#handshakes.get(key);
+    if (handshake !== undefined) this.#endHandshake(key, handshake);
     const transport = new SocketTransport(socket);
     const connection = this.accept(transport);
     if (connection !== undefined) transport.attach(connection);
@@ -268,6 +325,8 @@ export class MqttServer {
       limits: this.limits,
       shares: new Shares(LIMIT.CONNECTIONS, this.limits.connections),
       counted: new Set(),
+      connecting: (connection) => this.#strangers.delete(connection),
+      isOverLimit: () => this.#open - this.#strangers.size > this.limits.connections,
       early: new EarlyBytes(this.limits),
       sessions: this.sessions,
       wheel: this.#wheel,
@@ -307,6 +366,7 @@ export class MqttServer {
   /** In this order: will, link, session. A delayed will keeps the link until it is sent or not needed. */
   #ended(connection: Connection, isClean: boolean): void {
     leave(connection);
+    if (connection.state === STATE.ENDING && !this.#context.counted.has(connection)) this.#strangers.refused(connection);
     const { link, session, will } = connection;
     this.#throttled.delete(connection);
     const close = (): void => { connection.link = undefined; };
@@ -352,6 +412,7 @@ export class MqttServer {
 
   #gone(connection: Connection): void {
     this.#connections.delete(connection);
+    this.#strangers.delete(connection);
     if (this.#context.counted.delete(connection)) this.#context.shares.give(connection.principal.tenantNumber, connection.principal.userName);
     this.#options.metrics.connections(this.#connections.size);
     if (this.#connections.size === 0) this.#onEmpty?.();
@@ -362,4 +423,9 @@ export class MqttServer {
     metrics.count(limit);
     if (log.isLevelEnabled('debug')) log.debug({ limit, tenantNumber: session.tenantNumber, session: session.key }, reason);
   }
+}
+
+/** The same of a socket and of the TLS socket over it. */
+function addressesOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }

@@ -151,6 +151,32 @@ t.test('too many connections are told so', async (t) => {
   t.equal(harness.counts.get('mqtt/connections'), 2);
 });
 
+t.test('strangers that stay silent keep no device out', async (t) => {
+  const harness = new Harness({ connections: 120, connectTimeoutSeconds: 1_000 });
+  const silent = Array.from({ length: 700 }, () => harness.client());
+  t.equal(harness.server.connectionsCount, 620, 'all sockets are in use');
+  t.ok(silent[79].isDestroyed && !silent[80].isDestroyed, 'the oldest went');
+  t.equal(harness.counts.get('mqtt/connections-before-login'), 80);
+  for (let index = 0; index < 90; index += 1) await harness.connected(`c${index}`);
+  t.equal(harness.counts.get('mqtt/connections'), undefined);
+});
+
+t.test('the pool before login: who has sent CONNECT stays, and who has just come', async (t) => {
+  const harness = new Harness({ connections: 300, connectTimeoutSeconds: 1_000 });
+  harness.authenticate = () => new Promise(() => undefined);
+  const checked = Array.from({ length: 200 }, (_, index) => {
+    const client = harness.client();
+    client.send(connectPacket(`c${index}`, 4));
+    return client;
+  });
+  const silent = Array.from({ length: 150 }, () => harness.client());
+  t.notOk(silent.some(({ isDestroyed }) => isDestroyed), 'their CONNECT may be on its way');
+  harness.advance(3);
+  harness.client();
+  t.same(silent.map(({ isDestroyed }) => isDestroyed).slice(0, 2), [true, false]);
+  t.notOk(checked.some(({ isDestroyed, isEnded }) => isDestroyed || isEnded));
+});
+
 t.test('no user and no tenant takes all connections', async (t) => {
   const harness = new Harness({ connections: 20 });
   harness.authenticate = (userName) => ({ ...principalOf(userName), tenantNumber: userName.startsWith('t2/') ? 2 : 1 });

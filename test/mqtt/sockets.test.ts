@@ -138,8 +138,12 @@ t.test('sockets are counted from the first byte of their handshake, and asked wh
   await until(() => kept.length > 0);
   t.same(kept, [[true, 60_000]]);
   const silent = Array.from({ length: 501 }, () => connectSocket(port, '127.0.0.1').on('error', () => undefined).resume());
-  await until(() => harness.counts.get('mqtt/connections') === 1);
-  t.equal(harness.server.socketsCount, 501, 'the limit and 500, none of them has begun its handshake but one');
+  await until(() => harness.counts.get('mqtt/connections-before-login') === 1);
+  await until(() => harness.server.socketsCount === 501);
+  t.equal(harness.counts.get('mqtt/connections'), undefined, 'the limit and 500, none of them has begun its handshake but one: the oldest gave way');
+  const device = mqtt.connect(`mqtts://127.0.0.1:${port}`, { username: 't1/user', password: 'right', reconnectPeriod: 0, rejectUnauthorized: false });
+  await until(() => device.connected);
+  await device.endAsync(true);
   for (const socket of [secure, ...silent]) socket.destroy();
   await until(() => harness.server.socketsCount === 0);
   t.equal(harness.server.socketsCount, 0);
