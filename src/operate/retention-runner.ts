@@ -198,14 +198,15 @@ export class RetentionRunner {
   async #begin(tenant: number, state: Stored<RetentionState> | undefined, run: { trigger: RunTrigger; isDryRun: boolean; user?: string },
     doneFor: number): Promise<string> {
     const { documents, defaultDays } = this.#options;
-    if (state?.value.active !== undefined) throw new PlatformError('retention/running', { id: state.value.active });
-    const rules = rulesOf(await documents.list(RETENTION_RULES, tenant, RULE_PREFIX, { limit: RULES_MAX + 1 }), defaultDays);
-    const id = String(await this.#options.ids.nextInOrder());
+    // Before anything else: a run under way waits with the clock, and whoever is told only of it waits for nothing.
     const startedAt = await this.#options.clock.read();
     if (startedAt === undefined) {
       this.#options.refusals.count(CLOCK_LIMIT);
       throw refusedBy(CLOCK_LIMIT);
     }
+    if (state?.value.active !== undefined) throw new PlatformError('retention/running', { id: state.value.active });
+    const rules = rulesOf(await documents.list(RETENTION_RULES, tenant, RULE_PREFIX, { limit: RULES_MAX + 1 }), defaultDays);
+    const id = String(await this.#options.ids.nextInOrder());
     const planned: RetentionRun = { ...run, status: 'RUNNING', startedAt, items: plannedItems(rules, startedAt) };
     const next: RetentionState = { doneFor, active: id };
     const runs = await documents.list(RETENTION_RULES, tenant, RUN_PREFIX, { limit: RUNS_KEPT * 2 });

@@ -7,7 +7,7 @@ const DAYS = 61;
 const DAY_MS = 86_400_000;
 /** Loaded before the server: SIGUSR2 sets its clock forward. */
 const PRELOAD = `const real = Date.now; let ahead = Number(process.env.TEST_CLOCK_AHEAD_MS);
-Date.now = () => real() + ahead; process.on('SIGUSR2', () => { ahead += ${DAYS * DAY_MS}; process.stderr.write('the clock was set\\n'); });`;
+Date.now = () => real() + ahead; process.on('SIGUSR2', () => { ahead += ${DAYS * DAY_MS}; });`;
 const clock = (aheadMs: number): Record<string, string> =>
   ({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(PRELOAD)}`, TEST_CLOCK_AHEAD_MS: String(aheadMs) });
 
@@ -20,9 +20,8 @@ t.test('retention waits while the clock of the server is 61 days ahead, at its s
   const run = async (): Promise<number> => (await server.http('POST', '/retention/runs', {})).status;
   const waits = (): Promise<unknown> => until('the log says that retention waits', () => server.stderr.includes('retention waits'));
   t.equal(await left(), 1);
+  t.equal(await run(), 201, 'a run is under way when the clock jumps');
   process.kill(server.pid, 'SIGUSR2');
-  // A run that is taken before would hold up the next ones.
-  await until('the clock was set', () => server.stderr.includes('the clock was set'));
   await until('a run is refused', async () => await run() === 503, 60_000);
   await waits();
   await server.kill();
