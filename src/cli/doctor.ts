@@ -17,7 +17,8 @@ export interface Finding { readonly state: 'ok' | 'warn' | 'fail'; readonly name
 
 const NODE_MIN = [20, 19] as const;
 /** The glibc that the prebuilt uWebSockets.js and chdb were seen to load on. */
-const GLIBC_MIN = [2, 31] as const;
+/** Of the binary of lmdb; the engine and the HTTP library want less. */
+const GLIBC_MIN = [2, 34] as const;
 const DESCRIPTORS_MIN = 1024;
 const DISK_COMFORTABLE_BYTES = 5 * 1024 ** 3;
 const MEMORY_COMFORTABLE_BYTES = 1024 ** 3;
@@ -77,7 +78,7 @@ export function checkGlibc(version: string | undefined): Finding {
   }
   const state = atLeast(version, GLIBC_MIN) ? 'ok' : 'fail';
   return { state, name: 'glibc', fact: version,
-    remedy: `the prebuilt engine needs ${GLIBC_MIN.join('.')}: take a newer distribution or the container` };
+    remedy: `the prebuilt document store needs ${GLIBC_MIN.join('.')}: take a newer distribution or the container` };
 }
 
 /** @param limits text of /proc/self/limits. */

@@ -14,6 +14,9 @@ export type StartServer = (config: Config, log: Log) => Promise<RunningServer>;
  * to end at once. SIGTERM comes from programs, which send it to one process: two of them are two.
  */
 const SIGNAL_ECHO_MS = 400;
+/** Where the binary of a package does not load. */
+const NATIVE_REMEDY = 'Millrace needs glibc 2.34 and the C++ library of GCC 11, or newer (Debian 12, Ubuntu 22.04, RHEL 9); '
+  + 'millrace doctor tests each package';
 /** Nobody waits for a stop that a restore asked for. */
 const RESTORE_STOP_MS = 60_000;
 
@@ -31,7 +34,8 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
     const start = startServer ?? (await import('../server.ts')).startServer;
     return await runUntilStopped(start, config, log, stopSignal);
   } catch (error) {
-    log.error({ err: error }, `the server could not start: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    log.error({ err: error }, `the server could not start: ${message}${code === 'ERR_DLOPEN_FAILED' ? `; ${NATIVE_REMEDY}` : ''}`);
     return EXIT_FAILED;
   } finally {
     processLog.flush();

@@ -424,6 +424,9 @@ test('open connections are counted, WebSockets apart', async (t) => {
   await becomes(2, 0, 'kept alive behind its answer');
   t.equal(api.server.requestCount, 0);
   const client = new WebSocket(`ws://127.0.0.1:${api.port}/socket`);
+  await new Promise((resolve, reject) => {
+    client.once('open', resolve).once('error', reject);
+  });
   await becomes(2, 1, 'a WebSocket is no HTTP connection any more');
   client.terminate();
   await becomes(2, 0, 'a WebSocket that ends');
