@@ -179,7 +179,7 @@ export const OPERATE: readonly MutantTable[] = [
     { rule: 'a stop that took too long ends with 1', ...SERVE,
       changes: [['what was acknowledged is in the journal\');\n      return EXIT_FAILED;', 'what was acknowledged is in the journal\');\n      return EXIT_OK;']] },
     { rule: 'a stop has less than 5 s by default', ...CONFIG, changes: [['default: 4500,', 'default: 45_000,']] },
-    { rule: 'a start that fails ends with 1', ...SERVE, changes: [['message}`);\n    return EXIT_FAILED;\n  } finally {\n    processLog', 'message}`);\n    return EXIT_OK;\n  } finally {\n    processLog']] },
+    { rule: 'a start that fails ends with 1', ...SERVE, changes: [['return EXIT_FAILED;\n  } finally {\n    processLog', 'return EXIT_OK;\n  } finally {\n    processLog']] },
     { rule: 'an exception that nobody caught ends the process', ...SERVE, changes: [['  endOnUncaught(processLog);\n', '']] },
     { rule: 'no new connection is taken while answers are under way', file: 'src/api/http-server.ts', tests: ['api/http-wrapper'],
       changes: [['    this.stopListening();\n    for (const channel', '    for (const channel']] },
