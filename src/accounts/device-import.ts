@@ -3,10 +3,9 @@
  * credentials come last: a line that fails leaves a device in the field as it is. A line may be repeated: it ends what an earlier try began.
  */
 import { COMMAND } from '../model/command.ts';
-import type { ActorKey, CommandKind, DeviceEnsure, ExternalIdBind, HistoryReader, IdSource, ManagedObjectUpdate, UserPut } from '../model/command.ts';
+import type { ActorKey, CommandKind, DeviceEnsure, ExternalIdBind, HistoryReader, IdSource, UserPut } from '../model/command.ts';
 import { DEVICE_ID_RULE, deviceUserOf, isDeviceId } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
-import { splitMembers, stringMember } from '../model/json-document.ts';
 import { isAllowedPassword, PASSWORD_RULE } from '../model/password.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { RegistrationFault } from '../model/registration-columns.ts';
@@ -75,12 +74,9 @@ export class DeviceImport {
     requireForm(line);
     const userName = deviceUserOf(id);
     await requireRights(options, userName);
-    const taken = await this.#requireOwnIds(line, options, userName);
+    const taken = await this.#requireOwnIds(line, options);
     const groupId = await this.#groups.last(line.path, tenant, by);
-    if (taken !== undefined) {
-      const update: ManagedObjectUpdate = { doc: JSON.stringify({ owner: userName }), mayChangeOwner: true };
-      await this.#command(COMMAND.MANAGED_OBJECT_UPDATE, tenant, Number(taken), update);
-    }
+    if (taken !== undefined) await this.#registration.handOver(tenant, taken, id);
     const device: DeviceEnsure = {
       type: idType, externalId: id, id: String(this.#parts.ids.next()), owner: userName, mustOwn: true, doc: line.doc,
       ...(groupId === undefined ? {} : { parent: { id: groupId, kind: 'childAssets' as const } }),
@@ -105,9 +101,9 @@ export class DeviceImport {
 
   /**
    * @returns the object of the device that has another owner, if it may be taken over.
-   * @throws PlatformError, RegistrationFault when the device's own external ID or another one is somebody else's.
+   * @throws PlatformError when the device's own external ID or another one belongs to another object.
    */
-  async #requireOwnIds({ id, idType, externalIds }: RegistrationLine, { tenant, mayTakeOver }: ImportOptions, userName: string): Promise<string | undefined> {
+  async #requireOwnIds({ id, idType, externalIds }: RegistrationLine, { tenant, mayTakeOver }: ImportOptions): Promise<string | undefined> {
     const { documents } = this.#parts;
     const ids = [{ type: idType, externalId: id }, ...externalIds];
     const texts = await documents.getMany('externalId', tenant, ids.map(({ type, externalId }) => `${type}\n${externalId}`));
@@ -117,11 +113,9 @@ export class DeviceImport {
       const { type, externalId } = externalIds[foreign];
       throw new PlatformError('identity/duplicate', { type, value: externalId });
     }
-    const doc = own === undefined ? undefined : await documents.get('managedObject', tenant, own);
-    const owner = doc === undefined ? userName : stringMember(splitMembers(doc), 'owner');
-    if (owner === userName) return undefined;
-    if (mayTakeOver) return own;
-    throw new RegistrationFault(`the external ID ${idType} ${id} is bound to the managed object ${own} of ${owner ?? 'nobody'}`);
+    if (own === undefined) return undefined;
+    const owner = await this.#registration.foreignOwner(tenant, { type: idType, externalId: id, managedObject: own }, mayTakeOver);
+    return owner === undefined ? undefined : own;
   }
 
   async #bind(tenant: number, body: ExternalIdBind): Promise<void> {

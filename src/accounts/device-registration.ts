@@ -1,17 +1,21 @@
 /** Registration of new devices, whatever protocol they speak: requests, acceptance and the hand-over of credentials (document 4 section 4). */
 import { randomBytes } from 'node:crypto';
 import { COMMAND } from '../model/command.ts';
-import type { AskedBy, AuditEntry, CommandPort, DeviceCredentialsIssue, DocumentReader, RecordChange, UserPut } from '../model/command.ts';
+import type {
+  AskedBy, AuditEntry, CommandPort, DeviceCredentialsIssue, DocumentReader, ExternalIdBind, ManagedObjectUpdate, RecordChange, UserPut,
+} from '../model/command.ts';
 import {
   DEVICE_ID_RULE, DEVICE_USER_PREFIX, deviceUserOf, isDeviceId, joinKey, requestKey, REQUESTS, REQUESTS_TENANT,
   SECURITY_TOKEN_LENGTH_MAX, tenantKey, tenantPrefix, TOKEN_POLICIES,
 } from '../model/device-request.ts';
 import type { DeviceCredentials, StoredDeviceRequest, TokenPolicy } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
+import { splitMembers, stringMember } from '../model/json-document.ts';
 import { passwordStrength } from '../model/password.ts';
 import type { Log } from '../model/log.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import { SERIAL_TYPE } from '../model/serial-claim.ts';
 import { rightsOfDevices } from './groups.ts';
 import { TOKEN_POLICY, optionKey } from './options.ts';
 import type { PasswordHashes } from './password-hashes.ts';
@@ -123,8 +127,15 @@ export class DeviceRegistration {
     return texts.filter((text) => text !== undefined).map((text) => JSON.parse(text) as StoredDeviceRequest);
   }
 
-  /** @throws PlatformError 404; 422 unless the device has asked for credentials, and for another token than the device's. */
-  async accept(tenant: number, id: string, token: string | undefined, by: AskedBy): Promise<StoredDeviceRequest> {
+  /**
+   * An object with another owner that the device's serial is bound to becomes the device's.
+   * @param options.mayTakeOver whether the user may change the owner of any object.
+   * @throws PlatformError 404; 422 unless the device has asked for credentials, for another token than the device's, and for an object of another
+   * owner that the user may not take over.
+   */
+  async accept(tenant: number, id: string, options: { readonly token: string | undefined; readonly mayTakeOver: boolean; readonly by: AskedBy }):
+    Promise<StoredDeviceRequest> {
+    const { token, mayTakeOver, by } = options;
     const policy = await this.tokenPolicy(tenant);
     for (let tries = 1; ; tries += 1) {
       const request = await this.get(tenant, id);
@@ -136,9 +147,43 @@ export class DeviceRegistration {
         if ((token ?? '') !== '' && !await this.#countWrongToken(request, tries, by)) continue;
         throw new PlatformError('devicecontrol/security-token', { id });
       }
+      const taken = await this.#takeOverSerial(request, mayTakeOver);
+      const audit = auditOf(request, 'accepted', by);
       const accepted: StoredDeviceRequest = { ...request, status: 'ACCEPTED' };
-      if (await this.#replace(request, accepted, tries, auditOf(request, 'accepted', by))) return accepted;
+      if (await this.#replace(request, accepted, tries, { ...audit, text: `${audit.text}${taken}` })) return accepted;
     }
+  }
+
+  /** @returns what the audit record says about it. */
+  async #takeOverSerial({ tenant, id }: StoredDeviceRequest, mayTakeOver: boolean): Promise<string> {
+    const text = await this.#parts.documents.get('externalId', tenant, `${SERIAL_TYPE}\n${id}`);
+    if (text === undefined) return '';
+    const { managedObject } = JSON.parse(text) as { managedObject: string };
+    const owner = await this.foreignOwner(tenant, { type: SERIAL_TYPE, externalId: id, managedObject }, mayTakeOver);
+    if (owner === undefined) return '';
+    await this.handOver(tenant, managedObject, id);
+    return `; its managed object ${managedObject} belonged to ${owner} before`;
+  }
+
+  /**
+   * @param bound the external ID of a device, and the object that it is bound to.
+   * @returns the owner of the object; undefined when it is the device's user, or the object is deleted.
+   * @throws PlatformError `devicecontrol/object-of-other` when an object of another owner may not be taken over.
+   */
+  async foreignOwner(tenant: number, { type, externalId, managedObject }: ExternalIdBind, mayTakeOver: boolean): Promise<string | undefined> {
+    const doc = await this.#parts.documents.get('managedObject', tenant, managedObject);
+    const owner = doc === undefined ? deviceUserOf(externalId) : stringMember(splitMembers(doc), 'owner') ?? 'no user';
+    if (owner === deviceUserOf(externalId)) return undefined;
+    if (!mayTakeOver) throw new PlatformError('devicecontrol/object-of-other', { type, value: externalId, id: managedObject, owner });
+    return owner;
+  }
+
+  /** Makes the device's user the owner of the object. */
+  async handOver(tenant: number, managedObject: string, id: string): Promise<void> {
+    const body: ManagedObjectUpdate = { doc: JSON.stringify({ owner: deviceUserOf(id) }), mayChangeOwner: true };
+    const { commands, now } = this.#parts;
+    await commands.request({
+      kind: COMMAND.MANAGED_OBJECT_UPDATE, tenant, key: Number(managedObject), mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
   }
 
   /** @returns false when another was faster: read again. @throws PlatformError 422 for the last one that is taken. */

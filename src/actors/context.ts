@@ -78,9 +78,14 @@ export class ActorContext {
     this.rows.push(row);
   }
 
+  /** Committed text of a document of any tenant. */
+  read(collection: Collection, tenant: number, id: string): string | undefined {
+    return this.#state.get(collection, tenant, id);
+  }
+
   /** Text of a document before the command. */
   before(collection: Collection, id: string): string | undefined {
-    return this.#state.get(collection, this.command.tenant, id);
+    return this.read(collection, this.command.tenant, id);
   }
 
   /** Writes an entry of the server's own into the audit log. Its id and times are those of the command, so that a replay makes the same. */

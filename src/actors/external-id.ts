@@ -1,8 +1,9 @@
 /** The actor of an external ID: to which managed object it is bound (document 1, External ID; document 4 section 5.10 and 7.5). */
 import { COMMAND } from '../model/command.ts';
-import type { DeviceEnsureChecked, ExternalIdBind } from '../model/command.ts';
+import type { DeviceEnsureChecked, ExternalIdBind, ExternalIdClaim } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
+import { isSerialOfOther, SERIAL_TYPE } from '../model/serial-claim.ts';
 import { ID_BYTES_MAX } from './context.ts';
 import type { ActorContext } from './context.ts';
 
@@ -24,11 +25,19 @@ function bind(context: ActorContext, body: ExternalIdBind): void {
   context.send({ kind: COMMAND.EXTERNAL_ID_NOTE, key: Number(body.managedObject), body });
 }
 
-export function bindExternalId(context: ActorContext, body: ExternalIdBind): ExternalIdBind {
+/** @throws PlatformError `identity/reserved`. */
+function requireClaim(context: ActorContext, { type, externalId, claimant }: Pick<ExternalIdClaim, 'type' | 'externalId' | 'claimant'>): void {
+  if (claimant === undefined || type !== SERIAL_TYPE) return;
+  const read: Parameters<typeof isSerialOfOther>[0] = (collection, tenant, id) => context.read(collection, tenant, id);
+  if (isSerialOfOther(read, context.command.tenant, claimant, externalId)) throw new PlatformError('identity/reserved', { type, value: externalId });
+}
+
+export function bindExternalId(context: ActorContext, { claimant, ...body }: ExternalIdClaim): ExternalIdBind {
   if (context.get('managedObject', body.managedObject) === undefined) throw new PlatformError('inventory/not-found', { id: body.managedObject });
   if (boundTo(context, body.type, body.externalId) !== undefined) {
     throw new PlatformError('identity/duplicate', { type: body.type, value: body.externalId });
   }
+  requireClaim(context, { ...body, claimant });
   bind(context, body);
   return body;
 }
@@ -85,6 +94,7 @@ export function ensureDevice(context: ActorContext, body: DeviceEnsureChecked): 
     if (body.mustOwn && !isOwned(context, bound, body.owner)) throw new PlatformError('identity/duplicate', { type: body.type, value: body.externalId });
     return { id: bound, created: false };
   }
+  requireClaim(context, body);
   // The object first: it must exist when the note about its external ID arrives.
   context.send({ kind: COMMAND.MANAGED_OBJECT_CREATE, key: Number(body.id), body: {
     id: body.id, owner: body.owner, doc: body.doc, ...(body.parent ? { parent: body.parent } : {}) } });

@@ -3,6 +3,7 @@ import { DeviceRegistration } from '../accounts/device-registration.ts';
 import { CUSTOM_PROPERTIES_BYTES_MAX, deviceUserOf, REQUEST_TYPE_BYTES_MAX } from '../model/device-request.ts';
 import type { StoredDeviceRequest } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
+import { globalRolesFor } from '../model/inventory-access.ts';
 import { formatTime } from '../model/iso-time.ts';
 import { stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
@@ -85,7 +86,8 @@ async function get(request: ApiRequest): Promise<Answer> {
 /** Who accepts a device that has a user already gives that user's rights to whoever polls. @throws PlatformError 403 when he lacks them. */
 async function accepted(request: ApiRequest, id: string, token: string | undefined): Promise<StoredDeviceRequest> {
   await requireRightsOfDevice(request, deviceUserOf(id));
-  return registrationOf(request).accept(request.tenant, id, token, request.askedBy);
+  const mayTakeOver = request.hasRole(...globalRolesFor({ scope: 'MANAGED_OBJECT', permission: 'ADMIN' }));
+  return registrationOf(request).accept(request.tenant, id, { token, mayTakeOver, by: request.askedBy });
 }
 
 async function put(request: ApiRequest): Promise<Answer> {

@@ -3,6 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { ExternalIdBind } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { stringMember } from '../model/json-document.ts';
+import { serialClaim } from '../model/serial-claim.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import { quote, segment, sourceText } from './entity-text.ts';
@@ -98,7 +99,7 @@ async function post(request: ApiRequest): Promise<Answer> {
       limit: `at most ${KEY_BYTES_MAX} bytes together with type`,
     });
   }
-  await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${key}`, body);
+  await request.command(COMMAND.EXTERNAL_ID_BIND, `x:${key}`, { ...body, ...serialClaim(request.principal) });
   return created('externalId', externalIdText(request, body), externalIdUrl(request, body.type, body.externalId));
 }
 

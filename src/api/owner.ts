@@ -10,7 +10,7 @@ import type { WantedAccess } from '../model/inventory-access.ts';
 import { dropNulls } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { AGENT_LINKS } from '../model/operation.ts';
-import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
+import { SERIAL_TYPE } from '../model/serial-claim.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
 import { descendantsUpTo } from './hierarchy.ts';

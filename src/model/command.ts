@@ -156,6 +156,9 @@ export interface ChildAdd extends ChildLink { readonly isNew?: boolean }
 /** `isWritten`: the child has noted its parent, and looks again whether there is a cycle now that others can see it. */
 export interface ParentAdd extends ChildLink { readonly isWritten?: boolean }
 export interface ExternalIdBind { readonly type: string; readonly externalId: string; readonly managedObject: string }
+/** Of commands that bind: the user for whom the actor asks `isSerialOfOther`; absent for a user who may bind any serial number. */
+export interface SerialClaim { readonly claimant?: string }
+export type ExternalIdClaim = ExternalIdBind & SerialClaim;
 /** Answers `{id, created}`: the managed object bound to the external ID, made from `doc` with `id` when there is none. */
 export interface DeviceEnsure { readonly type: string; readonly externalId: string; readonly id: string; readonly owner: string;
   readonly doc: DocumentText; readonly parent?: { readonly id: string; readonly kind: ChildKind };
@@ -164,7 +167,7 @@ export interface DeviceEnsure { readonly type: string; readonly externalId: stri
   /** When it exists: refuse it unless it is `owner`'s. */
   readonly mustOwn?: boolean }
 /** `mayUpdate` is the object that the gateway has found the user to have the right to change. */
-export type DeviceEnsureChecked = DeviceEnsure & { readonly mayUpdate?: string };
+export type DeviceEnsureChecked = DeviceEnsure & SerialClaim & { readonly mayUpdate?: string };
 /** Collections of records that the tenant's actor keeps: rarely changed, small, read by id or listed whole. */
 export type RecordCollection = 'option' | 'application' | 'subscription' | 'group' | 'inventoryRole' | 'inventoryAssignment' | 'retentionRule' | 'certificate'
   | 'deviceRequest' | 'bulkRegistration' | 'bulkOperation' | 'passwordToken' | 'loginOption' | 'tenant' | 'user' | 'tokenRevocation' | 'job'

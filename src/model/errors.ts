@@ -65,6 +65,8 @@ export const ERRORS = {
     'The body has {count} references; it takes {maximum} ({limit}): send the others with further requests'),
   'inventory/invalid-query': entry(422, 'inventory/Invalid Data', 'The query could not be understood: {reason}'),
   'identity/not-found': entry(404, 'identity/Not Found', 'External id not found; external id = ID [type={type}, value={value}]'),
+  'identity/reserved': entry(403, 'identity/Forbidden',
+    'The external ID {type} {value} belongs to a registered or announced device; only this device or an administrator can bind it', 0x87),
   'identity/duplicate': entry(409, 'identity/Duplicate', 'External id already bound; external id = ID [type={type}, value={value}]'),
   'measurement/not-found': entry(404, 'measurement/Not Found', 'Finding measurement from database failed : No measurement for id \'{id}\'!'),
   'event/not-found': entry(404, 'event/Not Found', 'Finding event from database failed : No event for id \'{id}\'!'),
@@ -78,6 +80,8 @@ export const ERRORS = {
   'devicecontrol/request-duplicate': entry(422, 'devicecontrol/Non Unique Result', 'A newDeviceRequest with ID {id} exists already'),
   'devicecontrol/not-pending': entry(422, 'devicecontrol/Invalid Data',
     'The newDeviceRequest {id} is {status}; it can be accepted only when it is PENDING_ACCEPTANCE: the device has to ask for its credentials first'),
+  'devicecontrol/object-of-other': entry(422, 'devicecontrol/Invalid Data', 'The external ID {type} {value} is bound to the managed object {id} of {owner}; '
+    + 'a user with ROLE_INVENTORY_ADMIN can register the device and hand the object over'),
   'devicecontrol/security-token': entry(422, 'devicecontrol/Invalid Data', 'The security token is not the one that the device {id} has shown'),
   'devicecontrol/request-blocked': entry(422, 'devicecontrol/Invalid Data',
     'The request of the device {id} is blocked after {maximum} wrong security tokens ({limit}): delete it and create it again'),

@@ -14,7 +14,7 @@ import type { DeviceAuthenticator, LoginCaller, Principal } from '../model/princ
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { BOOTSTRAP_ROLE } from '../model/roles.ts';
-import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
+import { isSerialOfOther, SERIAL_TYPE, serialClaim } from '../model/serial-claim.ts';
 import { isSerial, SERIAL_RULE } from '../smartrest/serial.ts';
 import type { DeviceConnection, DeviceLink, MqttApplication, SessionReceiptStore } from './application.ts';
 import { BootstrapLink } from './bootstrap-link.ts';
@@ -123,8 +123,12 @@ export class DeviceApplication implements MqttApplication {
     if (principal.roles.has(BOOTSTRAP_ROLE)) return this.registration !== undefined;
     if (!principal.roles.has('ROLE_DEVICE')) return false;
     return this.known.decide(() => {
-      const source = this.sourceOf(principal.tenantNumber, this.sessionKey(principal, clientId));
-      return source === undefined || ownsOrHasRole(this.known, principal, source, 'ROLE_INVENTORY_ADMIN');
+      const serial = this.sessionKey(principal, clientId);
+      const source = this.sourceOf(principal.tenantNumber, serial);
+      if (source !== undefined) return ownsOrHasRole(this.known, principal, source, 'ROLE_INVENTORY_ADMIN');
+      const { claimant } = serialClaim(principal);
+      return claimant === undefined
+        || !isSerialOfOther((...document) => this.known.get(...document), principal.tenantNumber, claimant, serial);
     });
   }
 
@@ -253,13 +257,15 @@ export class DeviceApplication implements MqttApplication {
     return text === undefined ? undefined : Number((JSON.parse(text) as { managedObject: string }).managedObject);
   }
 
+  /** @throws PlatformError `identity/reserved` for the serial of another registered device that has no object yet. */
   async ensure(link: PlatformDeviceLink, device: Pick<DeviceEnsure, 'type' | 'externalId' | 'doc' | 'parent'>): Promise<{ id: string; created: boolean }> {
+    const { principal } = link.connection;
     if (!isSerial(device.externalId)) {
       throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: device.externalId, limit: SERIAL_RULE });
     }
     return this.commands.request({
       kind: COMMAND.DEVICE_ENSURE, tenant: link.tenantNumber, key: `x:${device.type}\n${device.externalId}`, mode: PROCESSING_MODE.PERSISTENT,
-      receivedAt: this.now(), body: { ...device, id: String(this.ids.next()), owner: link.connection.principal.userName },
+      receivedAt: this.now(), body: { ...device, id: String(this.ids.next()), owner: principal.userName, ...serialClaim(principal) },
     });
   }
 

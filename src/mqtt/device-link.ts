@@ -228,10 +228,10 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     this.source = 0;
   }
 
-  /** The managed object is not the user's: the connection ends. */
+  /** The managed object, or the serial of one that is still to come, is not the user's: the connection ends. */
   refuseSource(): void {
     this.forgetSource();
-    this.connection.disconnect(REASON_NOT_AUTHORIZED, `the object of the serial ${this.serial} belongs to another user`);
+    this.connection.disconnect(REASON_NOT_AUTHORIZED, `the serial ${this.serial} belongs to another user`);
   }
 
   // --- any message but the hot ones ---

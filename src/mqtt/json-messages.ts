@@ -11,7 +11,7 @@ import { PlatformError } from '../model/errors.ts';
 import { checkEventUpdate, checkNewEvent } from '../model/event.ts';
 import { joinMembers, parseMembers, splitElements, splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
-import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
+import { SERIAL_TYPE } from '../model/serial-claim.ts';
 import type { JsonTopic } from '../smartrest/json-topics.ts';
 import type { DeviceApplication } from './device-application.ts';
 import type { PlatformDeviceLink } from './device-link.ts';

@@ -5,8 +5,9 @@ import type { OfferedRecord } from '../ingest/command-bus.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
+import { SERIAL_TYPE, serialClaim } from '../model/serial-claim.ts';
 import { CsvRows } from '../smartrest/csv.ts';
-import { effectRecord, SERIAL_TYPE } from '../smartrest/effect-records.ts';
+import { effectRecord } from '../smartrest/effect-records.ts';
 import type { EffectTarget } from '../smartrest/effect-records.ts';
 import type { Effect, Reply } from '../smartrest/effects.ts';
 import { SmartRestError } from '../smartrest/error.ts';
@@ -88,6 +89,7 @@ export class MessagePlan {
     if (source !== link.source) application.onHeard?.(link.tenantNumber, source, now);
     const target: EffectTarget = {
       tenantNumber: link.tenantNumber, source, userName: link.connection.principal.userName, mode: about.mode, receivedAt: now,
+      ...serialClaim(link.connection.principal),
     };
     const context = { serial: child ?? link.serial, isChild: child !== undefined, now };
     for (const fields of rows) {
@@ -197,15 +199,21 @@ function openDevice(link: PlatformDeviceLink, application: DeviceApplication, ro
     const { userName } = connection.principal;
     // Who was registered for a group brings its object there.
     const group = await application.registration?.groupToJoin(tenantNumber, userName);
-    const { id, created } = await application.ensure(link, {
-      type: SERIAL_TYPE, externalId: link.serial, doc, ...(group === undefined ? {} : { parent: { id: group, kind: 'childAssets' as const } }),
-    });
+    const parent = group === undefined ? {} : { parent: { id: group, kind: 'childAssets' as const } };
+    const ensured = await application.ensure(link, { type: SERIAL_TYPE, externalId: link.serial, doc, ...parent }).catch(orReserved);
+    if (ensured === undefined) return link.refuseSource();
+    const { id, created } = ensured;
     if (created && group !== undefined) await application.registration?.joined(tenantNumber, userName);
     const right = created ? 'lasting' : await rightOverExisting(Number(id), link, application);
     if (right === 'none') return link.refuseSource();
     link.createdBy100 = created && sent !== undefined;
     link.opened(Number(id), right);
   };
+}
+
+/** @returns undefined when the serial was announced for another device, or given to it, since the client connected. */
+function orReserved(error: Error): undefined {
+  if (!(error instanceof PlatformError) || error.code !== 'identity/reserved') throw error;
 }
 
 /** Of the object that the serial turned out to be bound to. In a cluster the binding may be seen before the object. */

@@ -14,7 +14,7 @@ import { joinMembers, splitMembers, stringMember } from '../model/json-document.
 import type { Members } from '../model/json-document.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { deliveredOperation, openOperationKey, openOperationStatus } from '../model/operation.ts';
-import { SERIAL_TYPE } from '../smartrest/effect-records.ts';
+import { SERIAL_TYPE } from '../model/serial-claim.ts';
 import { operationRows } from '../smartrest/operation-rows.ts';
 import { RECEIVE } from '../smartrest/topics.ts';
 import type { PlatformDeviceLink } from './device-link.ts';

@@ -3,15 +3,14 @@ import type { OfferedRecord } from '../ingest/command-bus.ts';
 import { encodeCommand } from '../ingest/command-record.ts';
 import { encodeMeasurement } from '../ingest/measurement-record.ts';
 import { COMMAND } from '../model/command.ts';
-import type { ActorKey, CommandKind, IdSource } from '../model/command.ts';
+import type { ActorKey, CommandKind, IdSource, SerialClaim } from '../model/command.ts';
 import { measurementText } from '../model/measurement.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
+import { SERIAL_TYPE } from '../model/serial-claim.ts';
 import type { Effect, NewMeasurement } from './effects.ts';
 
-export const SERIAL_TYPE = 'c8y_Serial';
-
 /** Whom and how a message concerns. */
-export interface EffectTarget {
+export interface EffectTarget extends SerialClaim {
   readonly tenantNumber: number;
   /** Managed object of the topic. */
   readonly source: number;
@@ -36,13 +35,14 @@ export function effectRecord(effect: RecordedEffect, target: EffectTarget, ids: 
     record: encodeCommand({ kind, key, body, tenant: target.tenantNumber, mode: target.mode, receivedAt: target.receivedAt }), onAnswer,
   });
   const user = target.userName;
+  const claim = target.claimant === undefined ? {} : { claimant: target.claimant };
   const besideSource = (): string => String(ids.nextBeside(target.tenantNumber, target.source));
   switch (effect.kind) {
     case 'ensureChild': return command(COMMAND.DEVICE_ENSURE, `x:${SERIAL_TYPE}\n${effect.externalId}`, {
-      type: SERIAL_TYPE, externalId: effect.externalId, id: String(ids.next()), owner: user, doc: effect.doc,
+      type: SERIAL_TYPE, externalId: effect.externalId, id: String(ids.next()), owner: user, doc: effect.doc, ...claim,
       parent: { id: String(target.source), kind: 'childDevices' } });
     case 'service': return command(COMMAND.DEVICE_ENSURE, `x:${SERIAL_TYPE}\n${effect.externalId}`, {
-      type: SERIAL_TYPE, externalId: effect.externalId, id: String(ids.next()), owner: user, doc: effect.doc, updateExisting: true,
+      type: SERIAL_TYPE, externalId: effect.externalId, id: String(ids.next()), owner: user, doc: effect.doc, updateExisting: true, ...claim,
       ...(existing === undefined ? {} : { mayUpdate: String(existing) }), parent: { id: String(target.source), kind: 'childAdditions' } });
     case 'managedObject': return command(COMMAND.MANAGED_OBJECT_UPDATE, target.source, {
       doc: effect.doc, mayChangeOwner: false, ...(effect.onlyWhenAbsent ? { onlyWhenAbsent: true } : {}) });

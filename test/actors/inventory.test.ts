@@ -270,6 +270,28 @@ t.test('external IDs: one object each', async (t) => {
   await platform.create('77', '{}');
 });
 
+t.test('a serial of a registered or announced device is bound by that device, and by who claims nothing', async (t) => {
+  const platform = openPlatform(t);
+  await platform.create('1');
+  const change = (tenant: number, changes: readonly RecordChange[]): Promise<unknown> =>
+    platform.request({ kind: COMMAND.RECORDS_CHANGE, tenant, key: 't', body: { changes } });
+  await change(0, ['t\n1\nexpected', 't\n2\nelsewhere'].map((id) => ({ collection: 'deviceRequest', id, expected: undefined, value: '1' })));
+  await platform.request({ kind: COMMAND.USER_PUT, key: 't', body: { userName: 'device_known', roles: [], doc: '{}' } });
+  const claim = (claimant: string, type: string, externalId: string): Promise<unknown> => platform.request({
+    kind: COMMAND.EXTERNAL_ID_BIND, key: `x:${type}\n${externalId}`, body: { type, externalId, managedObject: '1', claimant } });
+  for (const serial of ['known', 'expected']) {
+    await t.rejects(claim('device_thief', 'c8y_Serial', serial), { code: 'identity/reserved', message: new RegExp(serial) });
+    await t.rejects(ensure(platform, serial, '21', { claimant: 'device_thief' }), { code: 'identity/reserved' });
+    await claim('device_thief', 'my_Type', serial);
+  }
+  t.same(platform.ids('externalId'), ['my_Type\nexpected', 'my_Type\nknown']);
+  t.same(platform.ids('managedObject'), ['1'], 'nothing is made');
+  t.match(await ensure(platform, 'known', '21', { claimant: 'device_known', owner: 'device_known' }), { created: true });
+  t.match(await ensure(platform, 'known', '22', { claimant: 'device_thief' }), { id: '21', created: false }, 'which is bound: others decide about it');
+  for (const serial of ['elsewhere', 'free', 'a:b']) await claim('device_thief', 'c8y_Serial', serial);
+  await bind(platform, '1', 'c8y_Serial', 'expected');
+});
+
 t.test('the first message of a device creates it once, whoever else is first', async (t) => {
   const platform = openPlatform(t);
   const answers = await Promise.all(['11', '12', '13', '14'].map((id) => ensure(platform, 's1', id)));

@@ -301,6 +301,31 @@ t.test('who accepts a device takes over no user with rights that he lacks, and e
   t.equal((await accept('reg-big')).status, 200, 'an administrator has them');
 });
 
+t.test('the object that the serial is bound to becomes the device\'s, when who accepts may change owners', async (t) => {
+  const controller = await user('controller', ['ROLE_DEVICE_CONTROL_READ', 'ROLE_DEVICE_CONTROL_ADMIN']);
+  await announce('gateway');
+  await poll('gateway');
+  await accept('gateway');
+  const { username, password } = (await poll('gateway')).json;
+  const gateway = await connectDevice(t, server, 'gateway', { username: `${TENANT}/${username}`, password });
+  await gateway.publish('s/us', '101,kid,Kid,my_Type');
+  const id = await rest.idOf('kid') as string;
+  await announce('kid');
+  await poll('kid');
+  t.match(await controller.put(`${REQUESTS}/kid`, { status: 'ACCEPTED' }), { status: 422, json: { message: new RegExp(`c8y_Serial kid is bound to .* ${id} of device_gateway;`) } });
+  t.match((await controller.post(`${REQUESTS}/acceptAll`, {})).json, [{ id: 'kid', successful: false, error: /of device_gateway/ }]);
+  t.equal(await statusOf('kid'), 'PENDING_ACCEPTANCE');
+  t.equal((await accept('kid')).status, 200);
+  t.equal((await rest.read(`/inventory/managedObjects/${id}`)).owner, 'device_kid');
+  t.match((await rest.read('/audit/auditRecords?type=Inventory&revert=true')).auditRecords.map(({ text }: any) => text),
+    new Set([`New device request accepted: kid; its managed object ${id} belonged to device_gateway before`]) as any);
+  const of = (await poll('kid')).json;
+  const kid = await connectDevice(t, server, 'kid', { username: `${TENANT}/${of.username}`, password: of.password });
+  await kid.publish('s/us', '400,by-itself,text');
+  await gateway.publish('s/us/kid', '400,by-gateway,text');
+  t.same((await rest.read(`/event/events?source=${id}`)).events.map(({ type }: any) => type).sort(), ['by-gateway', 'by-itself']);
+});
+
 t.test('roles', async (t) => {
   const users: Record<string, Rest> = {
     nobody: await user('reg-nobody', []), reader: await user('reg-reader', ['ROLE_DEVICE_CONTROL_READ']), admin: await user('reg-admin', ['ROLE_DEVICE_CONTROL_ADMIN']),

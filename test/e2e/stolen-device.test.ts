@@ -115,6 +115,49 @@ t.test('MQTT: a client ID that is bound to another one\'s object opens nothing, 
   t.same(await snapshot(), before);
 });
 
+t.test('a serial that is announced, or that a device has which has not connected yet, is that device\'s alone', async (t) => {
+  const users = `/user/${TENANT}/users`;
+  const announce = (id: string): Promise<unknown> => rest.create('/devicecontrol/newDeviceRequests', { id });
+  const credit = async (id: string): Promise<void> => {
+    await rest.create(users, { userName: `device_${id}`, password: SECRET });
+    await rest.create(`/user/${TENANT}/groups/2/users`, { user: { self: `${server.url}${users}/device_${id}` } });
+  };
+  const isUnbound = async (id: string): Promise<boolean> => (await rest.get(`/identity/externalIds/c8y_Serial/${id}`)).status === 404;
+  // Connected before the serial is announced or has its user: the first message ends the connection.
+  for (const [id, make, topic] of [['late-1', announce, 's/us'], ['late-2', credit, 'event/events/create']] as const) {
+    const early = await connect('thief', id);
+    await make(id);
+    await early.publish(topic, topic === 's/us' ? '400,e,taken' : '{"type":"e","text":"taken"}').catch(() => undefined);
+    await eventually('its end', () => !early.client.connected);
+    t.equal(await isUnbound(id), true, id);
+  }
+  await announce('expected');
+  await credit('bare');
+  const device = await connect('thief');
+  await device.subscribe('s/e');
+  for (const id of ['expected', 'bare']) {
+    for (const clientId of [id, `d:${id}`]) await t.rejects(connect('thief', clientId), { code: 5 }, clientId);
+    t.match(await thief.post(`/identity/globalIds/${thiefId}/externalIds`, { type: 'c8y_Serial', externalId: id }),
+      { status: 403, json: { error: 'identity/Forbidden', message: new RegExp(id) } });
+    for (const [topic, row] of [['s/us', `101,${id},Child,my_Type`], ['s/us', `102,${id},systemd,taken,up`], [`s/us/${id}`, '400,e,taken']] as const) {
+      await device.publish(topic, row);
+      t.equal(await isUnbound(id), true, `${topic} ${row}`);
+    }
+  }
+  await eventually('the refusals', () => device.rows('s/e').filter((row) => /expected|bare/.test(row)).length === 6);
+  t.equal((await thief.post(`/identity/globalIds/${thiefId}/externalIds`, { type: 'my_Number', externalId: 'bare' })).status, 201, 'of another type');
+  const owner = await connect('bare');
+  await owner.publish('s/us', '400,own,text');
+  t.equal((await rest.read(`${MO}/${await rest.idOf('bare')}`)).owner, 'device_bare');
+  // Nothing but the object of the one who binds it: an administrator, a gateway with children of its own, the device itself.
+  await rest.create(`/identity/globalIds/${thiefId}/externalIds`, { type: 'c8y_Serial', externalId: 'expected' });
+  await rest.delete('/identity/externalIds/c8y_Serial/expected');
+  await device.publish('s/us', '101,free-1,Child,my_Type');
+  await device.publish('s/us/free-2', '400,e,text');
+  for (const id of ['free-1', 'free-2']) t.equal((await rest.read(`${MO}/${await rest.idOf(id)}`)).owner, 'device_thief');
+  t.same(await snapshot(), before);
+});
+
 t.test('MQTT: rows and JSON about other objects are refused', async (t) => {
   const device = await connect('thief');
   await device.subscribe('s/ds', 's/e', 'error');

@@ -156,6 +156,10 @@ export const HTTP_ENTITIES: readonly MutantTable[] = [
   { heading: 'Issue 2, 3.3: the identity resource', mutants: [
     { rule: 'an external ID is bound to one object', file: 'src/actors/external-id.ts', tests: ['actors/inventory'],
       changes: [['if (boundTo(context, body.type, body.externalId) !== undefined) {', 'if (false) {']] },
+    { rule: 'a registered device binds no serial of another one', file: 'src/actors/external-id.ts', tests: ['actors/inventory'],
+      changes: [['  requireClaim(context, { ...body, claimant });\n', '']] },
+    { rule: 'a registered device creates no object under the serial of another one', file: 'src/actors/external-id.ts', tests: ['actors/inventory'],
+      changes: [['  requireClaim(context, body);\n', '']] },
     { rule: 'an external ID that is bound already is answered with 409', file: 'src/model/errors.ts', tests: ['api/inventory'],
       changes: [["'identity/duplicate': entry(409,", "'identity/duplicate': entry(422,"]] },
     { rule: 'an external ID is bound to an object that exists', file: 'src/actors/external-id.ts', tests: ['actors/inventory'],

@@ -74,7 +74,7 @@ export const SMARTREST: readonly MutantTable[] = [
         '  if (bound !== undefined && body.updateExisting) {\n    if (body.updateExisting) {'],
       ['a new child is linked below its parent', '...(body.parent ? { parent: body.parent } : {}) } });', '} });']),
     ...of('src/mqtt/device-application.ts', STATIC,
-      ['a device that creates itself belongs to its user', 'id: String(this.ids.next()), owner: link.connection.principal.userName',
+      ['a device that creates itself belongs to its user', 'id: String(this.ids.next()), owner: principal.userName',
         "id: String(this.ids.next()), owner: 'nobody'"]),
     ...of('src/mqtt/message-plan.ts', STATIC,
       ['the first data of an unknown device create it', "const doc = sent ?? deviceDocument(defaultDeviceName(link.serial), DEVICE_TYPE);",
