@@ -92,10 +92,7 @@ function refuseWill(connection: Connection): void {
 
 async function connect(connection: Connection, packet: IConnectPacket): Promise<void> {
   const { context } = connection;
-  if (connection.isOverLimit) {
-    const reason = `more than ${context.limits.connections} connections`;
-    return refuse(connection, REASON.QUOTA_EXCEEDED, reason, LIMIT.CONNECTIONS);
-  }
+  if (connection.isOverLimit) return refuse(connection, REASON.QUOTA_EXCEEDED, overLimit(connection), LIMIT.CONNECTIONS);
   if (packet.properties?.authenticationMethod !== undefined) {
     return refuse(connection, REASON.BAD_AUTHENTICATION_METHOD, 'no authentication method is supported');
   }
@@ -132,13 +129,16 @@ async function connect(connection: Connection, packet: IConnectPacket): Promise<
   const { tenantNumber, userName } = principal;
   const limit = context.sessions.isConnected(tenantNumber, key) ? undefined : context.shares.refusal(tenantNumber, userName);
   if (limit !== undefined) {
-    const reason = `the ${limit === LIMIT.CONNECTIONS_OF_USER ? 'user' : 'tenant'} has its share of ${context.shares.maximum} connections`;
+    const reason = limit === LIMIT.CONNECTIONS ? overLimit(connection)
+      : `the ${limit === LIMIT.CONNECTIONS_OF_USER ? 'user' : 'tenant'} has its share of ${context.shares.maximum} connections`;
     return refuse(connection, REASON.QUOTA_EXCEEDED, reason, limit);
   }
   context.shares.add(tenantNumber, userName);
   context.counted.add(connection);
   await openSession(connection, { key, isClean, requestedSeconds: expiryOf(packet), hasClientId: packet.clientId !== '' });
 }
+
+const overLimit = ({ context }: Connection): string => `more than ${context.limits.connections} connections`;
 
 interface Identity {
   readonly principal: Principal;
@@ -152,7 +152,8 @@ interface Identity {
  */
 function identify(connection: Connection, packet: IConnectPacket, certificates: readonly X509Certificate[], tries = 1):
   Identity | undefined | Promise<Identity | undefined> {
-  const { application } = connection.context;
+  const { context } = connection;
+  const { application } = context;
   const isWaiting = (): boolean => connection.state === STATE.CONNECTING;
   const checked = (identity: Identity | undefined): ReturnType<typeof identify> => {
     if (!isWaiting()) return undefined;
@@ -163,13 +164,16 @@ function identify(connection: Connection, packet: IConnectPacket, certificates: 
     }
     connection.principal = identity.principal;
     leaving.delete(connection);
+    context.known(connection);
     return identity;
   };
   const failed = (error: unknown): undefined => {
     if (isWaiting()) refuseFor(connection, error, REASON.SERVER_UNAVAILABLE);
   };
   const answer = check(connection, packet, certificates);
-  return answer instanceof Promise ? answer.then(checked, failed) : checked(answer);
+  if (!(answer instanceof Promise)) return checked(answer);
+  context.waits(connection, (connection.transport.clientAddress ?? NO_ADDRESS).key);
+  return answer.then(checked, failed);
 }
 
 function check(connection: Connection, packet: IConnectPacket, certificates: readonly X509Certificate[]):
@@ -259,7 +263,7 @@ function restoreSubscriptions(connection: Connection, session: Session): string[
 }
 
 /** Closes with CONNACK; no session is present [MQTT-3.2.2-4]. */
-function refuse(connection: Connection, reasonCode: number, reason: string, limit?: string): undefined {
+export function refuse(connection: Connection, reasonCode: number, reason: string, limit?: string): undefined {
   const { protocolVersion } = connection;
   const named = limit === undefined ? reason : `${reason} (${limit})`;
   connection.will = undefined;

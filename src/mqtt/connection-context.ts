@@ -33,7 +33,10 @@ export interface SharedContext<C> {
   readonly early: EarlyBytes;
   /** A CONNECT arrives: its connection is not silent any more. */
   connecting(connection: C): void;
-  /** More connections than the limit are open or have their CONNECT checked. */
+  /** Who has sent the CONNECT is not known at once: until `known` its connection gives way when all places are taken. */
+  waits(connection: C, address: string): void;
+  known(connection: C): void;
+  /** More connections than the limit are open, without those of which it is not known who they are. */
   isOverLimit(): boolean;
   /** PUBLISH packets of the present read, by QoS. */
   readonly receivedCounts: number[];

@@ -8,7 +8,7 @@ import type { Log } from '../model/log.ts';
 import { addUser, dependsOn } from '../model/principal.ts';
 import type { ConnectedUsers } from '../model/principal.ts';
 import { Shares } from '../model/shares.ts';
-import { leave } from './connect.ts';
+import { leave, refuse } from './connect.ts';
 import { BLOCK, Connection, STATE } from './connection.ts';
 import type { ConnectionContext } from './connection.ts';
 import { EarlyBytes } from './early-bytes.ts';
@@ -272,7 +272,7 @@ export class MqttServer {
   /** Closes a stranger where a new socket needs its place. @returns false when there is none. */
   #hasRoom(): boolean {
     const socketsMax = this.limits.connections + OVER_LIMIT_CONNECTIONS;
-    const oldest = this.#strangers.takeOldest(this.#wheel.tick, this.#open >= socketsMax);
+    const oldest = this.#strangers.take(this.#wheel.tick, this.#open >= socketsMax);
     if (oldest !== undefined) this.#closeStranger(oldest);
     return this.#open < socketsMax;
   }
@@ -282,7 +282,7 @@ export class MqttServer {
     const limit = LIMIT.CONNECTIONS_BEFORE_LOGIN;
     if (this.#wheel.tick - this.#loggedTick >= LOG_SECONDS) {
       this.#loggedTick = this.#wheel.tick;
-      log.warn({ limit, maximum: this.#strangers.maximum }, 'mqtt closes the oldest connections without CONNECT in favour of new ones');
+      log.warn({ limit, maximum: this.#strangers.maximum }, 'mqtt closes connections before login in favour of new ones');
     }
     if (!(stranger instanceof Connection)) {
       metrics.count(limit);
@@ -290,7 +290,8 @@ export class MqttServer {
       stranger.destroy();
       return;
     }
-    stranger.close(REASON.SERVER_BUSY, 'too many connections without CONNECT', limit);
+    if (stranger.state === STATE.CONNECTING) refuse(stranger, REASON.SERVER_BUSY, 'too many connections before login', limit);
+    else stranger.close(REASON.SERVER_BUSY, 'too many connections without CONNECT', limit);
     this.#strangers.delete(stranger);
     stranger.transport.destroy();
     // A socket is closed at once and says so later. A WebSocket still counts until it is closed.
@@ -326,6 +327,8 @@ export class MqttServer {
       shares: new Shares(LIMIT.CONNECTIONS, this.limits.connections),
       counted: new Set(),
       connecting: (connection) => this.#strangers.delete(connection),
+      waits: (connection, address) => this.#strangers.waits(connection, address),
+      known: (connection) => this.#strangers.delete(connection),
       isOverLimit: () => this.#open - this.#strangers.size > this.limits.connections,
       early: new EarlyBytes(this.limits),
       sessions: this.sessions,

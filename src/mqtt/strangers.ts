@@ -1,6 +1,7 @@
 /**
- * Sockets without an accepted CONNECT. They have a pool of their own, so that strangers who stay silent keep no device out: beyond it the oldest
- * one is closed in favour of a new one. A connection whose CONNECT is being checked is not in the pool.
+ * Connections of which it is not known who they are. They keep no device out. Those without an accepted CONNECT have a pool of their own: beyond it
+ * the oldest one is closed in favour of a new one. Those whose CONNECT is being checked stay, unless all places are taken: then the newest one of
+ * the address that has most of them is closed.
  */
 
 /** Connections that have sent no CONNECT, or whose CONNECT was refused and which are closing. */
@@ -16,39 +17,64 @@ export class Strangers<C> {
   readonly #silent = new Map<C, number>();
   /** They were refused and are closing. */
   readonly #refused = new Set<C>();
+  /** Their CONNECT is being checked; with their address. */
+  readonly #checked = new Map<C, string>();
+  /** The same by address, in order of arrival. */
+  readonly #checkedOf = new Map<string, Set<C>>();
 
   /** @param connections the limit of all connections. */
   constructor(connections: number) {
     this.maximum = Math.min(STRANGERS_MAX, Math.max(STRANGERS_MIN, Math.ceil(connections / 4)));
   }
 
-  get size(): number { return this.#silent.size + this.#refused.size; }
+  get size(): number { return this.#silent.size + this.#refused.size + this.#checked.size; }
 
   arrived(one: C, second: number): void { this.#silent.set(one, second); }
 
+  /** The answer to its CONNECT is not known yet. */
+  waits(one: C, address: string): void {
+    this.delete(one);
+    this.#checked.set(one, address);
+    const same = this.#checkedOf.get(address);
+    if (same === undefined) this.#checkedOf.set(address, new Set([one]));
+    else same.add(one);
+  }
+
   refused(one: C): void {
-    this.#silent.delete(one);
+    this.delete(one);
     this.#refused.add(one);
   }
 
-  /** Its CONNECT is being checked, or it is closed. */
+  /** It is known who it is, or it is closed. */
   delete(one: C): void {
     this.#silent.delete(one);
     this.#refused.delete(one);
+    const address = this.#checked.get(one);
+    if (address === undefined) return;
+    this.#checked.delete(one);
+    const same = this.#checkedOf.get(address) as Set<C>;
+    same.delete(one);
+    if (same.size === 0) this.#checkedOf.delete(address);
   }
 
   /** Takes out the one to close for a new one. @param isFull there is no socket left for the new one. @returns undefined when none has to go. */
-  takeOldest(second: number, isFull: boolean): C | undefined {
-    if (!isFull && this.size < this.maximum) return undefined;
-    for (const one of this.#refused) {
-      this.#refused.delete(one);
-      return one;
-    }
-    for (const [one, since] of this.#silent) {
-      if (!isFull && second - since < GRACE_SECONDS) return undefined;
-      this.#silent.delete(one);
-      return one;
-    }
+  take(second: number, isFull: boolean): C | undefined {
+    if (!isFull && this.#silent.size + this.#refused.size < this.maximum) return undefined;
+    const one = this.#oldest(isFull ? Infinity : second - GRACE_SECONDS) ?? (isFull ? this.#newestOfMost() : undefined);
+    if (one !== undefined) this.delete(one);
+    return one;
+  }
+
+  /** @param before silent ones that arrived later stay. */
+  #oldest(before: number): C | undefined {
+    for (const one of this.#refused) return one;
+    for (const [one, since] of this.#silent) return since <= before ? one : undefined;
     return undefined;
+  }
+
+  #newestOfMost(): C | undefined {
+    let most = new Set<C>();
+    for (const same of this.#checkedOf.values()) if (same.size > most.size) most = same;
+    return [...most].at(-1);
   }
 }

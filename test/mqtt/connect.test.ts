@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { TestClient } from './helpers/harness.ts';
 import { Harness, connectPacket, principalOf, publish, settle, subscribe, until } from './helpers/harness.ts';
 
 t.test('CONNACK codes of 3.1, 3.1.1 and 5.0', async (t) => {
@@ -175,6 +176,40 @@ t.test('the pool before login: who has sent CONNECT stays, and who has just come
   harness.client();
   t.same(silent.map(({ isDestroyed }) => isDestroyed).slice(0, 2), [true, false]);
   t.notOk(checked.some(({ isDestroyed, isEnded }) => isDestroyed || isEnded));
+});
+
+t.test('connections whose CONNECT is being checked keep no known device out', async (t) => {
+  const harness = new Harness({ connections: 120 });
+  const waiting = new Set<() => void>();
+  harness.authenticate = (userName, _password, caller) => (userName.startsWith('t1/guess') ? new Promise((resolve) => {
+    const leave = (): void => { waiting.delete(leave); resolve(undefined); };
+    waiting.add(leave);
+    caller?.onLeft(leave);
+  }) : principalOf(userName));
+  const guess = (address: string, index: number): TestClient => {
+    const client = harness.client(5);
+    client.clientAddress = { key: address, isOfClient: true };
+    client.send(connectPacket(`${address}-${index}`, 5, { username: `t1/guess${index}` }));
+    return client;
+  };
+  const few = Array.from({ length: 20 }, (_, index) => guess('198.51.100.7', index));
+  const many = Array.from({ length: 600 }, (_, index) => guess('203.0.113.9', index));
+  await settle();
+  t.equal(harness.server.connectionsCount, 620, 'all places are taken');
+  for (let index = 0; index < 90; index += 1) await harness.connected(`c${index}`);
+  t.equal(harness.counts.get('mqtt/connections'), undefined);
+  t.equal(harness.counts.get('mqtt/connections-before-login'), 90);
+  t.match(many[599].take(), [{ cmd: 'connack', reasonCode: 0x89, properties: { reasonString: /mqtt\/connections-before-login/ } }]);
+  t.same([many[599].isDestroyed, many[510].isDestroyed, many[509].isDestroyed], [true, true, false], 'the newest of the address with most');
+  t.notOk(few.some(({ isDestroyed }) => isDestroyed));
+  t.equal(waiting.size, 530, 'they have left the queue');
+  for (const leave of waiting) leave();
+  await settle();
+  for (const client of [...few, ...many]) client.drop();
+  await settle();
+  t.equal(harness.server.connectionsCount, 90);
+  for (let index = 90; index < 96; index += 1) await harness.connected(`c${index}`);
+  t.match((await harness.connect('c96', 5)).take(), [{ reasonCode: 0x97 }], 'the share of the user counts as before');
 });
 
 t.test('no user and no tenant takes all connections', async (t) => {

@@ -3,6 +3,8 @@ import mqttPacket from 'mqtt-packet';
 import type { Packet } from 'mqtt-packet';
 import { PUBLISH_RESULT } from '../../../src/mqtt/application.ts';
 import type { DeviceConnection, DeviceLink, MqttApplication, PublishResult } from '../../../src/mqtt/application.ts';
+import { NO_ADDRESS } from '../../../src/model/client-address.ts';
+import type { ClientAddress } from '../../../src/model/client-address.ts';
 import type { Log } from '../../../src/model/log.ts';
 import type { Principal } from '../../../src/model/principal.ts';
 import type { Connection } from '../../../src/mqtt/connection.ts';
@@ -91,6 +93,7 @@ export class TestClient implements Transport {
   isReading = true;
   version: 3 | 4 | 5 = 4;
   connection: Connection | undefined = undefined;
+  clientAddress: ClientAddress = NO_ADDRESS;
   #parser = mqttPacket.parser({ protocolVersion: 4 });
 
   use(version: 3 | 4 | 5): void {
