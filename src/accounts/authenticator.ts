@@ -22,6 +22,7 @@ import type { LoginGuard } from './login-guard.ts';
 import { kindOfName } from './password-hashes.ts';
 import type { PasswordHashes, SlowHashes } from './password-hashes.ts';
 import { ProvenPasswords } from './proven-passwords.ts';
+import type { ProvenPassword } from './proven-passwords.ts';
 import { isActive, isAdmitted, suspendedError } from './tenants.ts';
 import type { Tenant, Tenants } from './tenants.ts';
 
@@ -129,7 +130,7 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     const key = createHmac('sha256', this.#secret).update(`${tenant.number} ${takesAlias} ${name.length} ${name}${password}`).digest('base64');
     const cached = this.#cache.get(key, this.#now());
     const address = place.caller?.address ?? NO_ADDRESS;
-    // During a lock it is checked again, as one that is new.
+    // Elsewhere a quick answer would tell a stranger which guess is right.
     if (cached !== undefined && this.#takesKnown(`${tenant.id}/${cached.userName}`, address)) return this.#asOfNow(key, cached);
     // A fleet that connects with one account waits for one check, not for thousands.
     const underWay = this.#underWay.get(key);
@@ -288,7 +289,7 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     return principal;
   }
 
-  /** At once for a password that the server has generated, and for one that was right before; otherwise slowly. */
+  /** At once for a password that the server has generated, and from a familiar address for one that was right before; otherwise in turn. */
   async #checkLogin(tenant: Tenant, login: Login, { key, underWay }: { key: string; underWay: UnderWay }): Promise<Checked> {
     const proven = this.#proven.get(key);
     const asOf = this.changed.generation;
@@ -298,20 +299,20 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     if (user !== undefined) {
       // Nobody guesses it: no lock keeps a device out that has such a password.
       if (matchesGenerated(login.password, user.password)) return { user, isRight: true, asOf };
-      const isProven = user.userName === proven?.userName && user.password === proven.hash;
-      if (isProven && this.#takesKnown(accountOf(tenant, user, login), login.address)) return { user, isRight: true, asOf };
-      if (!isProven) this.#proven.delete(key);
+      if (!isProven(proven, user)) this.#proven.delete(key);
+      else if (this.#takesKnown(accountOf(tenant, user, login), login.address)) return { user, isRight: true, asOf };
     }
     underWay.last = undefined;
-    return this.#slowly(tenant, login, { user, key, underWay });
+    return this.#inTurn(tenant, login, { user, key, underWay });
   }
 
   /**
    * Names that mean no account wait behind each other, not before users; a wrong password of a user who has overtaken them waits with them, so
-   * that the time does not tell which names there are.
+   * that the time does not tell which names there are. A password that was right before takes no hash, but waits like a wrong one: a client that
+   * guesses could leave the queue and try the next one.
    * @throws PlatformError `general/busy`, `login/locked`, `login/address-locked`.
    */
-  async #slowly(tenant: Tenant, login: Login, { user, key, underWay }: { user: StoredUser | undefined; key: string; underWay: UnderWay }): Promise<Checked> {
+  async #inTurn(tenant: Tenant, login: Login, { user, key, underWay }: { user: StoredUser | undefined; key: string; underWay: UnderWay }): Promise<Checked> {
     const { number } = tenant;
     const account = accountOf(tenant, user, login);
     const guess = this.#guard?.guessOf(login.password, user?.password ?? '');
@@ -327,7 +328,7 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     const checked = await this.#hashes.inTurn(isStranger ? asStranger : { tenant: number, account: user.userName, signal }, async (slow) => {
       // Others may have failed meanwhile; what fails counts before the next turn begins.
       mayPass();
-      const found = await this.#checkPassword(slow, { number, login, user, underWay });
+      const found = await this.#checkPassword(slow, { number, login, user, key, underWay });
       if (found.isRight) this.#guard?.check(account, login.address);
       else this.#guard?.failed(account, login.address, found.against === undefined ? undefined : this.#guard.guessOf(login.password, found.against));
       return found;
@@ -340,14 +341,15 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
   }
 
   /** Checks the password, slowly, and reads the user again: it may have been changed, or one of that name made, meanwhile. */
-  async #checkPassword(slow: SlowHashes, { number, login, user: before, underWay }:
-    { number: number; login: Login; user: StoredUser | undefined; underWay: UnderWay }): Promise<Checked> {
+  async #checkPassword(slow: SlowHashes, { number, login, user: before, key, underWay }:
+    { number: number; login: Login; user: StoredUser | undefined; key: string; underWay: UnderWay }): Promise<Checked> {
+    const proven = this.#proven.get(key);
     let user = before;
     for (let tries = 1; ; tries += 1) {
       underWay.last = undefined;
       const kind = kindOfName(user?.userName ?? login.name);
       const stored = user?.password ?? '';
-      const isRight = matchesGenerated(login.password, stored) || await slow.verify(login.password, stored, kind);
+      const isRight = isProven(proven, user) || matchesGenerated(login.password, stored) || await slow.verify(login.password, stored, kind);
       const asOf = this.changed.generation;
       underWay.last = { userName: user?.userName ?? login.name, asOf };
       const after = await this.#find(number, login.name, login.takesAlias);
@@ -398,14 +400,17 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     return isRight;
   }
 
-  get hasLocks(): boolean {
-    return this.#guard?.hasLocks === true;
+  get dependsOnAddress(): boolean {
+    return this.#underWay.size > 0 || this.#guard?.hasLocks === true;
   }
 
   #takesKnown(account: string, address: ClientAddress): boolean {
     return this.#guard?.takesKnown(account, address) !== false;
   }
 }
+
+const isProven = (proven: ProvenPassword | undefined, user: StoredUser | undefined): boolean =>
+  proven !== undefined && proven.userName === user?.userName && proven.hash === user.password;
 
 /** Under the user's own name: an alias gives no further guesses. */
 const accountOf = (tenant: Tenant, user: StoredUser | undefined, { name }: Login): string => `${tenant.id}/${user?.userName ?? name}`;

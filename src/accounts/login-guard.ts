@@ -130,7 +130,6 @@ class Locks {
     return this.#watched.get(name)?.knownWrong.includes(guess) === true;
   }
 
-  /** After `failed`, or for one that is known already. */
   rememberWrong(name: string, guess: string): void {
     const failures = this.#watched.get(name);
     if (failures !== undefined) failures.knownWrong = [...failures.knownWrong.filter((known) => known !== guess), guess].slice(-KNOWN_WRONG_MAX);
@@ -179,13 +178,9 @@ export class LoginGuard {
     throw refusal;
   }
 
-  /** Whether a password that was right before is taken now, from this address; then the address is familiar. */
+  /** Whether a password that was right before is taken at once from this address. From others it waits for its turn, in which locks count. */
   takesKnown(account: string, address: ClientAddress): boolean {
-    const pair = pairOf(account, address);
-    if (this.#familiar.has(pair)) return true;
-    if (this.#pairs.leftMs(pair) > 0 || this.#accounts.leftMs(account) > 0 || (address.isOfClient && this.#addresses.leftMs(address.key) > 0)) return false;
-    this.#seen(pair);
-    return true;
+    return this.#familiar.has(pairOf(account, address));
   }
 
   /** Whether the password was found wrong against the same stored hash not long ago: it needs no check and does not count again. */

@@ -122,8 +122,8 @@ export class HeaderAuthentication {
   /** A user that has changed since is checked again. */
   private known(header: string): Principal | undefined {
     const known = this.remembered.get(header);
-    // A lock may be of the user: then it depends on the address.
-    if (known === undefined || (this.authenticator.hasLocks === true && known.principal.session === undefined)) return undefined;
+    // Asked again, from an address that is not familiar it waits like a guess: no quick answer tells which one is right.
+    if (known === undefined || (this.authenticator.dependsOnAddress === true && known.principal.session === undefined)) return undefined;
     const principal = known.expiresAt > this.now() ? this.authenticator.current(known.principal) : undefined;
     if (principal === undefined) this.remembered.delete(header);
     else known.principal = principal;

@@ -77,8 +77,8 @@ export interface Authenticator {
    * @returns the principal, as of now; undefined when the user may have changed since it was read: then the credentials are checked again.
    */
   current(principal: Principal): Principal | undefined;
-  /** Whether logins are locked somewhere: then ask with each request, also for what is remembered. */
-  readonly hasLocks?: boolean;
+  /** Whether passwords are being checked or logins are locked: then the answer depends on the address, also for what is remembered. */
+  readonly dependsOnAddress?: boolean;
 }
 
 export interface PasswordConfirmation {

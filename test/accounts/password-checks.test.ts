@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import { CachingAuthenticator } from '../../src/accounts/authenticator.ts';
 import type { HashRenewal } from '../../src/accounts/authenticator.ts';
 import { LoginGuard } from '../../src/accounts/login-guard.ts';
+import { HeaderAuthentication } from '../../src/api/authentication.ts';
 import { Tenants } from '../../src/accounts/tenants.ts';
 import { NO_ADDRESS, clientAddress } from '../../src/model/client-address.ts';
 import type { ClientAddress } from '../../src/model/client-address.ts';
@@ -58,7 +59,7 @@ async function open(t: Test, options: { failuresMax?: number; addressFailuresMax
   await put('bob', await hash('right'));
   keys.costs.length = 0;
   keys.passwords.length = 0;
-  return { authenticator, keys, hashes, put, hash, login, clock, counted, warned, renewed };
+  return { authenticator, documents, tenants, keys, hashes, put, hash, login, clock, counted, warned, renewed };
 }
 
 /** @returns what lets held keys go, one after the other. */
@@ -147,6 +148,38 @@ t.test('a client that repeats an old password locks nothing, and costs one hash'
   t.equal(await login('ada', 'old', HOME), 'ada', 'it is right again when it is set again');
 });
 
+t.test('a flood of checks of an account does not tell a stranger which password is right', async (t) => {
+  const { keys, login, clock } = await open(t, { failuresMax: 3 });
+  for (const password of ['right', 'right']) t.equal(await login('ada', password, HOME), 'ada');
+  clock.now += 3_600_000;
+  t.equal(await login('ada', 'right', HOME), 'ada');
+  t.same(keys.passwords, ['right'], 'who was right before needs no hash');
+  const next = hold(keys);
+  const from = (index: number): ClientAddress => clientAddress(`192.0.2.${index}`);
+  const answered: string[] = [];
+  const guess = (password: string, address: ClientAddress): void => void login('ada', password, address).then((answer) => answered.push(`${password}: ${answer}`));
+  // Two of one hash: a thread is busy, one guess waits. The address of the right one is new in the same read as a wrong one.
+  for (let index = 0; index < 2; index += 1) guess(`guess${index}`, from(index));
+  guess('right', ELSEWHERE);
+  await settled();
+  t.same(answered, [], 'the right one waits for its turn as a wrong one does');
+  t.equal(await login('ada', 'right', HOME), 'ada', 'a familiar address does not wait');
+  for (let index = 0; index < 4; index += 1) await next();
+  t.same(answered, ['guess0: wrong', 'guess1: wrong', 'right: ada']);
+  t.same(keys.passwords, ['right', 'guess0', 'guess1'], 'it takes no hash');
+  answered.length = 0;
+  for (let index = 0; index < 120; index += 1) guess(`flood${index}`, from(index));
+  guess('right', clientAddress('203.0.113.10'));
+  await settled();
+  t.equal(answered.length, 20);
+  t.ok(answered.includes('right: general/busy'), 'refused as the wrong ones beside it');
+  keys.hold = () => Promise.resolve();
+  await next();
+  await settled();
+  clock.now += 600_000;
+  t.equal(await login('ada', 'right', clientAddress('203.0.113.10')), 'ada', 'it did not count as wrong');
+});
+
 t.test('guesses of one address lock the account nowhere else, also right after a restart', async (t) => {
   const { login, warned, counted } = await open(t, { failuresMax: 3 });
   for (let index = 0; index < 20; index += 1) await login('ada', `guess${index}`, ELSEWHERE);
@@ -173,6 +206,24 @@ t.test('guesses from many addresses lock an account at ten times the number, not
   t.match(warned, [{ account: 't1/ada', failures: 30, limit: 'accounts/login-failures-everywhere' }]);
   for (let index = 0; index < 3; index += 1) t.equal(await login('ada', `home${index}`, HOME), 'wrong');
   t.equal(await login('ada', 'home3', HOME), 'login/locked', 'a familiar address gets no more tries than others');
+});
+
+t.test('an answer that is remembered by the header tells a stranger nothing either', async (t) => {
+  const { authenticator, tenants, keys, login, clock } = await open(t);
+  const http = new HeaderAuthentication({ authenticator, tenants, tokens: undefined as never, now: () => clock.now });
+  const ask = (address: ClientAddress): ReturnType<typeof http.authenticate> =>
+    http.authenticate(`Basic ${Buffer.from('t1/ada:right').toString('base64')}`, () => '', () => ({ caller: new Client(address) }));
+  t.match(await ask(HOME), { userName: 'ada' });
+  t.notOk(ask(ELSEWHERE) instanceof Promise, 'at once while nothing is checked');
+  const next = hold(keys);
+  const guess = login('bob', 'guess', ELSEWHERE);
+  const [home, elsewhere] = [ask(HOME), ask(ELSEWHERE)];
+  t.notOk(home instanceof Promise);
+  t.ok(elsewhere instanceof Promise, 'in turn');
+  await settled();
+  await next();
+  t.same([await guess, (await elsewhere as Principal).userName], ['wrong', 'ada']);
+  t.same(keys.passwords, ['right', 'guess']);
 });
 
 t.test('a device password that an older server generated gets the fast hash at the login', async (t) => {
