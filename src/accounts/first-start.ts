@@ -6,13 +6,17 @@ import { memberKey } from '../actors/user.ts';
 import { kindOfName } from './password-hashes.ts';
 import type { PasswordHashes } from './password-hashes.ts';
 import { ADMINS_GROUP, GROUPS_MADE_KEY, predefinedRecords } from './groups.ts';
+import { matchesGenerated } from '../model/password-hash.ts';
 import { BOOTSTRAP_ROLE, BOOTSTRAP_USER, ROLES } from '../model/roles.ts';
 import type { Tenants } from './tenants.ts';
 import { MANAGEMENT_TENANT } from './tenants.ts';
 
-/** Without characters that look alike; 16 of 31 are 79 bits. */
+/** Without characters that look alike; 32 of them, so each is 5 bits. */
 const PASSWORD_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
+/** 80 bits, behind a slow hash. */
 const PASSWORD_LENGTH = 16;
+/** 130 bits: a fast hash keeps it, so that devices register while others guess. */
+const BOOTSTRAP_PASSWORD_LENGTH = 26;
 /** Before the first login: nothing else waits. */
 const FIRST_TURN = { tenant: 0, account: '' };
 
@@ -47,18 +51,20 @@ export async function createFirstAccounts(documents: Documents, tenants: Tenants
   ];
   for (const account of wanted) {
     const kind = kindOfName(account.userName);
-    const matches = (password: string, stored: string): Promise<boolean> => hashes.inTurn(FIRST_TURN, (slow) => slow.verify(password, stored, kind));
+    const matches = async (password: string, stored: string): Promise<boolean> =>
+      matchesGenerated(password, stored) || hashes.inTurn(FIRST_TURN, (slow) => slow.verify(password, stored, kind));
+    const isLong = account.password === undefined && account.userName === BOOTSTRAP_USER;
     const number = tenants.byId(account.tenant)?.number as number;
     const existing = await documents.get('user', number, account.userName);
     if (existing !== undefined) anyExisted = true;
     if (existing !== undefined && account.password === undefined) continue;
     const old = existing === undefined ? undefined : JSON.parse(existing) as StoredUser;
     if (account.password !== undefined && old?.configured !== undefined && await matches(account.password, old.configured)) continue;
-    const password = account.password ?? generatePassword();
+    const password = account.password ?? generatePassword(isLong ? BOOTSTRAP_PASSWORD_LENGTH : PASSWORD_LENGTH);
     if (account.password === undefined) generated.set(`${account.tenant}/${account.userName}`, password);
     // The same password again leaves tokens and its date alone.
     const isSame = old !== undefined && await matches(password, old.password);
-    const hash = isSame ? old.password : await hashes.hash(password, kind, FIRST_TURN);
+    const hash = isSame ? old.password : await hashes.hash(password, isLong ? 'generated' : kind, FIRST_TURN);
     const user: StoredUser = {
       ...old, userName: account.userName, password: hash, roles: account.roles, enabled: true, doc: old?.doc ?? '{}',
       tokenGeneration: (old?.tokenGeneration ?? 0) + (isSame ? 0 : 1), ...(account.password === undefined ? {} : { configured: hash }),
@@ -88,6 +94,6 @@ async function missingGroups(documents: Documents, tenant: number, admin: string
     { collection: 'groupMember', tenant, id: memberKey(ADMINS_GROUP, admin), value: '1' }];
 }
 
-function generatePassword(): string {
-  return Array.from({ length: PASSWORD_LENGTH }, () => PASSWORD_ALPHABET[randomInt(PASSWORD_ALPHABET.length)]).join('');
+function generatePassword(length: number): string {
+  return Array.from({ length }, () => PASSWORD_ALPHABET[randomInt(PASSWORD_ALPHABET.length)]).join('');
 }

@@ -2,6 +2,7 @@
  * Slows down the guessing of passwords (document 4 section 3.7). Too many wrong passwords lock the account for the address that they come from, the
  * address for all accounts, and, at ten times the number, the account for all addresses that are not familiar. Each further lock lasts twice as long.
  * A familiar address is one from which a password of the account was right on this node. From there a password that was right before passes each lock.
+ * The account with which new devices register is never locked for all addresses: its password is in every new device, and who has one could lock all.
  * Each node counts for itself, in tables of bounded size.
  */
 import { createHmac, randomBytes } from 'node:crypto';
@@ -10,6 +11,8 @@ import type { ClientAddress } from '../model/client-address.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ErrorCode } from '../model/errors.ts';
 import type { Refusals } from '../model/refusals.ts';
+import { BOOTSTRAP_USER } from '../model/roles.ts';
+import { MANAGEMENT_TENANT } from './tenants.ts';
 
 /** Accounts, addresses and pairs of them that are watched at once, each; the one that failed longest ago is forgotten first. */
 const WATCHED_MAX = 20_000;
@@ -21,6 +24,8 @@ const PAUSE_MS_MAX = 3_600_000;
 const FORGOTTEN_MS = 24 * 3_600_000;
 /** Refused passwords of an account from a familiar address during a lock: after them the address is not familiar any more. */
 const FAMILIAR_REFUSED_MAX = 100;
+/** All new devices of all tenants share it. It opens nothing but the registration of a device that its owner has announced. */
+const BOOTSTRAP_ACCOUNT = `${MANAGEMENT_TENANT}/${BOOTSTRAP_USER}`;
 /** Names of the limits in answers, log and counters. */
 export const ACCOUNT_LOCKED = 'accounts/login-failures';
 export const ACCOUNT_LOCKED_EVERYWHERE = 'accounts/login-failures-everywhere';
@@ -131,8 +136,9 @@ class Locks {
   }
 
   rememberWrong(name: string, guess: string): void {
-    const failures = this.#watched.get(name);
-    if (failures !== undefined) failures.knownWrong = [...failures.knownWrong.filter((known) => known !== guess), guess].slice(-KNOWN_WRONG_MAX);
+    if (this.#kind.failuresMax === 0) return;
+    const failures = this.#latest(name);
+    failures.knownWrong = [...failures.knownWrong.filter((known) => known !== guess), guess].slice(-KNOWN_WRONG_MAX);
   }
 
   /** A lock is not ended by a success: it may be of somebody else. */
@@ -180,7 +186,10 @@ export class LoginGuard {
 
   /** Whether a password that was right before is taken at once from this address. From others it waits for its turn, in which locks count. */
   takesKnown(account: string, address: ClientAddress): boolean {
-    return this.#familiar.has(pairOf(account, address));
+    const pair = pairOf(account, address);
+    if (this.#familiar.has(pair)) return true;
+    // Each new device comes from a new address.
+    return account === BOOTSTRAP_ACCOUNT && this.#pairs.leftMs(pair) === 0 && !(address.isOfClient && this.#addresses.leftMs(address.key) > 0);
   }
 
   /** Whether the password was found wrong against the same stored hash not long ago: it needs no check and does not count again. */
@@ -193,7 +202,7 @@ export class LoginGuard {
   failed(account: string, address: ClientAddress, guess?: string): void {
     if (guess !== undefined && this.isKnownWrong(account, guess)) return;
     this.#pairs.failed(pairOf(account, address));
-    this.#accounts.failed(account);
+    if (account !== BOOTSTRAP_ACCOUNT) this.#accounts.failed(account);
     if (address.isOfClient) this.#addresses.failed(address.key);
     if (guess !== undefined) this.#accounts.rememberWrong(account, guess);
   }

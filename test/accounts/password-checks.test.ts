@@ -208,6 +208,29 @@ t.test('guesses from many addresses lock an account at ten times the number, not
   t.equal(await login('ada', 'home3', HOME), 'login/locked', 'a familiar address gets no more tries than others');
 });
 
+t.test('guesses lock the account with which all new devices register nowhere else', async (t) => {
+  const { login, hash, documents, keys } = await open(t, { failuresMax: 3, addressFailuresMax: 5 });
+  const user = { userName: 'devicebootstrap', password: await hash('public', 'device'), roles: ['ROLE_DEVICE_BOOTSTRAP'], enabled: true, doc: '{}' };
+  await documents.commit([{ collection: 'user', tenant: 1, id: 'devicebootstrap', value: JSON.stringify(user) }], undefined);
+  const from = (network: string, index: number): ClientAddress => clientAddress(`${network}.${index}`);
+  const register = (address: ClientAddress, password = 'public'): Promise<string> => login('management/devicebootstrap', password, address);
+  t.equal(await register(HOME), 'devicebootstrap');
+  for (let index = 0; index < 40; index += 1) t.equal(await register(from('192.0.2', index), `guess${index}`), 'wrong');
+  for (let index = 0; index < 40; index += 1) t.equal(await register(from('198.51.100', index)), 'devicebootstrap');
+  for (const guess of ['a', 'b', 'c']) t.equal(await register(ELSEWHERE, guess), 'wrong');
+  t.equal(await register(ELSEWHERE, 'c'), 'login/locked', 'the address of the guesses is locked');
+  t.equal(await register(ELSEWHERE), 'login/locked');
+  const hashed = keys.passwords.length;
+  const next = hold(keys);
+  const guesses = Array.from({ length: 110 }, (_, index) => register(from('192.0.2', index + 100), `more${index}`));
+  await settled();
+  t.equal(await register(from('198.51.100', 99)), 'devicebootstrap', 'nor do they keep devices waiting');
+  t.equal(keys.passwords.length, hashed + 1);
+  keys.hold = () => Promise.resolve();
+  await next();
+  t.same(new Set(await Promise.all(guesses)), new Set(['wrong', 'general/busy']));
+});
+
 t.test('an answer that is remembered by the header tells a stranger nothing either', async (t) => {
   const { authenticator, tenants, keys, login, clock } = await open(t);
   const http = new HeaderAuthentication({ authenticator, tenants, tokens: undefined as never, now: () => clock.now });

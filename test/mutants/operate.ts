@@ -42,7 +42,7 @@ export const OPERATE: readonly MutantTable[] = [
     { rule: 'the screen of a later start has no password', ...SERVE, changes: [['server.firstStart ? \'(as given', 'true ? \'(as given']] },
     { rule: 'the screen has two things to try: the measurement', ...SERVE, changes: [['    `  mosquitto_pub -h', '    `  # -h']] },
     { rule: 'the screen has two things to try: the list', ...SERVE, changes: [['/measurement/measurements?pageSize=5\'`', '/\'`']] },
-    { rule: 'a configured password is taken at the first start', ...ACCOUNTS, changes: [['account.password ?? generatePassword()', 'generatePassword()']] },
+    { rule: 'a configured password is taken at the first start', ...ACCOUNTS, changes: [['account.password ?? generatePassword(', 'generatePassword(']] },
     { rule: 'a password is generated on the first start alone', ...ACCOUNTS,
       changes: [['    if (existing !== undefined && account.password === undefined) continue;\n', '']] },
     { rule: 'a configured password replaces the forgotten one', ...ACCOUNTS,
