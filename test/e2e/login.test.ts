@@ -150,11 +150,14 @@ t.test('a password that is changed while it is being checked opens nothing', asy
   t.equal((await rest.get(CURRENT)).status, 200);
   // What the checks are busy with.
   const noise = Array.from({ length: 40 }, (_, index) => status(CURRENT, { authorization: basic(`${TENANT}/noise-${index}`, 'wrong') }));
-  const connected = connectDevice(t, server, 'racer-1', { username: `${TENANT}/disabled`, password: PASSWORD }).then(() => 'connected', () => 'refused');
+  const connected = connectDevice(t, server, 'racer-1', { username: `${TENANT}/disabled`, password: PASSWORD }).catch(() => undefined);
   const reply = post(`/tenant/oauth/token?tenant_id=${TENANT}`, formOf('racer'));
   await rest.put(`${USERS}/disabled`, { enabled: false });
   await rest.put(`${USERS}/racer`, { password: 'Another-one-2' });
-  t.equal(await connected, 'refused');
+  const device = await connected;
+  if (CLUSTER_NODES === 0) t.equal(device, undefined, 'the change came first');
+  // The node of the change may have to check the administrator's password first, behind noise of its own: then the login was before the change.
+  else await eventually('the connection has ended', () => device?.client.connected !== true);
   const { status: answered, text } = await reply;
   if (answered === 200) t.equal(await status(CURRENT, bearer(JSON.parse(text).access_token)), 401, 'a token from before the change has ended');
   else t.equal(answered, 401);
