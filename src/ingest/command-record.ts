@@ -10,6 +10,8 @@ import type { ProcessingMode } from '../model/processing-mode.ts';
 
 export const SHARD_COUNT = 64;
 export const RECORD_HEADER_BYTES = 28;
+/** Of all kinds of records. */
+const RECEIVED_AT = 20;
 const FLAG_TEXT_KEY = 1;
 const FLAG_PENDING = 2;
 /** Text keys have a length of 16 bits. */
@@ -118,6 +120,16 @@ export function undecodable(batch: Buffer, at: number, seq: number): JournalComm
     pendingId: isPending && pendingEnd <= record.length ? record.toString('utf8', RECORD_HEADER_BYTES + 2, pendingEnd) : undefined,
     body: { record: record.toString('base64') },
   };
+}
+
+/** @returns ms since 1970, of a batch whose records can be counted: of measurements too, whose time of arrival is at the same place. */
+export function newestReceivedAt(batch: Buffer): number {
+  let newest = 0;
+  for (let at = 0; at < batch.length; at += batch.readUInt32LE(at)) {
+    const receivedAt = batch.readDoubleLE(at + RECEIVED_AT);
+    if (receivedAt > newest && receivedAt < Infinity) newest = receivedAt;
+  }
+  return newest;
 }
 
 /** Counts the records of a batch. @throws when a length leads out of the batch: the journal is damaged. */

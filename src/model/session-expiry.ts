@@ -3,10 +3,21 @@
 /** Seconds that mean: for ever. */
 export const SESSION_EXPIRY_NEVER = 0xffffffff;
 
-/** Of a session without a connection. @param state.disconnectedAt ms since 1970; 0 = its end is not known yet. */
-export function isSessionOver(state: { readonly expirySeconds: number; readonly disconnectedAt: number }, now: number): boolean {
+/** The time by which sessions end. A clock that jumped forward must not end them. */
+export interface ExpiryClock {
+  /** @returns ms since 1970, or undefined while the clock is not believed: then only sessions without expiry end. */
+  read(): Promise<number | undefined>;
+  /** The same without a look: false also until the first one. */
+  readonly isBelieved: boolean;
+}
+
+/**
+ * Of a session without a connection.
+ * @param state.disconnectedAt ms since 1970; 0 = its end is not known yet. @param now undefined while the clock is not believed.
+ */
+export function isSessionOver(state: { readonly expirySeconds: number; readonly disconnectedAt: number }, now: number | undefined): boolean {
   const { expirySeconds, disconnectedAt } = state;
   // Without expiry it ended with its connection.
   if (expirySeconds === 0) return true;
-  return expirySeconds !== SESSION_EXPIRY_NEVER && disconnectedAt > 0 && disconnectedAt + expirySeconds * 1_000 <= now;
+  return now !== undefined && expirySeconds !== SESSION_EXPIRY_NEVER && disconnectedAt > 0 && disconnectedAt + expirySeconds * 1_000 <= now;
 }

@@ -4,6 +4,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { Server as TlsServer, createServer as createTlsServer } from 'node:tls';
 import type { TlsOptions } from 'node:tls';
 import type { MqttApplication, SessionStore } from './application.ts';
+import type { ExpiryClock } from '../model/session-expiry.ts';
 import type { Log } from '../model/log.ts';
 import { addUser, dependsOn } from '../model/principal.ts';
 import type { ConnectedUsers } from '../model/principal.ts';
@@ -54,6 +55,8 @@ export interface MqttServerOptions {
   readonly rateOf?: (tenantNumber: number) => { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined;
   /** Milliseconds since 1970; Date.now by default. */
   readonly now?: () => number;
+  /** By which sessions end; `now` by default. */
+  readonly clock?: ExpiryClock;
   /** The other nodes of a cluster. */
   readonly elsewhere?: SessionsElsewhere;
 }
@@ -91,7 +94,8 @@ export class MqttServer {
     this.#strangers = new Strangers(this.limits.connections);
     const now = options.now ?? Date.now;
     const limitHit = (limit: LimitName, reason: string, session: Session): void => this.#limitHit(limit, reason, session);
-    this.sessions = new SessionRegistry({ store: options.store, limits: this.limits, limitHit, now }, this.#wheel, options.elsewhere);
+    const clock = options.clock ?? { isBelieved: true, read: async () => now() };
+    this.sessions = new SessionRegistry({ store: options.store, limits: this.limits, limitHit, now, clock }, this.#wheel, options.elsewhere);
     this.#context = this.#createContext(now, limitHit);
   }
 

@@ -140,7 +140,7 @@ export class SessionRegistry {
       this.#end(session);
       return;
     }
-    session.disconnectedAt = this.#context.now();
+    session.disconnectedAt = this.#endOfConnection();
     this.#saveInBackground(session);
     this.#becameOffline(session);
   }
@@ -224,7 +224,9 @@ export class SessionRegistry {
     await this.#elsewhere?.taken(session);
     const stored = await store.load(session.tenantNumber, session.key, (former) => session.follow(former));
     if (stored === undefined || session.hasEnded) return;
-    if (!isClean && !isSessionOver(stored, this.#context.now())) {
+    // The clock is looked at for those alone that seem to be over.
+    const isOver = isSessionOver(stored, this.#context.now()) && isSessionOver(stored, await this.#context.clock.read());
+    if (!isClean && !isOver) {
       session.restore(stored);
       return;
     }
@@ -291,8 +293,13 @@ export class SessionRegistry {
     }
     session.expirySeconds = before.expirySeconds;
     // 0 after a crash, whose moment is not known: its time runs from now.
-    session.disconnectedAt = before.disconnectedAt || this.#context.now();
+    session.disconnectedAt = before.disconnectedAt || this.#endOfConnection();
     this.#becameOffline(session);
+  }
+
+  /** @returns ms since 1970, or 0 while the clock is not believed: then the time of the session runs from the moment at which it is. */
+  #endOfConnection(): number {
+    return this.#context.clock.isBelieved ? this.#context.now() : 0;
   }
 
   #saveInBackground(session: Session): void {
@@ -302,7 +309,8 @@ export class SessionRegistry {
   #becameOffline(session: Session): void {
     this.#offline.add(session);
     if (session.expirySeconds !== SESSION_EXPIRY_NEVER) {
-      this.#wheel.schedule(session, session.expirySeconds - (this.#context.now() - session.disconnectedAt) / 1_000);
+      const passedMs = session.disconnectedAt === 0 ? 0 : this.#context.now() - session.disconnectedAt;
+      this.#wheel.schedule(session, session.expirySeconds - passedMs / 1_000);
     }
     if (this.#offline.size <= this.#context.limits.offlineSessions) return;
     for (const oldest of this.#offline) {

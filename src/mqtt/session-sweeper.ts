@@ -9,6 +9,7 @@ import type { CommandPort, DocumentReader, SessionExpire } from '../model/comman
 import type { Log } from '../model/log.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { isSessionOver, SESSION_EXPIRY_NEVER } from '../model/session-expiry.ts';
+import type { ExpiryClock } from '../model/session-expiry.ts';
 
 /** Sessions looked at in one step. Each is some 200 bytes, a few kilobytes with many subscriptions. */
 const STEP_SESSIONS = 100;
@@ -26,8 +27,8 @@ export interface SessionSweeperOptions {
   readonly isInMemory: (tenantNumber: number, key: string) => boolean | Promise<boolean>;
   /** Whether the session's actor is of this process; the others have sweepers of their own. All of them by default. */
   readonly isMine?: (tenantNumber: number, key: string) => boolean;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  /** Nothing is removed while it gives no time. */
+  readonly clock: Pick<ExpiryClock, 'read'>;
   readonly log: Log;
   readonly stepSessions?: number;
 }
@@ -56,16 +57,19 @@ export class SessionSweeper {
 
   /** One pass over all sessions. Rejects when the store or the journal refuses; what is left is for the next pass. */
   async sweep(): Promise<void> {
-    const { documents, tenants, now } = this.#options;
-    // Whoever is stored as connected and has no connection has lost it before now.
-    const lostAt = now();
+    const { documents, tenants, clock } = this.#options;
+    // A session that is stored as connected and has no connection has lost it before now.
+    const lostAt = await clock.read();
+    if (lostAt === undefined) return;
     for (const tenant of tenants()) {
       for (let after: string | undefined; !this.#loop.isStopped;) {
         const limit = this.#stepSessions;
+        const now = await clock.read();
+        if (now === undefined) return;
         const page = await documents.list('session', tenant, '', after === undefined ? { limit } : { after, limit });
         await Promise.all(page.map(async ({ id, value }) => {
           const state = JSON.parse(value) as SessionState;
-          if (await this.#isDue(tenant, id, state)) await this.#expire(tenant, { session: id, lostAt, holder: state.holder });
+          if (await this.#isDue(tenant, id, state, now)) await this.#expire(tenant, { session: id, lostAt, holder: state.holder }, now);
         }));
         if (page.length < limit) break;
         after = page[page.length - 1].id;
@@ -85,17 +89,17 @@ export class SessionSweeper {
     }
   }
 
-  async #isDue(tenant: number, key: string, state: SessionState): Promise<boolean> {
-    const { isMine, isInMemory, now } = this.#options;
+  async #isDue(tenant: number, key: string, state: SessionState, now: number): Promise<boolean> {
+    const { isMine, isInMemory } = this.#options;
     if (isMine?.(tenant, key) === false) return false;
-    if (state.expirySeconds === SESSION_EXPIRY_NEVER || !(state.disconnectedAt === 0 || isSessionOver(state, now()))) return false;
+    if (state.expirySeconds === SESSION_EXPIRY_NEVER || !(state.disconnectedAt === 0 || isSessionOver(state, now))) return false;
     return !await isInMemory(tenant, key);
   }
 
   /** In order with what a connection that opens the session now sends: whichever comes first, the session is whole. */
-  async #expire(tenant: number, body: SessionExpire): Promise<void> {
+  async #expire(tenant: number, body: SessionExpire, receivedAt: number): Promise<void> {
     const { isRemoved } = await this.#options.commands.request<{ isRemoved: boolean }>({
-      kind: COMMAND.SESSION_EXPIRE, tenant, key: `s:${body.session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#options.now(), body });
+      kind: COMMAND.SESSION_EXPIRE, tenant, key: `s:${body.session}`, mode: PROCESSING_MODE.PERSISTENT, receivedAt, body });
     if (isRemoved) this.expiredCount += 1;
   }
 }

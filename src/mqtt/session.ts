@@ -3,6 +3,7 @@
  * (MQTT 3.1.1 section 3.1.2.4, 5.0 section 4.1). It outlives its connections; it knows the one it has through SessionOwner.
  */
 import { holderAfter } from '../model/session-holder.ts';
+import type { ExpiryClock } from '../model/session-expiry.ts';
 import { changedMarks } from '../model/session-marks.ts';
 import type { MarkChange } from '../model/session-marks.ts';
 import { isElsewhere } from './application.ts';
@@ -57,6 +58,8 @@ export interface SessionContext {
   /** It has gone on at another node, or has ended: what is here is old. */
   lost(session: Session): void;
   now(): number;
+  /** By which sessions end. */
+  readonly clock: ExpiryClock;
 }
 
 interface Outbound extends StoredMessage {
@@ -72,6 +75,8 @@ interface Outbound extends StoredMessage {
   isGone: boolean;
 }
 
+/** A session whose time may be over is asked again after this time while the clock is not believed. */
+const CLOCK_RETRY_SECONDS = 30;
 const NO_MARKS: ReadonlySet<string> = new Set();
 const PACKET_IDS = 65_535;
 /** The length of a topic is two bytes in the packet. */
@@ -395,7 +400,10 @@ export class Session implements ClientSession, Timed {
 
   due(): number {
     if (this.owner !== undefined || this.hasEnded) return 0;
-    const remaining = this.disconnectedAt / 1_000 + this.expirySeconds - this.#context.now() / 1_000;
+    if (!this.#context.clock.isBelieved) return CLOCK_RETRY_SECONDS;
+    const now = this.#context.now();
+    if (this.disconnectedAt === 0) this.disconnectedAt = now;
+    const remaining = this.disconnectedAt / 1_000 + this.expirySeconds - now / 1_000;
     if (remaining > 0) return remaining;
     this.#context.expired(this);
     return 0;

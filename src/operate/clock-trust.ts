@@ -13,6 +13,7 @@ import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { withDigest } from '../model/record-change.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { RETENTION_RULES } from '../model/retention.ts';
+import type { ExpiryClock } from '../model/session-expiry.ts';
 
 /** Records of the whole server. */
 const SERVER_WIDE = 0;
@@ -58,11 +59,12 @@ export interface ClockTrustOptions {
 
 interface Both { readonly wall: number; readonly up: number }
 
-export class ClockTrust {
+export class ClockTrust implements ExpiryClock {
   readonly #options: ClockTrustOptions;
   /** The newest confirmed time of this process. */
   #credible: Both | undefined;
   #looked: Both | undefined;
+  #looking: Promise<void> | undefined;
   #isWaiting = false;
   #warnedAt = -Infinity;
 
@@ -73,13 +75,24 @@ export class ClockTrust {
   /** As of the last look. */
   get isWaiting(): boolean { return this.#isWaiting; }
 
+  get isBelieved(): boolean { return !this.#isWaiting && this.#isTogether(this.#both()); }
+
   /** @returns the wall clock's time, or undefined while it is not believed. */
   async read(): Promise<number | undefined> {
-    const both = { wall: this.#options.now(), up: this.#options.steady.now() };
-    const looked = this.#looked;
-    const isRecent = looked !== undefined && both.up - looked.up < LOOK_MS && Math.abs(both.wall - looked.wall - (both.up - looked.up)) < PART_MS;
-    if (!isRecent) await this.#look(both);
+    const both = this.#both();
+    const isRecent = both.up - (this.#looked?.up ?? -Infinity) < LOOK_MS && this.#isTogether(both);
+    if (!isRecent) await (this.#looking ??= this.#look(both).finally(() => { this.#looking = undefined; }));
     return this.#isWaiting ? undefined : both.wall;
+  }
+
+  #both(): Both {
+    return { wall: this.#options.now(), up: this.#options.steady.now() };
+  }
+
+  /** Whether no clock was set since the last look. */
+  #isTogether({ wall, up }: Both): boolean {
+    const looked = this.#looked;
+    return looked !== undefined && Math.abs(wall - looked.wall - (up - looked.up)) < PART_MS;
   }
 
   async #look(both: Both): Promise<void> {
@@ -113,7 +126,7 @@ export class ClockTrust {
     const ranMs = isSame ? pending.ranMs + Math.max(0, Math.min(sinceMs, passedMs)) : 0;
     const days = (difference / HOUR_MS / 24).toFixed(1);
     if (ranMs >= settleMs) {
-      log.warn({ differenceMs: difference, ranMs }, 'retention believes the clock from now on: it ran steadily since it differed from the journal');
+      log.warn({ differenceMs: difference, ranMs }, 'the clock is believed from now on: it ran steadily since it differed from the journal');
       this.#isWaiting = false;
       this.#confirm(both);
       await this.#write(text, this.#markOf(both));
@@ -124,7 +137,7 @@ export class ClockTrust {
       this.#warnedAt = both.up;
       log.warn({ limit: CLOCK_LIMIT, clock: textOf(both.wall), expected: textOf(both.wall - difference), differenceMs: difference,
         differenceMaxMs, waitsMs: settleMs - ranMs },
-      `retention waits: the clock differs by ${days} days from the newest time in the journal; set the clock, `
+      `retention and the end of MQTT sessions wait: the clock differs by ${days} days from the journal's newest time; set the clock, `
         + 'or start with --retention-clock-settle-ms 0 when it is right');
     }
     this.#isWaiting = true;
@@ -133,7 +146,7 @@ export class ClockTrust {
 
   #confirm(both: Both): void {
     this.#credible = both;
-    if (this.#isWaiting) this.#options.log.info({ clock: textOf(both.wall) }, 'the clock agrees with the journal: retention goes on');
+    if (this.#isWaiting) this.#options.log.info({ clock: textOf(both.wall) }, 'the clock agrees with the journal: what waited for it goes on');
     this.#isWaiting = false;
   }
 

@@ -337,9 +337,12 @@ export class RetentionRunner {
   }
 }
 
-/** For a server that has kept no confirmed time yet: the end of the newest day that a run took care of, in the first tenants. */
-export async function newestRetentionDay(documents: DocumentReader, tenants: Iterable<number>): Promise<number | undefined> {
-  let newest: number | undefined;
+/**
+ * For a server that has kept no confirmed time yet: the end of the newest day that a run took care of, in the first tenants.
+ * @param journalTime of the newest record that the journal had at the start: the later one counts.
+ */
+export async function newestRetentionDay(documents: DocumentReader, tenants: Iterable<number>, journalTime?: number): Promise<number | undefined> {
+  let newest = journalTime;
   let count = 0;
   for (const tenant of tenants) {
     count += 1;

@@ -132,6 +132,7 @@ export class ClusterCore implements ServerCore {
   /** Copies of a cluster are made of its servers (docs/cluster.md). */
   readonly backups = undefined;
   readonly isGateway: boolean;
+  readonly journalTime: number | undefined;
   readonly node: ClusterNode;
   readonly #adapters: Adapters;
   readonly #disks: ClusterDisks;
@@ -144,6 +145,7 @@ export class ClusterCore implements ServerCore {
   private constructor(config: ClusterConfig, log: Log, data: string, adapters: Adapters, metrics: Metrics) {
     this.config = config;
     this.isGateway = rolesOf(config).includes('gateway');
+    this.journalTime = adapters.journal.timeAtOpening;
     this.log = log;
     this.data = data;
     this.metrics = metrics;

@@ -106,6 +106,8 @@ export interface ServerCore {
   readonly receipts: SessionReceipts | undefined;
   /** What the parts of a cluster's nodes tell each other, and who owns what; undefined on a single node. */
   readonly cluster: { readonly messages: NodeMessages; readonly leases: ShardLeases } | undefined;
+  /** ms since 1970: of the newest record that the journal had when it was opened; undefined when it had none. */
+  readonly journalTime: number | undefined;
   /** What a running server can be asked for over its control socket; undefined on a node of a cluster. */
   readonly backups: Pick<RunningBackups, 'make' | 'stage'> | undefined;
   /** On the disk that has least of those that refuse writes; Infinity while it is not known. */

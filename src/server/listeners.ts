@@ -129,9 +129,15 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     log.warn({ descriptors, mqttConnectionsMax: config.mqttConnectionsMax, limit: bounds.mqtt },
       'fewer MQTT connections than are set are taken, since the process has too few file descriptors; raise ulimit -n');
   }
+  // Not refused while the journal is at its bound or the disk is nearly full: retention is what frees it. Below the reserve it only drops whole parts.
+  const removing = { request: <Answer>(command: Command): Promise<Answer> => commands.requestBeyondBound<Answer>(command) };
+  const clock = new ClockTrust({
+    commands: removing, documents, now: Date.now, steady: machineClock(), refusals: metrics, log, differenceMaxMs: config.retentionClockDifferenceMaxMs,
+    settleMs: config.retentionClockSettleMs, newestKnown: () => newestRetentionDay(documents, numbers(), core.journalTime),
+  });
   const messages = metrics.counter('millrace_messages_total', 'Messages by protocol and result', ['protocol', 'result']);
   const mqtt = new MqttServer({
-    application: device, log,
+    application: device, log, clock,
     store: new SessionDocuments({ commands, documents, now: Date.now, ...(core.receipts === undefined ? {} : { receipts: core.receipts }) }),
     rateOf: (tenant) => tenantServices.streamRate(tenant), ...(core.sessions === undefined ? {} : { elsewhere: core.sessions }),
     metrics: {
@@ -192,7 +198,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const mailer: Mailer = config.smtp === undefined || config.mailFrom === undefined ? new LogMailer(log, countMail)
     : new SmtpMailer({ url: config.smtp, tls: config.smtpTls, from: config.mailFrom, count: countMail, refusals: metrics, log, now: Date.now });
   const sweeper = new SessionSweeper({
-    commands, documents, log, now: Date.now, isMine: (tenant, key) => core.isMine(tenant, `s:${key}`),
+    commands, documents, log, clock, isMine: (tenant, key) => core.isMine(tenant, `s:${key}`),
     isInMemory: (tenant, key) => core.sessions?.isInMemory(tenant, key) ?? mqtt.sessions.isInMemory(tenant, key),
     tenants: numbers,
   });
@@ -243,12 +249,6 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     tenants: numbers,
   });
   events.recordListeners.push((tenant, changes) => bulkOperations.recordsChanged(tenant, changes));
-  // Not refused while the journal is at its bound or the disk is nearly full: retention is what frees it. Below the reserve it only drops whole parts.
-  const removing = { request: <Answer>(command: Command): Promise<Answer> => commands.requestBeyondBound<Answer>(command) };
-  const clock = new ClockTrust({
-    commands: removing, documents, now: Date.now, steady: machineClock(), refusals: metrics, log, differenceMaxMs: config.retentionClockDifferenceMaxMs,
-    settleMs: config.retentionClockSettleMs, newestKnown: () => newestRetentionDay(documents, numbers()),
-  });
   const retention = new RetentionRunner({
     commands: removing, clock, documents, ids, refusals: metrics, log, now: Date.now, isMine, hour: config.retentionHour,
     defaultDays: config.retentionDefaultDays, tenants: numbers,
@@ -320,8 +320,8 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     metrics.gauges('millrace_realtime_relayed_polls', 'Long polls between nodes: of clients of this node, of sessions of this node', 'of', () => [
       ['clients', pollRelay.counts.waiting], ['sessions', pollRelay.counts.answering]]);
   }
-  metrics.gauge('millrace_retention_waits_for_clock', '1 while retention waits since the clock differs from the newest time in the journal',
-    () => (clock.isWaiting ? 1 : 0));
+  metrics.gauge('millrace_retention_waits_for_clock',
+    '1 while retention and the end of MQTT sessions wait since the clock differs from the newest time in the journal', () => (clock.isWaiting ? 1 : 0));
   metrics.total('millrace_retention_removed_total', 'Measurements, entities and records that retention removed', () => retention.removedCount);
   core.registerMetrics();
   registerServerMetrics(metrics, { mqtt, api, bayeux, sweeper, history: core.historyTurns });

@@ -61,6 +61,7 @@ export class SingleNode implements ServerCore {
   readonly metrics: Metrics;
   readonly environment;
   readonly journal;
+  readonly journalTime: number | undefined;
   readonly documents;
   readonly watchedDocuments;
   readonly engine;
@@ -115,6 +116,7 @@ export class SingleNode implements ServerCore {
     this.backups = new RunningBackups({ data, version: VERSION, environment: this.environment, engine, refusals: this.metrics,
       freeBytesMin: config.diskFreeMinBytes });
     this.journal = new LmdbJournal(this.environment);
+    this.journalTime = this.journal.timeAtOpening;
     this.documents = new LmdbDocuments(this.environment);
     this.watchedDocuments = new WatchedDocuments(this.documents);
     this.bus = new InProcessLiveBus({ log });

@@ -1,11 +1,13 @@
 /** Journal on LMDB: one value per group commit, keyed by the sequence of its first record. */
-import { countRecords } from '../ingest/command-record.ts';
+import { countRecords, newestReceivedAt } from '../ingest/command-record.ts';
 import type { Journal, JournalBatch } from '../ingest/journal.ts';
 import type { LmdbEnvironment } from './lmdb-environment.ts';
 
 export class LmdbJournal implements Journal {
   lastSeq = 0;
   sizeBytes = 0;
+  /** ms since 1970: when the newest record was received that was there when the journal was opened; undefined when there was none. */
+  readonly timeAtOpening: number | undefined;
   readonly #database: LmdbEnvironment['journal'];
   /** First sequence and bytes of each kept batch, oldest first; `#head` counts those already trimmed. */
   #batches: { firstSeq: number; bytes: number }[] = [];
@@ -20,7 +22,9 @@ export class LmdbJournal implements Journal {
     }
     const last = this.#batches.at(-1);
     const records = last && this.#database.get(last.firstSeq);
-    if (last && records) this.lastSeq = last.firstSeq + countRecords(records) - 1;
+    if (!last || !records) return;
+    this.lastSeq = last.firstSeq + countRecords(records) - 1;
+    this.timeAtOpening = newestReceivedAt(records);
   }
 
   async append(firstSeq: number, records: Buffer, recordCount: number): Promise<void> {

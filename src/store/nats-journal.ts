@@ -1,6 +1,6 @@
 /** The cluster's journal on JetStream: one stream for all shards, a subject and one message per group. See docs/nats.md. */
 import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
-import type { StoredMsg } from '@nats-io/jetstream';
+import type { StoredMsg, StreamState } from '@nats-io/jetstream';
 import { headers, PermissionViolationError } from '@nats-io/nats-core';
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX, JournalUnavailable } from '../cluster/shard-journal.ts';
@@ -64,6 +64,8 @@ const LIMIT = {
 
 export class NatsJournal implements ShardJournal {
   sizeBytes = 0;
+  /** ms since 1970, by JetStream's clock: of the newest batch when the journal was opened; undefined when there was none. */
+  timeAtOpening: number | undefined;
   readonly #options: NatsJournalOptions;
   readonly #connection: NatsConnection;
   readonly #stream: string;
@@ -103,7 +105,8 @@ export class NatsJournal implements ShardJournal {
       deny_delete: true,
     });
     const journal = new NatsJournal(options);
-    await journal.#refresh();
+    const state = await journal.#refresh();
+    if (state !== undefined && state.messages > 0) journal.timeAtOpening = Date.parse(state.last_ts);
     await journal.#askPermission();
     return journal;
   }
@@ -288,8 +291,8 @@ export class NatsJournal implements ShardJournal {
     }
   }
 
-  async #refresh(): Promise<void> {
-    if (this.#isRefreshing || !this.#connection.isConnected) return;
+  async #refresh(): Promise<StreamState | undefined> {
+    if (this.#isRefreshing || !this.#connection.isConnected) return undefined;
     this.#isRefreshing = true;
     // A limit that was hit is believed until the next refresh; the append after it finds out whether it is still so.
     this.#refusedBy = undefined;
@@ -298,9 +301,11 @@ export class NatsJournal implements ShardJournal {
       this.sizeBytes = state.bytes;
       this.#isAnswering = true;
       if (this.#isForbidden) await this.#askPermission();
+      return state;
     } catch (error) {
       if (this.#isAnswering) this.#options.log.warn({ err: error, timeoutMs: API_TIMEOUT_MS }, 'JetStream does not answer');
       this.#isAnswering = false;
+      return undefined;
     } finally {
       this.#isRefreshing = false;
     }

@@ -20,7 +20,7 @@ function setUp(names: readonly string[]) {
     const { nodeId, messages } = cluster.node(name);
     members.add(nodeId);
     const takeover = new SessionTakeover({ registry, messages, isMember: (id) => members.has(id), log: silentLog });
-    const sessions = new SessionRegistry({ store, limits: DEFAULT_LIMITS, limitHit: () => undefined, now: Date.now }, new TimerWheel(), takeover);
+    const sessions = new SessionRegistry({ store, limits: DEFAULT_LIMITS, limitHit: () => undefined, now: Date.now, clock: { isBelieved: true, read: async () => Date.now() } }, new TimerWheel(), takeover);
     takeover.start(sessions);
     /** A connection as the registry sees it. */
     const connect = async (key: string, isClean = false, expirySeconds = 3_600, meanwhile: (owner: SessionOwner) => void = () => undefined) => {

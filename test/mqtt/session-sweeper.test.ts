@@ -13,6 +13,7 @@ import { Harness, settle, subscribe } from './helpers/harness.ts';
 class Sessions {
   platform: Platform;
   nowMs = NOW;
+  isBelieved = true;
   readonly inMemory = new Set<string>();
   readonly ofOthers = new Set<string>();
   readonly warnings: object[] = [];
@@ -23,7 +24,8 @@ class Sessions {
 
   sweeper(stepSessions = 2): SessionSweeper {
     return new SessionSweeper({
-      commands: this.platform.commands, documents: this.platform.documents, tenants: () => [TENANT, 2], stepSessions, now: () => this.nowMs,
+      commands: this.platform.commands, documents: this.platform.documents, tenants: () => [TENANT, 2], stepSessions,
+      clock: { read: async () => (this.isBelieved ? this.nowMs : undefined) },
       isMine: (_tenant, key) => !this.ofOthers.has(key), isInMemory: (tenant, key) => tenant === TENANT && this.inMemory.has(key),
       log: { ...silentLog, warn: (details) => { this.warnings.push(details); } },
     });
@@ -67,6 +69,57 @@ t.test('what is over is removed with its messages, the rest stays', async (t) =>
     await sweeper.sweep();
     t.equal(sessions.platform.journal.lastSeq, before + 5, 'nothing to do writes nothing');
   }
+});
+
+t.test('while the clock is not believed nothing is removed, also when it is set during a pass', async (t) => {
+  const sessions = new Sessions(t);
+  for (const key of ['a', 'b', 'c', 'd', 'e']) await sessions.add(key, { expirySeconds: 60, disconnectedAt: ago(60) });
+  await sessions.add('open', { expirySeconds: 60, disconnectedAt: 0 });
+  const sweeper = sessions.sweeper();
+  sessions.isBelieved = false;
+  await sweeper.sweep();
+  t.same(sessions.keys, ['a', 'b', 'c', 'd', 'e', 'open']);
+  t.equal(sessions.state('open').disconnectedAt, 0);
+  sessions.isBelieved = true;
+  sessions.platform.onGroup = () => { sessions.isBelieved = false; };
+  await sweeper.sweep();
+  t.same(sessions.keys, ['c', 'd', 'e', 'open'], 'the page that was begun');
+  sessions.platform.onGroup = () => undefined;
+  sessions.isBelieved = true;
+  await sweeper.sweep();
+  t.same(sessions.keys, ['open']);
+  t.equal(sessions.state('open').disconnectedAt, NOW);
+});
+
+t.test('while the clock is not believed no session ends, in memory or in the store; the time of those that lose their connection runs afterwards', async (t) => {
+  const change = { clean: false, properties: { sessionExpiryInterval: 700 } };
+  const harness = new Harness();
+  for (const id of ['c1', 'c2']) (await harness.connected(id, 5, change)).drop();
+  const connected = await harness.connected('c3', 5, change);
+  await settle();
+  harness.nowMs += 61 * 86_400_000;
+  harness.clock.isBelieved = false;
+  connected.drop();
+  harness.advance(750);
+  await settle();
+  t.equal(harness.store.entries.size, 3);
+  t.equal((await harness.connect('c1', 5, change)).take()[0].sessionPresent, true, 'in memory');
+  t.equal(harness.store.entries.get('1/c3')!.disconnectedAt, 0, 'that is not written down by a wrong clock');
+  harness.restart();
+  t.equal((await harness.connect('c2', 5, change)).take()[0].sessionPresent, true, 'in the store');
+  // The jump was right: the time of c3 begins where the clock is believed.
+  const other = new Harness();
+  other.clock.isBelieved = false;
+  (await other.connected('c3', 5, change)).drop();
+  await settle();
+  other.advance(900);
+  other.clock.isBelieved = true;
+  other.advance(600);
+  await settle();
+  t.equal(other.store.entries.size, 1);
+  other.advance(200);
+  await settle();
+  t.equal(other.store.entries.size, 0);
 });
 
 t.test('sessions connected at a crash: their time runs from the recovery, over further crashes', async (t) => {
@@ -146,7 +199,7 @@ t.test('with the MQTT server: connected, offline in memory, and out of memory', 
   await until(() => !harness.server.sessions.isInMemory(1, 'gone'));
   t.same(['offline', 'here'].map((key) => harness.server.sessions.isInMemory(1, key)), [true, true]);
   const sweeper = new SessionSweeper({
-    commands: sessions.platform.commands, documents: sessions.platform.documents, tenants: () => [1], now: () => harness.nowMs, log: silentLog,
+    commands: sessions.platform.commands, documents: sessions.platform.documents, tenants: () => [1], clock: { read: async () => harness.nowMs }, log: silentLog,
     isInMemory: (tenant, key) => harness.server.sessions.isInMemory(tenant, key),
   });
   harness.nowMs += 100_000;

@@ -32,6 +32,19 @@ if (skip === false) {
   t.test('the contract on JetStream', { skip }, async () => {});
 }
 
+t.test('a journal that is opened tells when its newest batch came', { skip }, async (t) => {
+  const server = await startNats(t);
+  const before = Date.now();
+  const first = await open(server.url);
+  t.equal(first.journal.timeAtOpening, undefined, 'of an empty one nothing');
+  await first.journal.append(3, 'a', groupOf(1, 1, 100), 1);
+  await first.close();
+  const { journal, close } = await open(server.url);
+  const time = journal.timeAtOpening ?? 0;
+  t.ok(time >= before && time <= Date.now(), new Date(time).toISOString());
+  await close();
+});
+
 /** Appends to the shards one group after the other until stopped, each with the next number. @returns the numbers by shard that were acknowledged. */
 function appendForEver(journal: NatsJournal, shards: readonly number[]): { readonly acknowledged: Map<number, number[]>; readonly refused: number[]; stop(): Promise<void> } {
   const acknowledged = new Map<number, number[]>(shards.map((shard) => [shard, []]));

@@ -151,6 +151,8 @@ export class Harness {
   store = new MemorySessionStore();
   server: MqttServer;
   nowMs = 1_700_000_000_000;
+  /** What sessions end by; not believed: as after a jump of the wall clock. */
+  readonly clock = { isBelieved: true, read: async () => (this.clock.isBelieved ? this.nowMs : undefined) };
   readonly received: Received[] = [];
   readonly events: string[] = [];
   readonly links: TestLink[] = [];
@@ -249,7 +251,7 @@ export class Harness {
       },
     };
     return new MqttServer({
-      application, store: this.store, limits: this.#limits, now: () => this.nowMs, log: this.#log(), rateOf: (tenant) => this.rateOf(tenant),
+      application, store: this.store, limits: this.#limits, now: () => this.nowMs, clock: this.clock, log: this.#log(), rateOf: (tenant) => this.rateOf(tenant),
       metrics: {
         count: (limit) => { this.counts.set(limit, (this.counts.get(limit) ?? 0) + 1); },
         connections: (count) => { this.connectionsGauge = count; },
