@@ -1,11 +1,12 @@
 /**
  * Parts of a pool that all tenants share. A user may hold up to four times what is free, a tenant up to nine times: one that is alone gets 80 and 90
- * hundredths of the pool, and the nearer the pool is to its end, the more of the rest is for those that hold little.
+ * hundredths of the pool, and the nearer the pool is to its end, the more of the rest is for those that hold little. Where the server has one
+ * tenant only, there is hardly anybody to leave room to: 95 and 99 hundredths.
  */
 
 /** Of what is free, times this. */
-const USER_FACTOR = 4;
-const TENANT_FACTOR = 9;
+const FACTORS = { user: 4, tenant: 9 } as const;
+const FACTORS_OF_ONLY_TENANT = { user: 19, tenant: 99 } as const;
 /** Entries of holders with nothing are kept up to this many: most take again soon, and messages need no new entries. */
 const KEPT_MAX = 1_000;
 
@@ -17,10 +18,12 @@ export class Shares {
   /** Names of the limits: of the pool, and with `-of-tenant` and `-of-user`. */
   readonly #limits: { readonly all: string; readonly ofTenant: string; readonly ofUser: string };
   readonly #tenants = new Map<number, OfTenant>();
+  readonly #isOnlyTenant: () => boolean;
   #used = 0;
 
-  /** @param limit the pool's name, for instance `mqtt/connections`. */
-  constructor(limit: string, maximum: number) {
+  /** @param limit the pool's name, for instance `mqtt/connections`. @param isOnlyTenant whether the server has one tenant, beside its operator's. */
+  constructor(limit: string, maximum: number, isOnlyTenant = (): boolean => false) {
+    this.#isOnlyTenant = isOnlyTenant;
     this.#limits = { all: limit, ofTenant: `${limit}-of-tenant`, ofUser: `${limit}-of-user` };
     this.maximum = maximum;
   }
@@ -39,8 +42,9 @@ export class Shares {
     if (amount > free) return this.#limits.all;
     const ofTenant = this.#tenants.get(tenant);
     if (ofTenant === undefined) return undefined;
-    if ((ofTenant.users.get(user)?.held ?? 0) >= free * USER_FACTOR) return this.#limits.ofUser;
-    return ofTenant.held >= free * TENANT_FACTOR ? this.#limits.ofTenant : undefined;
+    const factors = this.#isOnlyTenant() ? FACTORS_OF_ONLY_TENANT : FACTORS;
+    if ((ofTenant.users.get(user)?.held ?? 0) >= free * factors.user) return this.#limits.ofUser;
+    return ofTenant.held >= free * factors.tenant ? this.#limits.ofTenant : undefined;
   }
 
   /** Takes a part; `give` returns it. @returns the limit that is in the way: then nothing was taken. */

@@ -3,8 +3,8 @@ import { SESSION_EXPIRY_NEVER } from '../model/session-expiry.ts';
 
 export interface MqttLimits {
   /**
-   * Open connections; more are answered with CONNACK 3 (0x97). One user gets 80, one tenant 90 hundredths (model/shares.ts). 18,000 leaves 2,000
-   * of 20,000 descriptors to the rest.
+   * Open connections; more are answered with CONNACK 3 (0x97). One user gets 80, one tenant 90 hundredths, 95 and 99 where there is one tenant only
+   * (model/shares.ts). 18,000 leaves 2,000 of 20,000 descriptors to the rest.
    */
   readonly connections: number;
   /** Bytes of one packet, fixed header included; announced as Maximum Packet Size (5.0). */

@@ -53,6 +53,8 @@ export interface MqttServerOptions {
   readonly limits?: Partial<MqttLimits>;
   /** Of each connection of a tenant, instead of `limits`. */
   readonly rateOf?: (tenantNumber: number) => { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined;
+  /** As of model/shares.ts; several by default. */
+  readonly isOnlyTenant?: () => boolean;
   /** Milliseconds since 1970; Date.now by default. */
   readonly now?: () => number;
   /** By which sessions end; `now` by default. */
@@ -328,7 +330,7 @@ export class MqttServer {
     return {
       application, store, log, metrics, now, limitHit, receivedCounts,
       limits: this.limits,
-      shares: new Shares(LIMIT.CONNECTIONS, this.limits.connections),
+      shares: new Shares(LIMIT.CONNECTIONS, this.limits.connections, this.#options.isOnlyTenant),
       counted: new Set(),
       connecting: (connection) => this.#strangers.delete(connection),
       waits: (connection, address) => this.#strangers.waits(connection, address),

@@ -139,7 +139,8 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const mqtt = new MqttServer({
     application: device, log, clock,
     store: new SessionDocuments({ commands, documents, now: Date.now, ...(core.receipts === undefined ? {} : { receipts: core.receipts }) }),
-    rateOf: (tenant) => tenantServices.streamRate(tenant), ...(core.sessions === undefined ? {} : { elsewhere: core.sessions }),
+    rateOf: (tenant) => tenantServices.streamRate(tenant), isOnlyTenant: () => core.tenants.isOnlyOne,
+    ...(core.sessions === undefined ? {} : { elsewhere: core.sessions }),
     metrics: {
       count: (limit) => metrics.count(limit),
       // Read from the server when somebody asks.

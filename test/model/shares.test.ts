@@ -20,6 +20,24 @@ t.test('one user leaves a fifth to the others, one tenant a tenth', (t) => {
   t.end();
 });
 
+t.test('the only tenant of a server gets nearly all, until there is another one', (t) => {
+  let isOnlyTenant = true;
+  const shares = new Shares('x', 1_000, () => isOnlyTenant);
+  t.same(fill(shares, 1, 'a'), [950, 'x-of-user']);
+  t.same(fill(shares, 1, 'b'), [40, 'x-of-tenant'], 'another user of the tenant');
+  t.equal(shares.take(2, 'operator'), undefined, 'the operator');
+  isOnlyTenant = false;
+  t.equal(shares.take(1, 'b'), 'x-of-user');
+  t.equal(shares.take(3, 'a'), undefined, 'another tenant');
+  shares.give(1, 'a', 150);
+  t.equal(shares.take(1, 'a'), 'x-of-user', 'from here on it is as with several');
+  shares.give(1, 'a', 50);
+  t.equal(shares.take(1, 'a'), undefined);
+  let count = 0;
+  t.same(fill(new Shares('x', 1_000, () => true), 1, () => `u${count++}`), [990, 'x-of-tenant'], 'many users with little');
+  t.end();
+});
+
 t.test('many users of one tenant, each with little', (t) => {
   const shares = new Shares('x', 1_000);
   let count = 0;
