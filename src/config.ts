@@ -119,7 +119,8 @@ export const SETTINGS = [
   { name: 'clickhouse-memory-max-bytes', type: 'integer', unit: 'bytes', default: 2 * GIB, minimum: 256 * MIB, maximum: 1024 * GIB,
     description: 'Memory that the embedded engine may use in all, beside some 250 MiB of its program; one statement may take half.' },
   { name: 'tenant-files-max-bytes', type: 'integer', unit: 'bytes', default: 0, minimum: 0, maximum: 1024 * 1024 * GIB,
-    description: 'Bytes of the files of one tenant: binaries, attachments, archives. 0 bounds it by the disk alone (single node): nine times what is free.' },
+    description: 'Bytes of the files of one tenant: binaries, attachments, archives. 0 bounds it by the room alone: nine times what is free of the disk, '
+      + 'or in a cluster of what NATS may store beside the journal.' },
   { name: 'history-query-max-ms', type: 'integer', unit: 'milliseconds', default: 30_000, minimum: 1000, maximum: 55_000,
     description: 'Longest time that a query of the history (a list, series, an export\'s piece) runs, and that it waits for its turn; then 413 or 503.' },
   { name: 'projector-batch-rows', type: 'integer', unit: 'rows', default: 50_000, minimum: 1, maximum: 1_000_000,
@@ -137,10 +138,10 @@ export const SETTINGS = [
   { name: 'nats-replicas', type: 'integer', needs: 'nats', default: 1, minimum: 1, maximum: 5,
     description: 'Copies that JetStream keeps of journal, leases and binaries; more than one wants a NATS cluster.' },
   { name: 'nats-monitor', type: 'text', needs: 'nats', default: null, maximum: 4096, pattern: urls('http|https'),
-    description: 'Monitoring ports of the NATS servers, comma separated, where doctor and the start read how often JetStream synchronises; '
+    description: 'Monitoring ports of the NATS servers, comma separated, where doctor and nodes read how often JetStream synchronises and how much it stores; '
       + 'port 8222 of the hosts in --nats when none is given.' },
   { name: 'accept-power-loss', type: 'choice', needs: 'nats', choices: ['no', 'yes'], default: 'no',
-    description: 'Whether doctor only warns, and does not fail, when a power failure of NATS or Redis takes what was acknowledged.' },
+    description: 'Whether a power failure of NATS or Redis may take what was acknowledged: doctor does not fail then, and nodes do not warn.' },
   { name: 'redis', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('redis|rediss'),
     description: 'Redis server of a cluster, or several, comma separated, of a Redis Cluster: the documents.' },
   { name: 'clickhouse', type: 'text', default: null, maximum: 4096, secret: true, pattern: urls('http|https', false),

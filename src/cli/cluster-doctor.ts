@@ -27,7 +27,7 @@ export async function clusterFindings(config: Config, timeLimitMs = TIME_LIMIT_M
     };
     const wanted = {
       prefix: config.clusterPrefix, replicas: config.natsReplicas, journalMaxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES,
-      monitors: config.natsMonitor, isLossAccepted: config.acceptPowerLoss === 'yes',
+      tenantFilesMaxBytes: config.tenantFilesMaxBytes, monitors: config.natsMonitor, isLossAccepted: config.acceptPowerLoss === 'yes',
     };
     checks.push(limited('NATS', timeLimitMs, () => checkNats(settings, wanted, NO_LOG)));
   }

@@ -1,7 +1,7 @@
 /**
- * Files of tenants over the store of large content, bounded by tenant: a tenant may hold up to nine times what is free of the disk, and what the setting
- * allows. The tenant is a part of each key. What is held is counted when it is written and removed, and again from the keys each hour: other nodes of a
- * cluster, and kills, may have changed it.
+ * Files of tenants over the store of large content, bounded by tenant: a tenant may hold up to nine times what is free, of the disk or in a cluster
+ * of what JetStream stores, and what the setting allows. The tenant is a part of each key. What is held is counted when it is written and removed,
+ * and again from the keys each hour: other nodes of a cluster, and kills, may have changed it.
  */
 import type { Blobs, Content } from '../model/blobs.ts';
 import { BackgroundLoop } from '../model/background-loop.ts';
@@ -23,6 +23,10 @@ export interface TenantFilesOptions {
   readonly bytesMax: number;
   /** Bytes that files may still take; Infinity when it is not known. */
   readonly freeBytes: () => number;
+  /** Brings `freeBytes` up to date; undefined when it is. `bytes` are about to be written. */
+  readonly look?: (bytes: number) => Promise<void> | undefined;
+  /** What a tenant may hold although nothing is free; 16 MiB by default. 0 where others than files fail for it. */
+  readonly smallBytes?: number;
   readonly refusals: Refusals;
   readonly log: Log;
   /** Milliseconds, growing. */
@@ -80,11 +84,13 @@ export class TenantFiles implements Blobs {
   }
 
   async put(content: Content, limitBytes: number, tenant?: number): Promise<{ key: string; bytes: number }> {
-    const { blobs } = this.#options;
+    const { blobs, look } = this.#options;
     if (tenant === undefined) return blobs.put(content, limitBytes);
+    await look?.(0);
     this.#requireRoom(tenant);
     let taken = 0;
-    const take = (bytes: number): void => {
+    const take = async (bytes: number): Promise<void> => {
+      await look?.(bytes);
       taken += bytes;
       this.#add(tenant, bytes);
       this.#requireRoom(tenant);
@@ -117,10 +123,10 @@ export class TenantFiles implements Blobs {
 
   /** @throws PlatformError `files/too-many-bytes`. */
   #requireRoom(tenant: number): void {
-    const { bytesMax, freeBytes, refusals, now } = this.#options;
+    const { bytesMax, freeBytes, smallBytes = SMALL_BYTES, refusals, now } = this.#options;
     const held = this.bytesOf(tenant);
     const isOverSetting = bytesMax > 0 && held > bytesMax;
-    if (!isOverSetting && (held <= SMALL_BYTES || held < freeBytes() * FREE_FACTOR)) return;
+    if (!isOverSetting && (held <= smallBytes || held < freeBytes() * FREE_FACTOR)) return;
     const limit = isOverSetting ? FILES_LIMIT.SETTING : FILES_LIMIT.SHARE;
     refusals.count(limit);
     if (now() - this.#countedAt >= COUNT_AGAIN_MS) this.#loop.wake();
@@ -133,9 +139,9 @@ const tenantOf = (key: string): number | undefined => {
   return at < 0 ? undefined : Number(key.slice(at + 1));
 };
 
-async function* counted(content: Content, take: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+async function* counted(content: Content, take: (bytes: number) => Promise<void>): AsyncGenerator<Uint8Array> {
   for await (const piece of content) {
-    take(piece.length);
+    await take(piece.length);
     yield piece;
   }
 }

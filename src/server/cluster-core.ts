@@ -41,6 +41,7 @@ import { JOURNAL_SPARE_BYTES, NatsJournal } from '../store/nats-journal.ts';
 import { NatsLeases } from '../store/nats-leases.ts';
 import { NatsLiveBus } from '../store/nats-live-bus.ts';
 import { NatsNodeMessages } from '../store/nats-node-messages.ts';
+import { NatsFilesRoom } from '../store/nats-room.ts';
 import { QuarantineFile } from '../store/quarantine-file.ts';
 import { RedisBlocks } from '../store/redis-blocks.ts';
 import { RedisClusterDocuments } from '../store/redis-cluster-documents.ts';
@@ -99,6 +100,7 @@ interface Adapters {
   readonly ids: RedisIds;
   readonly disks: ClusterDisks;
   readonly blobs: NatsBlobs;
+  readonly filesRoom: NatsFilesRoom;
   readonly quarantine: QuarantineFile;
   readonly opened: Opened;
 }
@@ -125,6 +127,7 @@ export class ClusterCore implements ServerCore {
   readonly historyTurns: Turns;
   readonly clickHouse: ClickHouse;
   readonly blobs: NatsBlobs;
+  readonly filesRoom: NatsFilesRoom;
   readonly blobReferences: BlobReferences[] = [];
   readonly sessions: ClusterSessions;
   readonly receivers: OperationReceivers;
@@ -156,6 +159,7 @@ export class ClusterCore implements ServerCore {
     this.clickHouse = clickHouse;
     this.ids = adapters.ids;
     this.blobs = adapters.blobs;
+    this.filesRoom = adapters.filesRoom;
     this.#disks = adapters.disks;
     this.#writer = adapters.writer;
     const documents = new RedisClusterDocuments({ owners, gateways, prefix, owner: messages.nodeId, durability, log });
@@ -422,8 +426,15 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
     data, freeBytesMin: config.diskFreeMinBytes, warnBytes: config.diskFreeWarnBytes, historyFreeBytes: () => writer.freeBytes(), log,
   });
   const blobs = await NatsBlobs.open({ connection: nats, prefix, replicas, refusal: () => disks.refusal });
+  const filesRoom = await NatsFilesRoom.open({
+    connection: nats, servers: config.nats, monitors: config.natsMonitor, replicas, log,
+    journalBytesMax: config.journalMaxBytes + JOURNAL_SPARE_BYTES, journalBytes: () => journal.sizeBytes,
+    unknownBytesMax: config.tenantFilesMaxBytes > 0 ? Number.POSITIVE_INFINITY : config.journalMaxBytes, filesBytes: () => blobs.bytes(),
+  });
   const quarantine = await QuarantineFile.open(join(data, QUARANTINE_FILE));
-  return { nats, owners, gateways, journal, leases, messages, durability, clickHouse, clickHouseProbe, writer, ids, disks, blobs, quarantine, opened };
+  return {
+    nats, owners, gateways, journal, leases, messages, durability, clickHouse, clickHouseProbe, writer, ids, disks, blobs, filesRoom, quarantine, opened,
+  };
 }
 
 /** Makes the database when it is missing. */

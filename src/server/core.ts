@@ -94,6 +94,8 @@ export interface ServerCore {
   readonly clickHouse: ClickHouse;
   readonly tenantRows: { has(tenant: number): Promise<boolean>; remove(tenant: number): Promise<void> };
   readonly blobs: Blobs;
+  /** What NATS still takes of files; undefined on a single node, whose files lie on the data disk. */
+  readonly filesRoom: { readonly freeBytes: number; look(bytes: number): Promise<void> | undefined } | undefined;
   /** Where keys of content are kept: what none of them names is removed. Whoever stores content adds one. */
   readonly blobReferences: BlobReferences[];
   /** Takes devices and requests. */

@@ -237,10 +237,12 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const pushChanged = relay?.pushChanged ?? ((tenant: number, source: number) => availability.lookAt(tenant, source));
   device.onPushChanged = pushChanged;
   bayeux.presence.onChanged = pushChanged;
+  const { filesRoom } = core;
   const files = new TenantFiles({
     blobs: core.blobs, bytesMax: config.tenantFilesMaxBytes, refusals: metrics, log, now: () => performance.now(),
-    // The disk of NATS is not known to a node.
-    freeBytes: core.cluster === undefined ? () => core.freeBytes - config.diskFreeMinBytes : () => Number.POSITIVE_INFINITY,
+    ...(filesRoom === undefined ? { freeBytes: () => core.freeBytes - config.diskFreeMinBytes }
+      // In NATS they lie beside the journal: no tenant may take what that needs.
+      : { freeBytes: () => filesRoom.freeBytes, look: (bytes) => filesRoom.look(bytes), smallBytes: 0 }),
   });
   metrics.gauge('millrace_files_size_bytes', 'Bytes of files of tenants, as last counted', () => files.bytes);
   const blobSweeper = new BlobSweeper({ blobs: files, references: core.blobReferences, isMine: isServersMine, log, now: Date.now });

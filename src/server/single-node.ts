@@ -85,6 +85,7 @@ export class SingleNode implements ServerCore {
   readonly sources: Sources;
   ids!: IdBlocks;
   blobs!: FileBlobs;
+  readonly filesRoom = undefined;
   /** Where keys of content are kept: what none of them names is removed. Whoever stores content adds one. */
   readonly blobReferences: BlobReferences[] = [];
   readonly events = new CoreEvents();

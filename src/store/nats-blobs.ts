@@ -124,6 +124,11 @@ export class NatsBlobs implements Blobs {
     return bytes;
   }
 
+  /** Of one copy of everything, with what an interrupted `put` has left. */
+  async bytes(): Promise<number> {
+    return (await this.#connection.manager.streams.info(this.#stream)).state.bytes;
+  }
+
   /** Of whole content and of what an interrupted `put` has left. */
   async* keys(): AsyncIterable<{ readonly key: string; readonly writtenAt: number; readonly bytes: number }> {
     const { state } = await this.#trying(() => this.#connection.manager.streams.info(this.#stream, { subjects_filter: `$O.${this.#bucket}.>` }));

@@ -5,6 +5,7 @@ import type { Log } from '../model/log.ts';
 import { NatsConnection } from './nats-connection.ts';
 import { checkNatsRights } from './nats-doctor-rights.ts';
 import { findNatsDurability } from './nats-durability.ts';
+import { ROOM_REMEDY as FILES_REMEDY, findNatsRoom } from './nats-room.ts';
 import { serverNames } from './nats-settings.ts';
 import type { NatsSettings } from './nats-settings.ts';
 import { TLS_REMEDY } from './tls-files.ts';
@@ -27,6 +28,8 @@ interface Wanted {
   readonly prefix: string;
   readonly replicas: number;
   readonly journalMaxBytes: number;
+  /** Of one tenant; 0, the default, sets no bound. */
+  readonly tenantFilesMaxBytes?: number;
   /** As in NatsDurabilityOptions. */
   readonly monitors?: string | undefined;
   readonly isLossAccepted?: boolean;
@@ -59,7 +62,7 @@ export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log
     if (jetStream.every(({ state }) => state !== 'fail')) {
       const streams = await checkStream(connection, other, wanted);
       findings.push(...streams);
-      if (streams.every(({ state }) => state !== 'fail')) findings.push(...await checkRoom(connection, wanted));
+      if (streams.every(({ state }) => state !== 'fail')) findings.push(...await checkRoom(connection, wanted), await checkFiles(connection, settings, wanted));
     }
     return findings;
   } finally {
@@ -154,6 +157,23 @@ async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, rep
     // It may not exist.
     await streams.delete(stream).catch(() => undefined);
   }
+}
+
+/** How much of JetStream files may take, as a node finds it (nats-room.ts). */
+async function checkFiles(connection: NatsConnection, { servers }: NatsSettings, wanted: Wanted): Promise<NatsFinding> {
+  const { prefix, replicas, monitors, journalMaxBytes, tenantFilesMaxBytes = 0 } = wanted;
+  const name = 'NATS files';
+  const journal = await connection.manager.streams.info(`${prefix.toUpperCase()}_JOURNAL`).catch(() => undefined /* There is none yet. */);
+  const journalBytes = (): number => journal?.state.bytes ?? 0;
+  const found = await findNatsRoom({ connection, servers, monitors, replicas, journalBytesMax: journalMaxBytes, journalBytes });
+  const ofTenant = tenantFilesMaxBytes > 0 ? `; a tenant may have ${mib(tenantFilesMaxBytes)} MiB` : '';
+  if (found !== undefined) {
+    return { state: found.bytes > 0 ? 'ok' : 'fail', name, remedy: ROOM_REMEDY,
+      fact: `${mib(Math.max(0, found.bytes))} MiB are left for them beside the journal, of ${mib(found.maxBytes)} MiB that the ${found.of} may store`
+        + ofTenant };
+  }
+  return { state: tenantFilesMaxBytes > 0 ? 'ok' : 'warn', name, remedy: FILES_REMEDY,
+    fact: `nothing tells how much JetStream may store${ofTenant === '' ? ': files of all tenants together may take as much as journal-max-bytes' : ofTenant}` };
 }
 
 /** Reads the first message of the subject as the owner of a shard follows its journal. @throws when it does not come. */

@@ -2,10 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { Objm } from '@nats-io/obj';
 import t from 'tap';
+import { TenantFiles } from '../../src/operate/tenant-files.ts';
 import { NatsBlobs } from '../../src/store/nats-blobs.ts';
 import { NatsConnection } from '../../src/store/nats-connection.ts';
+import { NatsJournal } from '../../src/store/nats-journal.ts';
+import { NatsFilesRoom } from '../../src/store/nats-room.ts';
 import { blobsContract } from '../model/blobs-contract.ts';
-import { silentLog, startNats } from '../helpers/nats-server.ts';
+import { freePort, silentLog, startNats } from '../helpers/nats-server.ts';
 import { missing } from '../helpers/tools.ts';
 
 const skip = missing('nats-server');
@@ -86,4 +89,56 @@ t.test('no space: it is named, nothing stays behind; a removed one ends its read
   await blobs.remove('left');
   t.equal((await connection.manager.streams.info('OBJ_test_blobs')).state.messages, 0);
   await close();
+});
+
+t.test('files of tenants leave the journal its room, whoever tells how much that is', { skip }, async (t) => {
+  const STORE = 64 * MIB;
+  const JOURNAL = 24 * MIB;
+  const silent = `http://127.0.0.1:${await freePort()}`;
+  const port = await freePort();
+  const monitored = await startNats(t, { storageBytes: STORE, config: `http: "127.0.0.1:${port}"` });
+  const limited = await startNats(t, { config: `accounts { a { jetstream { max_file: ${STORE} }, users: [ { user: u, password: p } ] } }` });
+  const untold = await startNats(t, { storageBytes: STORE });
+  const cases = [
+    ['the monitoring port of the server', monitored.url, `http://127.0.0.1:${port}`, STORE - JOURNAL],
+    ['the limit of the account', limited.url.replace('//', '//u:p@'), silent, STORE - JOURNAL],
+    ['nobody: a default', untold.url, silent, 30 * MIB],
+  ] as const;
+  for (const [who, url, monitors, room] of cases) {
+    const said: string[] = [];
+    const connection = await NatsConnection.open({ servers: url, name: 'files' }, { log: silentLog });
+    const journal = await NatsJournal.open({ connection, prefix: 'p', nodeId: 'n', replicas: 1, maxBytes: JOURNAL, log: silentLog });
+    t.teardown(async () => { await journal.close(); await connection.close(); });
+    const blobs = await NatsBlobs.open({ connection, prefix: 'p', replicas: 1 });
+    const filesRoom = await NatsFilesRoom.open({
+      connection, servers: url, monitors, replicas: 1, journalBytesMax: JOURNAL, journalBytes: () => journal.sizeBytes, unknownBytesMax: 30 * MIB,
+      filesBytes: () => blobs.bytes(), log: { ...silentLog, info: (_: object, message: string) => { said.push(message); } } as typeof silentLog,
+    });
+    const counted: string[] = [];
+    const files = new TenantFiles({
+      blobs, bytesMax: 0, log: silentLog, now: () => 0, refusals: { count: (limit) => void counted.push(limit) },
+      freeBytes: () => filesRoom.freeBytes, look: (bytes) => filesRoom.look(bytes), smallBytes: 0,
+    });
+    const piece = randomBytes(MIB);
+    /** @returns MiB that the tenant could store. */
+    const fill = async (tenant: number): Promise<number> => {
+      for (let mib = 0; ; mib += 1) {
+        try {
+          await files.put([piece], STORE, tenant);
+        } catch (error) {
+          t.match(error, { code: 'files/too-many-bytes', message: /files\/tenant-share/ }, who);
+          return mib;
+        }
+      }
+    };
+    const first = await fill(1);
+    t.ok(first * MIB > room * 0.8 && first * MIB < room * 0.92, `${who}: one tenant leaves a tenth, ${first} MiB of ${room / MIB}`);
+    t.ok(await fill(2) >= 1, 'another one has its part of that');
+    for (let tenant = 3; tenant < 8; tenant += 1) await fill(tenant);
+    t.ok(await blobs.bytes() <= room, 'all together leave the journal its room');
+    t.ok(counted.length > 0 && counted.every((limit) => limit === 'files/tenant-share'));
+    for (let group = 0; group < JOURNAL / MIB - 2; group += 1) await journal.append(0, `g${group}`, piece.subarray(0, 900 * 1024), 1);
+    t.equal(said.length, who.startsWith('nobody') ? 1 : 0, 'a default is said');
+    for await (const { key } of blobs.keys()) await files.remove(key);
+  }
 });
