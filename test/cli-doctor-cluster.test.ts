@@ -55,7 +55,7 @@ t.test('the command looks at all three, and ends with 0 when all can be used', {
   t.equal(refused.code, 1);
   redis.cli('CONFIG', 'SET', 'appendfsync', 'everysec');
   const result = await millrace(['doctor', ...args, '--accept-power-loss', 'yes']);
-  t.match(result.stdout, /^warn +redis .* appendfsync everysec: set appendfsync always/m);
+  t.match(result.stdout, /^warn +redis .* appendfsync everysec: set appendonly yes and appendfsync always/m);
   t.equal(result.code, 0, result.stdout + result.stderr);
   for (const name of ['NATS version', 'JetStream', 'NATS streams', 'redis', 'ClickHouse version', 'ClickHouse tables', 'ClickHouse tokens', 'ClickHouse queries']) {
     t.match(result.stdout, new RegExp(`^ok +${name} `, 'm'));

@@ -403,7 +403,7 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
   const nats = opened.add(await NatsConnection.open({
     servers: config.nats, name: nodeId, ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }), ...tls,
   }, { log, timeoutMs: START_TIMEOUT_MS }), (connection) => connection.close());
-  void warnOfPowerLoss(config, nats, log);
+  watchNatsDurability(config, nats, log);
   const target = readRedisTarget(config.redis, tls);
   const owners = opened.add(new RedisConnection({ target, log, name: `${nodeId}-owners` }), (connection) => connection.close());
   const gateways = opened.add(new RedisConnection({
@@ -419,7 +419,7 @@ async function openAdapters(config: ClusterConfig, data: string, log: Log, opene
     connection: nats, prefix, nodeId, replicas, maxBytes: config.journalMaxBytes + JOURNAL_SPARE_BYTES, log,
   }), (all) => all.close());
   const leases = await NatsLeases.open({ connection: nats, prefix, nodeId, roles, replicas, log, leaseMs: config.leaseTimeMs });
-  const durability = opened.add(new RedisDurability(owners, log), (all) => all.stop());
+  const durability = opened.add(new RedisDurability(owners, log, { isLossAccepted: config.acceptPowerLoss === 'yes' }), (all) => all.stop());
   const ids = opened.add(await RedisIds.open({ connection: gateways, prefix, log }), (all) => all.stop());
   const writer = new ClickHouseHistoryWriter(clickHouse);
   const disks = new ClusterDisks({
@@ -458,14 +458,22 @@ async function openClickHouse(config: ClusterConfig, log: Log): Promise<ClickHou
   return new ClickHouse({ ...server, database });
 }
 
-/** As `millrace doctor` says it; the start does not wait for it. */
-async function warnOfPowerLoss(config: ClusterConfig, connection: NatsConnection, log: Log): Promise<void> {
-  const { nats: servers, natsMonitor: monitors, natsReplicas: replicas, acceptPowerLoss } = config;
-  const { version } = connection.core.info!;
-  const isAccepted = acceptPowerLoss === 'yes';
-  const { state, fact, remedy } = await findNatsDurability({ servers, monitors, version, replicas, isAccepted });
-  if (state === 'ok') return;
+/** Says what `millrace doctor` says, at the start and when it is another loss after NATS was away. Neither waits for it. */
+function watchNatsDurability(config: ClusterConfig, connection: NatsConnection, log: Log): void {
+  const { nats: servers, natsMonitor: monitors, natsReplicas: replicas } = config;
+  const isAccepted = config.acceptPowerLoss === 'yes';
   const message = 'NATS may lose acknowledged messages in a power failure';
-  if (isAccepted) log.info({ fact }, `${message}, which --accept-power-loss accepts`);
-  else log.warn({ fact, remedy }, message);
+  let said: string | undefined;
+  const look = async (): Promise<void> => {
+    const { version } = connection.core.info!;
+    const { state, fact, remedy, isUnknown = false } = await findNatsDurability({ servers, monitors, version, replicas, isAccepted });
+    // A server that is away for now tells nothing: that is no other loss.
+    if (fact === said || (isUnknown && said !== undefined)) return;
+    said = fact;
+    if (state === 'ok') return;
+    if (isAccepted) log.info({ fact }, `${message}, which --accept-power-loss accepts`);
+    else log.warn({ fact, remedy }, message);
+  };
+  void look();
+  connection.onReconnected(() => void look());
 }

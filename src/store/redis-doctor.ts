@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Log } from '../model/log.ts';
 import { RedisConnection, redisProblem } from './redis-connection.ts';
 import { checkRedisRights } from './redis-doctor-rights.ts';
+import { POWER_LOSS_REMEDY } from './redis-durability.ts';
 import { describeRedisTarget } from './redis-settings.ts';
 import type { RedisTarget } from './redis-settings.ts';
 import { TLS_REMEDY } from './tls-files.ts';
@@ -109,14 +110,13 @@ function checkPersistence(node: string, info: ReadonlyMap<string, string>, { app
     const fact = `${node} has appendonly on, appendfsync ${appendfsync ?? 'unknown'}`;
     if (appendfsync === 'always') return { state: 'ok', name: NAME, fact };
     return { state: isLossAccepted || appendfsync === undefined ? 'warn' : 'fail', name: NAME, fact,
-      remedy: 'set appendfsync always: when Redis and the nodes lose power together, older state loses follow-ups between devices and stores rows twice; '
-        + '--accept-power-loss yes accepts that' };
+      remedy: POWER_LOSS_REMEDY };
   }
   if (save === '') {
     return { state: 'fail', name: NAME, fact: `${node} writes nothing to disk: after its restart all state is gone, and the journal is never trimmed`, remedy };
   }
-  return { state: 'warn', name: NAME, fact: `${node} has appendonly off: after its crash everything since its last snapshot is replayed from the journal`
-    + ', which is kept that long', remedy };
+  return { state: isLossAccepted ? 'warn' : 'fail', name: NAME, remedy: POWER_LOSS_REMEDY,
+    fact: `${node} has appendonly off: after its crash everything since its last snapshot is replayed from the journal, which is kept that long` };
 }
 
 function checkClock(node: string, differenceMs: number): RedisFinding {

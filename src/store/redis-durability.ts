@@ -24,6 +24,8 @@ export interface DurabilityLook {
   readonly runId: string;
   /** How changes reach the disk: AOF by `appendfsync`, snapshots only, or not at all. */
   readonly mode: 'always' | 'everysec' | 'no' | 'snapshot' | 'none';
+  /** CONFIG was refused: `mode` is the slower of the usual ones. */
+  readonly isModeGuessed?: true;
   readonly isWriteOk: boolean;
   /** A sync is under way, or is held back by a rewrite. */
   readonly isSyncing: boolean;
@@ -34,6 +36,19 @@ export interface DurabilityLook {
   readonly replicaOffset?: number;
 }
 
+const LOSS = 'Redis may lose acknowledged commits when it loses power together with the nodes';
+export const POWER_LOSS_REMEDY = 'set appendonly yes and appendfsync always: when Redis and the nodes lose power together, older state loses follow-ups '
+  + 'between devices and stores rows twice; --accept-power-loss yes accepts that';
+const GUESSED_REMEDY = 'permit the user CONFIG GET, or see to it where Redis is managed that it has appendonly yes and appendfsync always; '
+  + '--accept-power-loss yes accepts less';
+
+/** What a server loses in a power failure of it and of all nodes, in words; undefined when it loses nothing. */
+function powerLossOf({ mode, isModeGuessed }: DurabilityLook): string | undefined {
+  if (mode === 'always') return undefined;
+  if (mode === 'snapshot' || mode === 'none') return 'appendonly is off';
+  return isModeGuessed === true ? 'appendonly is on; appendfsync is not known, since CONFIG GET is refused' : `appendfsync is ${mode}`;
+}
+
 interface NodeState { runId: string; idle: DurabilityLook | undefined; settledAt: number }
 
 export class RedisDurability {
@@ -41,13 +56,17 @@ export class RedisDurability {
   readonly #log: Log;
   readonly #nodes = new Map<string, NodeState>();
   readonly #timer: NodeJS.Timeout;
+  readonly #isLossAccepted: boolean;
+  /** What a power failure takes, as it was said, by server. */
+  readonly #saidLosses = new Map<string, string>();
   #isLooking = false;
   #isWarned = false;
 
-  /** @param options.intervalMs between looks; for tests. */
-  constructor(connection: RedisConnection, log: Log, options: { readonly intervalMs?: number } = {}) {
+  /** @param options.intervalMs between looks; for tests. `isLossAccepted`: the operator accepts what a power failure takes. */
+  constructor(connection: RedisConnection, log: Log, options: { readonly intervalMs?: number; readonly isLossAccepted?: boolean } = {}) {
     this.#connection = connection;
     this.#log = log;
+    this.#isLossAccepted = options.isLossAccepted ?? false;
     this.#timer = setInterval(() => { void this.#lookAtAll(); }, options.intervalMs ?? INTERVAL_MS);
     this.#timer.unref();
     void this.#lookAtAll();
@@ -68,6 +87,7 @@ export class RedisDurability {
       await Promise.all([...this.#connection.masters()].map(async ([name, node]) => {
         const look = await lookAt(node);
         this.#nodes.set(name, judgeLook(this.#nodes.get(name), look));
+        this.#sayLoss(name, look);
         if (look.mode !== 'none' || this.#isWarned) return;
         this.#isWarned = true;
         this.#log.warn({ node: name }, 'Redis has written nothing to disk since its start: the journal is not trimmed; set appendonly yes');
@@ -77,6 +97,19 @@ export class RedisDurability {
     } finally {
       this.#isLooking = false;
     }
+  }
+
+  /** Once, and again when it has changed: another server may have taken over, with settings of its own. */
+  #sayLoss(node: string, look: DurabilityLook): void {
+    const fact = powerLossOf(look);
+    if (fact === this.#saidLosses.get(node)) return;
+    if (fact === undefined) {
+      this.#saidLosses.delete(node);
+      return;
+    }
+    this.#saidLosses.set(node, fact);
+    if (this.#isLossAccepted) this.#log.info({ node, fact }, `${LOSS}, which --accept-power-loss accepts`);
+    else this.#log.warn({ node, fact, remedy: look.isModeGuessed === true ? GUESSED_REMEDY : POWER_LOSS_REMEDY }, LOSS);
   }
 }
 
@@ -128,6 +161,7 @@ export function readLook(text: string, config: readonly string[], times: { reado
     ...times,
     runId: info.get('run_id') ?? '',
     mode: isAof ? (appendfsync === 'always' || appendfsync === 'no' ? appendfsync : 'everysec') : hasSnapshot ? 'snapshot' : 'none',
+    ...(isAof && appendfsync === undefined ? { isModeGuessed: true } : {}),
     isWriteOk: isAof ? info.get('aof_last_write_status') === 'ok' : info.get('rdb_last_bgsave_status') === 'ok',
     isSyncing: isAof && (Number(info.get('aof_pending_bio_fsync') ?? 0) > 0
       || (info.get('aof_rewrite_in_progress') === '1' && setting('no-appendfsync-on-rewrite') !== 'no')),

@@ -227,3 +227,47 @@ t.test('a server that hangs: the reader answers 503 in its time, the owner goes 
   await until('the reader', () => reader.get('managedObject', 1, '7').then(() => true, () => false));
   t.ok(existsSync(server.directory));
 });
+
+t.test('what a power failure takes is said when it is found, when it changes, and not again and again', { skip }, async (t) => {
+  const server = await startRedis(t, '--appendfsync', 'everysec');
+  const said: string[] = [];
+  let rounds = 0;
+  const say = (level: string) => (details: { fact?: string; remedy?: string }, message: string) => {
+    if (/power/.test(message)) said.push(`${level} ${details.fact} ${details.remedy} ${message}`);
+  };
+  const log = { ...quiet, info: say('info'), warn: say('warn') } as typeof quiet;
+  const watch = async (url: string, isLossAccepted: boolean): Promise<RedisDurability> => {
+    const connection = new RedisConnection({ target: readRedisTarget(url), log: quiet, name: 'test' });
+    await connection.ready(5_000);
+    const masters = connection.masters.bind(connection);
+    connection.masters = () => { rounds += 1; return masters(); };
+    const durability = new RedisDurability(connection, log, { intervalMs: 20, isLossAccepted });
+    t.teardown(() => { durability.stop(); connection.close(); });
+    return durability;
+  };
+  const roundsLater = async (): Promise<void> => { const end = rounds + 3; await until('it has looked again', () => rounds > end); };
+  const durability = await watch(server.url, false);
+  await until('the loss is said', () => said.length > 0);
+  t.match(said, [/^warn appendfsync is everysec set appendonly yes and appendfsync always: .*--accept-power-loss.* Redis may lose acknowledged commits when it loses power/]);
+  server.cli('CONFIG', 'SET', 'appendfsync', 'always');
+  await roundsLater();
+  t.equal(said.length, 1, 'once, and nothing of what is safe');
+  server.cli('CONFIG', 'SET', 'appendfsync', 'no');
+  await until('the other setting is said', () => said.length > 1);
+  t.match(said[1], /^warn appendfsync is no /);
+  await server.kill();
+  await server.start();
+  await until('the settings of the new run are said', () => said.length > 2);
+  t.match(said[2], /^warn appendfsync is everysec /);
+  durability.stop();
+  server.cli('ACL', 'SETUSER', 'weak', 'on', '>secret', '~*', '+@all', '-config');
+  const refused = await watch(`redis://weak:secret@127.0.0.1:${server.port}`, false);
+  await until('that CONFIG is refused is said', () => said.length > 3);
+  t.match(said[3], /^warn .*not known, since CONFIG GET is refused permit the user CONFIG GET/);
+  refused.stop();
+  await watch(server.url, true);
+  await until('what is accepted is said', () => said.length > 4);
+  t.match(said[4], /^info appendfsync is everysec .*, which --accept-power-loss accepts$/);
+  await roundsLater();
+  t.equal(said.length, 5);
+});

@@ -227,7 +227,9 @@ t.test('doctor: what is wrong with Redis is told with its remedy', { skip }, asy
   const wrong = await checkRedis(readRedisTarget(`redis://weak:secret@127.0.0.1:${bad.port}`), { prefix: 'p' });
   const texts = wrong.filter(({ state }) => state !== 'ok').map(({ state, fact }) => `${state} ${fact}`);
   t.match(texts.join('\n'), /fail .*allkeys-lru/);
-  t.match(texts.join('\n'), /warn .*appendonly off/, 'CONFIG is not permitted: whether there are snapshots is not known');
+  t.match(texts.join('\n'), /fail .*appendonly off/, 'CONFIG is not permitted: whether there are snapshots is not known');
+  t.match((await checkRedis(readRedisTarget(`redis://weak:secret@127.0.0.1:${bad.port}`), { prefix: 'p', isLossAccepted: true })).map(({ state, fact }) => `${state} ${fact}`).join('\n'),
+    /warn .*appendonly off/, 'what is lost with the nodes is accepted');
   t.match(texts.join('\n'), /fail the user weak may not use the command hset/);
   t.match(texts.join('\n'), /fail the user weak may not read and write \{p:\*/);
   t.match((await checkRedis(readRedisTarget(bad.url), { prefix: 'p' })).map(({ state, fact }) => `${state} ${fact}`).join('\n'), /fail .*nothing to disk/);
@@ -332,7 +334,7 @@ t.test('what is known to be on disk', async (t) => {
     'master_repl_offset:77', 'slave0:ip=1,port=2,state=online,offset=70,lag=0', 'slave1:ip=1,port=3,state=online,offset=60,lag=1', 'rdb_last_bgsave_status:ok',
     'rdb_last_bgsave_time_sec:-1', 'rdb_last_save_time:990'].join('\r\n');
   const times = { sentAt: 5_000, receivedAt: 5_001 };
-  t.same(readLook(info, [], times), { ...times, runId: 'x', mode: 'everysec', isWriteOk: true, isSyncing: true, offset: 77, replicaOffset: 60 });
+  t.same(readLook(info, [], times), { ...times, runId: 'x', mode: 'everysec', isModeGuessed: true, isWriteOk: true, isSyncing: true, offset: 77, replicaOffset: 60 });
   t.match(readLook(info, ['no-appendfsync-on-rewrite', 'no', 'appendfsync', 'always'], times), { mode: 'always' });
   t.match(readLook(info.replace('aof_enabled:1', 'aof_enabled:0'), [], times), { mode: 'none' });
   t.match(readLook(info.replace('aof_enabled:1', 'aof_enabled:0').replace('time_sec:-1', 'time_sec:4'), [], times), { mode: 'snapshot', snapshotAt: 5_000 - 14_000, isSyncing: false });
