@@ -33,7 +33,7 @@ export const SETTINGS = [
     description: 'Port of REST, WebSocket and MQTT over WebSocket; 0 takes any free one.' },
   { name: 'http-engine', type: 'choice', choices: ['auto', 'uws', 'node'], default: 'auto',
     description: 'What serves HTTP: uws is uWebSockets.js, a binary for Node 20, 22 and 24 on Linux with glibc; node is Node\'s own HTTP, slower, on every '
-      + 'platform; auto takes uws where it loads and passes its check.' },
+      + 'platform; auto takes uws where it loads and passes its check, but node with --trust-proxy yes: there uws refuses bodies in chunks.' },
   { name: 'mqtt-port', type: 'integer', default: 1883, minimum: 0, maximum: PORT_MAX,
     description: 'Port of MQTT over TCP; 0 takes any free one.' },
   { name: 'mqtt-tls-port', type: 'integer', default: 8883, minimum: 0, maximum: PORT_MAX,

@@ -53,6 +53,7 @@ t.test('each check has what fails, what may, and what is right', async (t) => {
   t.match(refused, { state: 'fail', fact: `${data} cannot be written`, remedy: /--data/ });
   t.same(asked, [data], 'the nearest that is there');
   t.match(await checkLoad({ name: 'engine', packageName: 'no-such-package', code: '' }), { state: 'fail', fact: /^no-such-package does not load \(Error/, remedy: /install/ });
-  t.match(await checkHttpEngine('node'), { state: 'ok', fact: /^node:http, as --http-engine says/ });
-  t.match(await checkHttpEngine('auto', 'node:fs'), { state: 'fail', fact: /^TypeError/, remedy: /--http-engine/ });
+  t.match(await checkHttpEngine({ httpEngine: 'node', trustProxy: 'no' }), { state: 'ok', fact: /^node:http, as --http-engine says/ });
+  t.match(await checkHttpEngine({ httpEngine: 'auto', trustProxy: 'yes' }), { state: 'ok', fact: /^node:http, which reads bodies in chunks as proxies do/ });
+  t.match(await checkHttpEngine({ httpEngine: 'auto', trustProxy: 'no' }, 'node:fs'), { state: 'fail', fact: /^TypeError/, remedy: /--http-engine/ });
 });

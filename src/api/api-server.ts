@@ -23,7 +23,7 @@ import { STALLED_LIMIT } from './paced-answer.ts';
 import { JSON_TYPE, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import { findChildrenOfDevice, isListOfDevice } from './owner.ts';
 import type { Platform } from './platform.ts';
-import { checkContentType, chooseMediaType, mayReach, readJson, readMode } from './request-checks.ts';
+import { checkContentType, chooseMediaType, headRefusal, mayReach, readJson, readMode } from './request-checks.ts';
 import { requireRate } from './request-rate.ts';
 import { parseQuery } from './query-values.ts';
 import { ANSWERED, type Answer, type Route } from './route.ts';
@@ -120,9 +120,9 @@ export class ApiServer implements RequestOwner {
 
   private accept(exchange: HttpExchange): void {
     const request = this.requestOf(exchange);
-    if (exchange.fault !== '') {
-      this.platform.refusals.count('http/request-head');
-      this.fail(request, new PlatformError('general/bad-request-head', { reason: exchange.fault }));
+    const refusal = headRefusal(exchange, this.platform);
+    if (refusal !== undefined) {
+      this.fail(request, refusal);
       return;
     }
     if (exchange.method === 'OPTIONS') {

@@ -29,8 +29,12 @@ const LIBRARIES: HttpLibraries = {
 
 const CHECKED = 'it answered the request in several reads that the server sent it';
 
-/** @throws Error where the engine that is asked for does not load or answers wrong. */
-export async function chooseHttpEngine(choice: HttpEngineChoice, libraries: HttpLibraries = LIBRARIES): Promise<HttpEngine> {
+/**
+ * @param choice.trustsProxy a proxy is in front. It may see the end of a body in chunks elsewhere than uWebSockets.js: `auto` is `node` then.
+ * @throws Error where the engine that is asked for does not load or answers wrong.
+ */
+export async function chooseHttpEngine({ engine, trustsProxy }: { readonly engine: HttpEngineChoice; readonly trustsProxy: boolean },
+  libraries: HttpLibraries = LIBRARIES): Promise<HttpEngine> {
   const checked = async (library: HttpLibrary): Promise<HttpLibrary> => {
     const fault = await faultOf(library);
     if (fault !== undefined) throw new Error(`a request in several reads is answered wrong: ${fault}`);
@@ -38,15 +42,17 @@ export async function chooseHttpEngine(choice: HttpEngineChoice, libraries: Http
   };
   const onNode = async (reason: string, isFallback: boolean): Promise<HttpEngine> =>
     ({ name: 'node', library: await checked(await libraries.node()), description: `node:http, ${reason}; ${CHECKED}`, isFallback });
-  if (choice === 'node') return onNode('as --http-engine says', false);
+  if (engine === 'node') return onNode('as --http-engine says', false);
+  if (engine === 'auto' && trustsProxy) return onNode('which reads bodies in chunks as proxies do (--trust-proxy yes)', false);
   try {
     const library = await checked(libraries.uws());
     const { node, modules } = process.versions;
-    const description = `uWebSockets.js ${UWS_VERSION} for Node ${node.split('.')[0]} (ABI ${modules}); ${CHECKED}`;
+    const proxied = trustsProxy ? ', which refuses bodies in chunks behind a proxy' : '';
+    const description = `uWebSockets.js ${UWS_VERSION} for Node ${node.split('.')[0]} (ABI ${modules})${proxied}; ${CHECKED}`;
     return { name: 'uws', library, description, isFallback: false };
   } catch (error) {
     const { message } = error as Error;
-    if (choice === 'uws') throw new Error(`--http-engine uws cannot be: ${message}`, { cause: error });
+    if (engine === 'uws') throw new Error(`--http-engine uws cannot be: ${message}`, { cause: error });
     return onNode(`which is slower than uWebSockets.js: ${message}`, true);
   }
 }

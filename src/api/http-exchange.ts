@@ -6,6 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Log } from '../model/log.ts';
 import { BODY_LIMIT, type BodyBudget, type BodyPool } from './body-budget.ts';
+import { receiveBody } from './body-data.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
 import { PacedAnswer, type AnswerOutlet } from './paced-answer.ts';
 import { RequestHead, type RawRequest } from './request-head.ts';
@@ -44,7 +45,6 @@ export interface ExchangeOwner {
 /** Buffer of a body that comes in pieces, at first. Later ones have twice what has arrived: what is only announced takes no memory. */
 const BODY_BYTES_FIRST = 4_096;
 const EMPTY_BODY = Buffer.alloc(0);
-const NO_BYTES = new ArrayBuffer(0);
 /** Larger answers are sent as fast as the client reads; smaller ones are left to the library. */
 const BYTES_AT_ONCE = 65_536;
 const STATUS_LINES = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
@@ -67,6 +67,8 @@ export class HttpExchange implements ShareHolder {
   readonly fault: string;
   /** Nothing that the client sends behind this request is answered. */
   readonly isLast: boolean;
+  /** The body comes in chunks that the library reads otherwise than RFC 9112: with extensions, trailers, lines that end with LF alone. */
+  readonly hasLooseChunks: boolean;
   /** The client has gone: nothing can be answered any more. */
   isAborted = false;
   /** The answer has been given, or its stream has ended. */
@@ -112,7 +114,8 @@ export class HttpExchange implements ShareHolder {
     this.queryText = request.getQuery() ?? '';
     this.head = new RequestHead(request);
     this.fault = this.head.fault;
-    this.isLast = this.fault !== '' || (!server.hasStrictParser && this.head.hasDoubtfulEnd(this.method));
+    this.hasLooseChunks = !server.hasStrictParser && this.head.get('transfer-encoding') !== '';
+    this.isLast = this.fault !== '' || this.hasLooseChunks || (!server.hasStrictParser && this.head.hasDoubtfulEnd(this.method));
     response.onAborted(() => this.abort());
   }
 
@@ -154,10 +157,11 @@ export class HttpExchange implements ShareHolder {
     this.head = undefined;
   }
 
+  private announcedBytes(): number { return Number(this.header('content-length') || NaN); }
+
   /** Collects the body; has to be called while the handler of the request runs. A body above the limit is not kept. */
   readBody(limitBytes: number, done: BodyCallback): void {
-    const announcedText = this.header('content-length');
-    const announced = Number(announcedText);
+    const announced = this.announcedBytes();
     const isTooEarly = announced <= limitBytes && announced > this.earlyBytesMax && !this.pauseBody(done);
     if (announced > limitBytes || isTooEarly) {
       // What still arrives is thrown away, so that the client gets to read the answer.
@@ -173,29 +177,25 @@ export class HttpExchange implements ShareHolder {
         this.server.fail(this, error);
       }
     };
-    this.response.onData(add);
-    // Of an empty body the library tells nothing when the head came in several reads.
-    if (announcedText !== '' && announced === 0) queueMicrotask(() => add(NO_BYTES, true));
+    receiveBody(this.response, this, announced, add);
   }
 
   /** Hands the body over in pieces; has to be called while the handler of the request runs. The reader bounds its length. */
   streamBody(): BodyStream {
-    const announced = this.header('content-length');
+    const announced = this.announcedBytes();
     const source = {
       pause: () => { this.response.pause(); },
       resume: () => { if (!this.isOver) this.response.resume(); },
     };
     const stream = new BodyStream(source, this.pool, {
-      announcedBytes: announced === '' ? NaN : Number(announced), isEarly: this.pool === this.server.bodies.early,
+      announcedBytes: announced, isEarly: this.pool === this.server.bodies.early,
     });
     this.bodyStream = stream;
-    this.response.onData((chunk, isLast) => {
+    receiveBody(this.response, this, announced, (chunk, isLast) => {
       if (this.isOver) return;
       if (isLast) this.receivedAt = performance.now();
       stream.push(chunk, isLast);
     });
-    // See `readBody`.
-    if (announced !== '' && Number(announced) === 0) stream.push(NO_BYTES, true);
     return stream;
   }
 

@@ -3,8 +3,10 @@ import { PlatformError } from '../model/errors.ts';
 import { processingModeOf } from '../model/processing-mode.ts';
 import { BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE } from '../model/roles.ts';
 import type { ApiRequest } from './api-request.ts';
+import type { HttpExchange } from './http-exchange.ts';
 import { chooseKind } from './media-types.ts';
 import type { MediaKind } from './media-types.ts';
+import type { Platform } from './platform.ts';
 import type { Route } from './route.ts';
 import type { CompiledRoute } from './router.ts';
 
@@ -55,4 +57,25 @@ export function readJson(request: ApiRequest, compiled: CompiledRoute): void {
   if (compiled.route.body?.isOptional === true && request.body.length === 0) return;
   request.dropNulls(compiled.droppedNulls);
   if (compiled.checkBody !== undefined) compiled.checkBody(JSON.parse(request.bodyText()));
+}
+
+/** A body in chunks that uWebSockets.js may read otherwise than its client or a proxy. */
+const CHUNKS_LIMIT = 'http/chunks';
+/** Carried out when the end of the body is certain, or without any effect. */
+const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'GET', 'HEAD', 'OPTIONS']);
+
+/** @returns why the head of a request is refused, counted; undefined when it is not. */
+export function headRefusal(exchange: HttpExchange, { config, refusals, log }: Pick<Platform, 'config' | 'refusals' | 'log'>): PlatformError | undefined {
+  const { fault, hasLooseChunks, method } = exchange;
+  if (fault !== '') {
+    refusals.count('http/request-head');
+    return new PlatformError('general/bad-request-head', { reason: fault });
+  }
+  if (!hasLooseChunks) return undefined;
+  const isDelete = !WITH_BODY.has(method) || exchange.header('x-http-method').toUpperCase() === 'DELETE';
+  const isTaken = config.trustsProxy !== true && exchange.header('trailer') === '' && !isDelete;
+  if (isTaken) return undefined;
+  refusals.count(CHUNKS_LIMIT);
+  log.debug({ limit: CHUNKS_LIMIT, method, path: exchange.path, remoteAddress: exchange.remoteAddress }, 'a request in chunks was refused');
+  return new PlatformError('general/length-required');
 }

@@ -54,11 +54,11 @@ export class RequestHead {
   }
 
   /**
-   * For uWebSockets.js, which takes bodies whose chunks do not end where they should, and passes over what stands behind a header without a name: the
-   * length of a body may be there. @returns whether what it takes for the next request may belong to this one.
+   * For uWebSockets.js, which passes over what stands behind a header without a name: the length of a body may be there.
+   * @returns whether what it takes for the next request may belong to this one, which has no chunks.
    */
   hasDoubtfulEnd(method: string): boolean {
-    return this.get('transfer-encoding') !== '' || ((method === 'POST' || method === 'PUT') && this.get('content-length') === '');
+    return (method === 'POST' || method === 'PUT') && this.get('content-length') === '';
   }
 }
 

@@ -31,8 +31,9 @@ const LOADS: readonly { name: string; packageName: string; code: string }[] = [
   { name: 'document store', packageName: 'lmdb', code: 'const d = m.open({ path: scratch }); await d.put("a", 1);'
     + ' if (d.get("a") !== 1) throw new Error("a value did not come back"); await d.close(); console.log("reads and writes");' },
 ];
-const CHOOSE_ENGINE = 'const [file, choice] = process.argv.slice(1); const { chooseHttpEngine } = await import(file);'
-  + ' const { description, isFallback } = await chooseHttpEngine(choice); console.log(JSON.stringify({ description, isFallback })); process.exit(0);';
+const CHOOSE_ENGINE = 'const [file, engine, proxy] = process.argv.slice(1); const { chooseHttpEngine } = await import(file);'
+  + ' const { description, isFallback } = await chooseHttpEngine({ engine, trustsProxy: proxy === "yes" });'
+  + ' console.log(JSON.stringify({ description, isFallback })); process.exit(0);';
 const LOAD_PREFIX = 'const [name, scratch] = process.argv.slice(1); const m = await import(name); ';
 
 /** Runs every check; prints to standard output; exit code 1 when one failed. @param isRepair mends what can be mended. */
@@ -43,7 +44,7 @@ export async function doctor(config: Config, isRepair = false): Promise<number> 
   const isRunning = await isServerRunning(resolve(config.data));
   for (const [name, port] of portsOf(config)) findings.push(await checkPort(config.host, port, name, isRunning));
   for (const load of LOADS) findings.push(await checkLoad(load));
-  findings.push(await checkHttpEngine(config.httpEngine), ...await checkJournal(resolve(config.data), isRepair), ...await cluster);
+  findings.push(await checkHttpEngine(config), ...await checkJournal(resolve(config.data), isRepair), ...await cluster);
   for (const finding of findings) process.stdout.write(findingLine(finding));
   const failed = findings.filter((finding) => finding.state === 'fail').length;
   process.stdout.write(failed === 0 ? 'This machine can run the server.\n' : `${failed} of ${findings.length} checks failed.\n`);
@@ -187,9 +188,9 @@ export async function checkLoad({ name, code, packageName }: { name: string; cod
 }
 
 /** Chooses as a start does. @param module the built file that chooses, from here. */
-export async function checkHttpEngine(choice: Config['httpEngine'], module = '../api/http-engine.js'): Promise<Finding> {
+export async function checkHttpEngine(config: Pick<Config, 'httpEngine' | 'trustProxy'>, module = '../api/http-engine.js'): Promise<Finding> {
   const name = 'HTTP server';
-  const { code, output, reason } = await runApart(CHOOSE_ENGINE, module, choice);
+  const { code, output, reason } = await runApart(CHOOSE_ENGINE, module, config.httpEngine, config.trustProxy);
   if (code !== 0) return { state: 'fail', name, fact: reason, remedy: 'see --http-engine; build again, or take --http-engine node' };
   const { description, isFallback } = JSON.parse(output) as { description: string; isFallback: boolean };
   return { state: isFallback ? 'warn' : 'ok', name, fact: description, remedy: 'the faster one runs with Node 20, 22 and 24 on Linux with glibc' };

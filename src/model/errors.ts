@@ -25,6 +25,8 @@ export const ERRORS = {
   'general/method-not-allowed': entry(405, 'general/Method Not Allowed', '{method} is not supported on {path}; it takes {allowed}'),
   'general/not-acceptable': entry(406, 'general/Not Acceptable', 'None of the media types in Accept ({accept}) can be produced here'),
   'general/unsupported-media-type': entry(415, 'general/Unsupported Media Type', 'The media type {type} is not taken here'),
+  'general/length-required': entry(411, 'general/Length Required',
+    'This server takes this request with Content-Length only, not with a body in chunks (http/chunks); --http-engine node takes chunks'),
   'general/payload-too-large': entry(413, 'general/Payload Too Large', 'The body has more than {limit} bytes', 0x95),
   'general/record-too-large': entry(413, 'general/Payload Too Large',
     'What the body asks for takes more than {limit} bytes in the journal of a cluster, where quotes and backslashes count twice', 0x95),

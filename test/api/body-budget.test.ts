@@ -88,7 +88,7 @@ function slowLogin(api: Api): { release: () => void } {
 const CHUNK = `10000\r\n${'x'.repeat(65_536)}\r\n`;
 
 t.test('before the password is checked 64 KiB are read, and the rest afterwards', async (t) => {
-  const api = await startApi(t, { config: { bodyMaxBytes: 16 * MIB } });
+  const api = await startApi(t, { config: { bodyMaxBytes: 16 * MIB, trustsProxy: false } });
   const { release } = slowLogin(api);
   const { bodies } = api.server;
   const announced = await begin(t, api, `Content-Length: ${12 * MIB}`, 'x'.repeat(12 * MIB));
@@ -171,7 +171,7 @@ t.test('a body that waits too long is refused, and so is one more than may wait'
   long.socket.destroy();
   release();
 
-  const many = await startApi(t, { config: { bodyMaxBytes: 4 * MIB, bodiesEarlyMax: 100 } });
+  const many = await startApi(t, { config: { bodyMaxBytes: 4 * MIB, bodiesEarlyMax: 100, trustsProxy: false } });
   const other = slowLogin(many);
   const waiting = await Promise.all(Array.from({ length: 100 }, () => begin(t, many, `Content-Length: ${2 * MIB}`, 'x')));
   await until(() => many.server.bodies.paused === 100);

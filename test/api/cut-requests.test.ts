@@ -23,7 +23,7 @@ const REQUESTS: Readonly<Record<string, { request: string; status: number | Read
 
 for (const [name, library] of ENGINES) {
   t.test(`the engine ${name}`, async (t) => {
-    const api = await startApi(t, { library });
+    const api = await startApi(t, { library, config: { trustsProxy: false } });
     for (const [what, { request, status }] of Object.entries(REQUESTS)) {
       const { whole, different } = await answersToCuts(api.port, request);
       t.equal(Number(whole.split(' ')[1]), typeof status === 'number' ? status : status[name], `${what}: ${whole.slice(0, 200)}`);

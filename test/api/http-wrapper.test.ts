@@ -60,7 +60,7 @@ const pause = (ms: number): Promise<void> =>
   });
 
 test('bodies: in one piece, in many, chunked, slow', async (t) => {
-  const api = await startApi(t, { further: [echo] });
+  const api = await startApi(t, { further: [echo], config: { trustsProxy: false } });
   const large = 'x'.repeat(19_000);
   t.equal((await api.call('POST', '/echo', { body: large, headers: { accept: '*/*' } })).text, '19000:xxxxxxxxxx');
   const accept = 'Host: h\r\nAccept: */*';
@@ -101,7 +101,7 @@ test('bodies: in one piece, in many, chunked, slow', async (t) => {
 });
 
 test('a body above the limit: 413, by its announced and by its real length', async (t) => {
-  const api = await startApi(t, { further: [echo] });
+  const api = await startApi(t, { further: [echo], config: { trustsProxy: false } });
   const reply = await api.call('POST', '/echo', { body: 'x'.repeat(20_001) });
   t.equal(reply.status, 413);
   t.equal(reply.json.error, 'general/Payload Too Large');

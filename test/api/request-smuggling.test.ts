@@ -5,6 +5,7 @@
 import { createConnection } from 'node:net';
 import t from 'tap';
 import { ANSWERED } from '../../src/api/route.ts';
+import type { ApiConfig } from '../../src/api/platform.ts';
 import type { Route } from '../../src/api/route.ts';
 import type { Api } from './helpers/api.ts';
 import { startApi } from './helpers/api.ts';
@@ -72,6 +73,7 @@ const CLOSED: Readonly<Record<string, string>> = {
 const WAITING: Readonly<Record<string, string>> = {
   'a line that ends with CR': `X-Line: a\r${LENGTH}\r\nabc`,
   'a chunk longer than its size': `${CHUNKED}3\r\nabcdef\r\n${END}`,
+  'a semicolon behind the last size': `${CHUNKED}3\r\nabc\r\n0;\r\n\r\n`,
   'an extension of a chunk with LF': `${CHUNKED}3;a\nb\r\nabc\r\n${END}`,
 };
 
@@ -84,7 +86,19 @@ const TAKEN: Readonly<Record<string, string>> = {
   'chunks in capitals': `Transfer-Encoding: CHUNKED\r\n\r\n3\r\nabc\r\n${END}`,
 };
 
+/** Bodies of `abc` that RFC 9112 allows beside plain chunks: `node:http` serves them. uWebSockets.js reads `;` as a digit, and what is behind the last chunk as a request. */
+const FURTHER_CHUNKS: Readonly<Record<string, string>> = {
+  'an extension': `${CHUNKED}3;name=value\r\nabc\r\n${END}`,
+  'an extension of the last chunk': `${CHUNKED}3\r\nabc\r\n0;a=b\r\n\r\n`,
+  'a trailer': `${CHUNKED}3\r\nabc\r\n0\r\nX-Checksum: 17\r\n\r\n`,
+  'a trailer that is announced': `Trailer: X-Checksum\r\n${CHUNKED}3\r\nabc\r\n0\r\nX-Checksum: 17\r\n\r\n`,
+  'a trailer like a request': `${CHUNKED}3\r\nabc\r\n0\r\nX-GET: /hidden HTTP/1.1\r\nHost: h\r\n\r\n`,
+};
+
 interface Sent { readonly text: string; readonly isClosed: boolean }
+
+/** Whether the last request was answered whose answer is no error. */
+const isAnswered = (behind: string) => (text: string): boolean => (behind === '' ? /HTTP\/1.1 204 |stored$|hidden$/ : /hidden$/).test(text);
 
 /** @param behind sent with the answer of the first, if there is one. @param isOver whether to wait no longer than for an answer. */
 function send(port: number, first: string, behind = '', isOver: (text: string) => boolean = () => false): Promise<Sent> {
@@ -112,11 +126,28 @@ function send(port: number, first: string, behind = '', isOver: (text: string) =
 }
 
 for (const [engine, library] of ENGINES) {
-  const start = async (t: Parameters<typeof startApi>[0]): Promise<{ api: Api; hidden: () => number; request: (rest: string) => string }> => {
+  const start = async (t: Parameters<typeof startApi>[0], config: Partial<ApiConfig> = {}):
+  Promise<{ api: Api; hidden: () => number; stored: string[]; request: (rest: string) => string }> => {
     let count = 0;
+    const stored: string[] = [];
     const base = { area: 'test', access: 'public', summary: '', answers: [] } as const;
     const further: Route[] = [
       { ...base, method: 'POST', path: '/echo', body: { form: 'bytes', mediaTypes: [] }, handle: ({ body }) => ({ status: 200, contentType: 'text/plain', text: `[${body.length}]` }) },
+      { ...base, method: 'POST', path: '/store', body: { form: 'bytes', mediaTypes: [] }, handle: async ({ body }) => {
+        stored.push(body.toString('latin1'));
+        await new Promise(setImmediate);
+        return { status: 201, contentType: 'text/plain', text: 'stored' };
+      } },
+      { ...base, method: 'POST', path: '/upload', body: { form: 'stream', mediaTypes: [] }, handle: async ({ bodyStream }) => {
+        const pieces: Uint8Array[] = [];
+        for await (const piece of bodyStream!) pieces.push(piece);
+        stored.push(Buffer.concat(pieces).toString('latin1'));
+        return { status: 201, contentType: 'text/plain', text: 'stored' };
+      } },
+      { ...base, method: 'DELETE', path: '/store', handle: () => {
+        stored.push('deleted');
+        return { status: 204, text: '' };
+      } },
       { ...base, method: 'POST', path: '/later', body: { form: 'bytes', mediaTypes: [] }, handle: ({ exchange }) => {
         setImmediate(() => exchange.respond(200, [], '[later]'));
         return ANSWERED;
@@ -126,8 +157,8 @@ for (const [engine, library] of ENGINES) {
         return { status: 200, contentType: 'text/plain', text: 'hidden' };
       } },
     ];
-    const api = await startApi(t, { library, further });
-    return { api, hidden: () => count, request: (rest) => `POST /echo HTTP/1.1\r\nHost: h\r\nAccept: */*\r\n${rest}` };
+    const api = await startApi(t, { library, further, config: { trustsProxy: false, ...config } });
+    return { api, hidden: () => count, stored, request: (rest) => `POST /echo HTTP/1.1\r\nHost: h\r\nAccept: */*\r\n${rest}` };
   };
 
   t.test(`${engine}: what may be read in two ways is refused, and the connection ends`, async (t) => {
@@ -163,6 +194,56 @@ for (const [engine, library] of ENGINES) {
       await new Promise((resolve) => { socket.on('close', resolve).on("error", () => undefined).resume(); });
     }
     t.equal(hidden(), 0);
+  });
+
+  t.test(`${engine}: what is answered with an error, or not at all, is not stored`, async (t) => {
+    const { api, hidden, stored, request } = await start(t);
+    const semicolon = { 'a semicolon behind the last size': WAITING['a semicolon behind the last size'] };
+    for (const [name, rest] of Object.entries({ chunks: TAKEN['chunks'], ...FURTHER_CHUNKS, ...CLOSED, ...semicolon })) {
+      for (const target of ['POST /store', 'POST /upload', 'DELETE /store']) {
+        for (const behind of name === 'a header without name' ? [''] : name in semicolon ? [HIDDEN] : ['', HIDDEN]) {
+          stored.length = 0;
+          const { text } = await send(api.port, request(rest).replace('POST /echo', target) + behind, '', isAnswered(behind));
+          const isTaken = /^HTTP\/1.1 20/.test(text);
+          const label = `${target}, ${name}${behind === '' ? '' : ', another request behind it'}: ${text.slice(0, 12)}`;
+          t.equal(stored.length, isTaken ? 1 : 0, label);
+          if (engine === 'node' && name in FURTHER_CHUNKS) t.same([isTaken, stored[0]], [true, target.startsWith('POST') ? 'abc' : 'deleted'], label);
+        }
+      }
+    }
+    t.equal(hidden(), engine === 'uws' ? 0 : 18);
+  });
+
+  t.test(`${engine}: bodies in chunks behind a proxy`, async (t) => {
+    const { api, stored, request } = await start(t, { trustsProxy: true });
+    for (const [name, rest] of Object.entries({ chunks: TAKEN['chunks'], ...FURTHER_CHUNKS })) {
+      for (const target of ['POST /store', 'POST /upload', 'DELETE /store', 'GET /hidden']) {
+        stored.length = 0;
+        const { text } = await send(api.port, request(rest).replace('POST /echo', target), '', isAnswered(''));
+        if (engine === 'node') t.match(text, /^HTTP\/1.1 20/, `${target}, ${name}`);
+        else {
+          // Behind another answer, or before it, the library may see what is no request.
+          t.match(text, /^($|HTTP\/1.1 (411 [^]*\r\nConnection: close\r\n[^]*http\/chunks|400|505))/i, `${target}, ${name}`);
+          t.equal(stored.length, 0);
+        }
+      }
+    }
+    if (engine === 'uws') t.ok(api.fake.counted.includes('http/chunks'));
+  });
+
+  t.test(`${engine}: requests that do not wait for answers`, async (t) => {
+    const { api, hidden, request } = await start(t);
+    const count = (text: string, part: string): number => text.split(part).length - 1;
+    const gets = await send(api.port, HIDDEN.repeat(3), '', (text) => count(text, '\r\n\r\nhidden') === 3);
+    t.equal(count(gets.text, 'HTTP/1.1 200 OK'), 3, 'answered while each answer is given at once');
+    const body = request(TAKEN['a length']);
+    const posts = await send(api.port, body.repeat(3) + HIDDEN, '', (text) => text.endsWith('hidden'));
+    t.match(posts.text, /^(HTTP\/1.1 200 OK[^]*?\[3\]){3}HTTP\/1.1 200 OK[^]*hidden$/, 'with bodies, in their order');
+    const before = hidden();
+    const late = await send(api.port, body.replace('/echo', '/later') + HIDDEN.repeat(2), '', (text) => count(text, 'hidden') === 2);
+    if (engine === 'node') t.match(late.text, /^HTTP\/1.1 200 OK[^]*\[later\][^]*hidden[^]*hidden$/, 'one after the other');
+    else t.same([late, hidden()], [{ text: '', isClosed: true }, before], 'a request before an answer ends the connection and is not carried out');
+    t.equal((await api.call('GET', '/health')).status, 200);
   });
 
   t.test(`${engine}: what is in order is taken, one behind the other`, async (t) => {

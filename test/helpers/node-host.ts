@@ -34,7 +34,7 @@ const CLICKHOUSE_BYTES_MAX = 2 ** 30;
 const NODES = Number(process.env['MILLRACE_TEST_CLUSTER'] ?? 3);
 
 /** One node has the engine on `node:http`: clients meet both. */
-const engineOf = (index: number): string => process.env['MILLRACE_HTTP_ENGINE'] ?? (index === NODES - 1 ? 'node' : 'auto');
+const engineOf = (index: number): string => process.env['MILLRACE_HTTP_ENGINE'] ?? (index === NODES - 1 ? 'node' : 'uws');
 
 /** What a test process is told of a node. */
 export interface HostedNode { readonly httpPort: number; readonly mqttPort: number; readonly mqttTlsPort?: number }
