@@ -13,6 +13,7 @@ import { APPLICATION_HEADERS } from './application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './body-budget.ts';
 import { guardOf } from './connection-guard.ts';
 import { BrokenBody } from './body-stream.ts';
+import { EarlySockets } from './early-sockets.ts';
 import { TenantCors } from './cors.ts';
 import { CROSS_SITE_LIMIT, crossSiteOrigin, isOfOtherOrigin, isSimpleType, refuseCrossSite } from './cross-site.ts';
 import type { HttpExchange } from './http-exchange.ts';
@@ -34,6 +35,7 @@ export class ApiServer implements RequestOwner {
   readonly router: Router;
   /** What all request bodies together may take. */
   readonly bodies: BodyBudget;
+  readonly early: EarlySockets;
   private readonly platform: Platform;
   private readonly server: HttpServer;
   private readonly authentication: HeaderAuthentication;
@@ -56,9 +58,9 @@ export class ApiServer implements RequestOwner {
       bytesMax: bodiesBytesMax, bodiesMax, earlyBytesMax: bodiesEarlyBytesMax, earlyBodiesMax: bodiesEarlyMax, pausedMsMax: bodiesPausedMsMax,
       largestBytes: Math.max(bodyMaxBytes, jsonBodyMaxBytes), refusals: platform.refusals, requestsMax, answersBytesMax,
     });
+    this.early = new EarlySockets(platform);
     this.server = new HttpServer({
-      library,
-      ...guardOf(platform),
+      library, early: this.early, ...guardOf(platform),
       log: platform.log,
       bodies: this.bodies,
       stalledMsMax: answerStalledMsMax,

@@ -34,6 +34,11 @@ export class ConnectionGuard {
     this.#options = options;
   }
 
+  /** @param count open connections, with the new one. */
+  isFull(count: number): boolean {
+    return count > this.#options.connectionsMax;
+  }
+
   /**
    * @param count open connections, with this one. @param address of this one. @param addresses of all open connections, or undefined when they are not known.
    * @returns the limit that refuses it; counted and logged then.

@@ -20,6 +20,8 @@ export interface LibraryWebSocket<UserData> {
   getRemoteAddressAsText(): ArrayBuffer;
   send(data: string | Uint8Array, isBinary: boolean): unknown;
   end(code: number, reason: string): void;
+  /** Ends the connection without a frame. */
+  close(): void;
 }
 
 export interface WebSocketBehavior<UserData> {

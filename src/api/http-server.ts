@@ -4,6 +4,7 @@
  */
 import type { Log } from '../model/log.ts';
 import type { BodyBudget } from './body-budget.ts';
+import type { EarlySockets } from './early-sockets.ts';
 import type { ConnectionGuard, ConnectionLimit } from './connection-guard.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { ExchangeOwner } from './http-exchange.ts';
@@ -39,7 +40,9 @@ export interface HttpServerOptions {
   readonly stalledMsMax?: number | undefined;
   readonly onStalled?: (exchange: HttpExchange) => void;
   /** Bounds connections; absent: none. */
-  readonly connections?: Pick<ConnectionGuard, 'refuses'>;
+  readonly connections?: Pick<ConnectionGuard, 'isFull' | 'refuses'>;
+  /** WebSockets that give way to a new connection where there is no room. */
+  readonly early?: Pick<EarlySockets, 'giveWay'>;
   /** What a connection is told that is refused, JSON. */
   readonly refusalText?: (limit: ConnectionLimit) => string;
   /** Answers one request, now or later; synchronous, must call `readBody` before it returns if it wants the body. */
@@ -104,6 +107,7 @@ export class HttpServer implements ExchangeOwner {
   private isTooMany(response: LibraryResponse): boolean {
     const { connections, refusalText } = this.options;
     if (connections === undefined) return false;
+    if (connections.isFull(this.httpConnectionCount + this.boundChannelCount)) this.options.early?.giveWay();
     const limit = connections.refuses(this.httpConnectionCount + this.boundChannelCount,
       () => Buffer.from(response.getRemoteAddressAsText()).toString(), () => this.addresses());
     if (limit === undefined) return false;
@@ -313,6 +317,10 @@ class HttpChannel implements WebSocketChannel {
 
   end(code: number, reason: string): void {
     this.socket?.end(code, reason.slice(0, REASON_LENGTH_MAX));
+  }
+
+  destroy(): void {
+    this.socket?.close();
   }
 
   opened(socket: LibraryWebSocket<{ channel: HttpChannel }>): void {

@@ -114,6 +114,8 @@ export interface ApiConfig {
   readonly answersBytesMax?: number;
   /** A client that takes nothing of its answer for so long is cut off; counted as `http/stalled-answers`. Default 60,000. */
   readonly answerStalledMsMax?: number;
+  /** A WebSocket of live data without a handshake is closed then; `realtime/handshake-time`. Default 10,000. */
+  readonly handshakeMsMax?: number;
   /** Open HTTP connections, in all and of one address; 503 `http/connections` and `http/connections-of-address` above. Default: no bound. */
   readonly connectionsMax?: number | undefined;
   readonly addressConnectionsMax?: number | undefined;

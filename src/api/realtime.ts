@@ -2,6 +2,7 @@
 import Type from 'typebox';
 import { PlatformError } from '../model/errors.ts';
 import type { LoginCaller, Principal } from '../model/principal.ts';
+import type { EarlySocket } from './early-sockets.ts';
 import { hostCalled } from './base-url.ts';
 import type { ApiServer } from './api-server.ts';
 import { FORWARDED_HEADERS, addressBehind, callerOf } from './login-caller.ts';
@@ -16,8 +17,10 @@ export interface RealtimePort<Form> {
   handle(text: string, requester: RealtimeRequester<Form>, responder: {
     send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void }): void;
   open(channel: { send(text: string): boolean; readonly bufferedBytes: number; end(reason: string): void },
-    requester: RealtimeRequester<Form>): { message(text: string): void; drained(): void; closed(): void };
+    requester: RealtimeRequester<Form>): RealtimeSocket;
 }
+
+interface RealtimeSocket extends EarlySocket { message(text: string): void; drained(): void; closed(): void }
 
 interface RealtimeRequester<Form> {
   principal: Principal | undefined;
@@ -97,7 +100,7 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
  */
 export function registerRealtimeSockets<Form>(api: ApiServer, realtime: RealtimePort<Form>): void {
   for (const [path, form] of Object.entries(realtime.urls)) {
-    const sockets = new Map<WebSocketChannel, { message(text: string): void; drained(): void; closed(): void }>();
+    const sockets = new Map<WebSocketChannel, RealtimeSocket>();
     const leaving = new Map<WebSocketChannel, () => void>();
     const callerOfChannel = (channel: WebSocketChannel): LoginCaller =>
       ({ address: addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.trustsProxy),
@@ -118,6 +121,10 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
     const waiting = new Map<WebSocketChannel, string[]>();
     api.webSocket(path, {
       open(channel) {
+        api.early.arrived(channel, {
+          get hasSession() { return sockets.get(channel)?.hasSession === true; },
+          get isBusy() { return waiting.has(channel) || sockets.get(channel)?.isBusy === true; },
+        });
         const opener = api.identifyUpgrade(channel.head.headers, callerOfChannel(channel));
         const identified = (found: Principal | undefined): void => {
           if (found === undefined) channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message);
@@ -142,6 +149,7 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
         }
       },
       message(channel, data) {
+        if (!api.early.takes(channel, data.length)) return;
         const text = data.toString('utf8');
         const queue = waiting.get(channel);
         if (queue === undefined) sockets.get(channel)?.message(text);
@@ -150,6 +158,7 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
       },
       drain(channel) { sockets.get(channel)?.drained(); },
       close(channel) {
+        api.early.delete(channel);
         waiting.delete(channel);
         leaving.get(channel)?.();
         leaving.delete(channel);

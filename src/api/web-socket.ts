@@ -20,6 +20,8 @@ export interface WebSocketChannel {
   send(data: string | Uint8Array, binary: boolean): boolean;
   /** Sends a close frame and closes; `close` of the handlers is called. */
   end(code: number, reason: string): void;
+  /** Closes at once, without a frame; `close` of the handlers is called. */
+  destroy(): void;
   /** Bytes taken by `send` that the client has not read. */
   readonly bufferedBytes: number;
   readonly isOpen: boolean;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 /** For listeners, files of the stores, uploads, other servers, and 500 MQTT connections above the limit that get their CONNECT answered. */
 const RESERVED = 1_000;
 /** HTTP gets as much at least, or a quarter of all where that is less: MQTT connections cannot take it. */
-const HTTP_MIN = 500;
+const HTTP_MIN = 2_000;
 /** More would take much memory: each connection may hold a head of 16 KiB. */
 const HTTP_MAX = 20_000;
 /** What one address may have of the connections of HTTP. */

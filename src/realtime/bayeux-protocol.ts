@@ -26,6 +26,8 @@ export interface Requester {
   readonly caller?: LoginCaller;
   /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (section 10.4, `xsrfToken`). */
   ofCookie?: Principal | undefined;
+  /** A session was opened for it, or it has named one that is its own. */
+  hasSession?: boolean;
   /** Checks the credentials of the connection again. A request brings them each time: it has none. */
   readonly renew?: () => Promise<Pick<Requester, 'principal' | 'ofCookie'>>;
 }
@@ -101,6 +103,7 @@ export class BayeuxProtocol {
     }
     const session = this.#options.createSession(request, { principal, urlForm, baseUrl, isAuthenticatedByMessage });
     this.#options.sessions.add(session);
+    requester.hasSession = true;
     return {
       clientId: session.clientId, version: '1.0', minimumVersion: '1.0', supportedConnectionTypes: CONNECTION_TYPES,
       ext: { ack: true }, successful: true, data: null,
@@ -150,7 +153,9 @@ export class BayeuxProtocol {
 
   async #find(request: Request, requester: Requester): Promise<BayeuxSession | undefined> {
     if (requester.principal === undefined) await this.#authenticate(request, requester);
-    return this.#options.sessions.find(textOf(request.clientId), requester.principal);
+    const session = this.#options.sessions.find(textOf(request.clientId), requester.principal);
+    if (session !== undefined) requester.hasSession = true;
+    return session;
   }
 
   async #subscribe(request: Request, requester: Requester): Promise<Answer> {

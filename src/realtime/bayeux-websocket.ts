@@ -42,11 +42,22 @@ export class BayeuxSocket implements ConnectTransport {
   #pendingCount = 0;
   /** Frames that another node answers: what to do when the connection has gone before. */
   readonly #relayed = new Set<() => void>();
+  #hasSessionElsewhere = false;
   #mustDrain = false;
   #isClosed = false;
 
   constructor(options: BayeuxSocketOptions) {
     this.#options = options;
+  }
+
+  /** It has shaken hands, or named a session that is its own. */
+  get hasSession(): boolean {
+    return this.#options.requester.hasSession === true || this.#hasSessionElsewhere;
+  }
+
+  /** A message is being answered. */
+  get isBusy(): boolean {
+    return this.#pendingCount + this.#relayed.size > 0;
   }
 
   get isBlocked(): boolean {
@@ -127,6 +138,7 @@ export class BayeuxSocket implements ConnectTransport {
     const isRelayed = elsewhere?.relay({ text, requests, requester }, {
       send: (frame) => {
         this.#relayed.delete(onGone);
+        this.#hasSessionElsewhere ||= (JSON.parse(frame) as { successful?: unknown }[]).some(({ successful }) => successful === true);
         this.#write(frame);
       },
       sendBlank: () => undefined,

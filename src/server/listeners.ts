@@ -28,7 +28,7 @@ import { FreeingCommands, reserveBytesOf } from '../ingest/freeing-commands.ts';
 import { JsonMeasurementIntake } from '../ingest/measurement-intake.ts';
 import type { BinaryRecord, Command } from '../model/command.ts';
 import { DeviceApplication } from '../mqtt/device-application.ts';
-import { limitsOfPayload } from '../mqtt/limits.ts';
+import { DEFAULT_LIMITS, limitsOfPayload } from '../mqtt/limits.ts';
 import { MqttServer } from '../mqtt/server.ts';
 import { SessionDocuments } from '../mqtt/session-documents.ts';
 import { SessionSweeper } from '../mqtt/session-sweeper.ts';
@@ -126,7 +126,9 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   const descriptors = descriptorsMax(processLimits());
   const bounds = connectionBounds(descriptors, config);
   if (bounds.mqtt < config.mqttConnectionsMax) {
-    log.warn({ descriptors, mqttConnectionsMax: config.mqttConnectionsMax, limit: bounds.mqtt },
+    // The default is as many as there is room for.
+    const level = config.mqttConnectionsMax === DEFAULT_LIMITS.connections ? 'info' : 'warn';
+    log[level]({ descriptors, mqttConnectionsMax: config.mqttConnectionsMax, limit: bounds.mqtt },
       'fewer MQTT connections than are set are taken, since the process has too few file descriptors; raise ulimit -n');
   }
   // Not refused while the journal is at its bound or the disk is nearly full: retention is what frees it. Below the reserve it only drops whole parts.

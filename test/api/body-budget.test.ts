@@ -6,6 +6,7 @@ import type { Test } from 'tap';
 import { PlatformError, refusedBy } from '../../src/model/errors.ts';
 import type { Api } from './helpers/api.ts';
 import { ADMIN, DEVICE, startApi } from './helpers/api.ts';
+import { ENGINES } from './helpers/engines.ts';
 
 const PATH = '/measurement/measurements';
 const KIB = 1024;
@@ -220,3 +221,38 @@ t.test('answers 401 and 403 are counted', async (t) => {
   t.same(api.fake.counted, ['http/401', 'http/401', 'http/403']);
   t.ok(refusedBy('http/bodies') instanceof PlatformError);
 });
+
+for (const [engine, library] of ENGINES) {
+  t.test(`${engine}: uploads that the store takes slowly stay within the bound of all bodies, however much the library reads on`, async (t) => {
+    const api = await startApi(t, { library, config: { fileMaxBytes: 64 * MIB, bodiesBytesMax: 6 * MIB } });
+    await api.call('GET', '/user/currentUser');
+    const { bodies } = api.server;
+    const { blobs } = api.fake;
+    const put = blobs.put.bind(blobs);
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => { release = resolve; });
+    blobs.put = (pieces, limit) => put((async function* slowly() {
+      await released;
+      yield* pieces;
+    })(), limit);
+    let [most, refused] = [0, 0];
+    const take = bodies.known.takeBytes.bind(bodies.known);
+    bodies.known.takeBytes = (count, bodyBytes) => {
+      const isTaken = take(count, bodyBytes);
+      most = Math.max(most, bodies.bytes);
+      if (!isTaken) refused += 1;
+      return isTaken;
+    };
+    const form = `--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${'x'.repeat(4 * MIB)}\r\n--b--\r\n`;
+    const head = `Content-Type: multipart/form-data; boundary=b\r\nContent-Length: ${form.length}`;
+    const uploads = await Promise.all(Array.from({ length: 40 }, () => begin(t, api, head, form, { path: '/inventory/binaries' })));
+    await until(() => refused > 0);
+    release();
+    await until(() => uploads.every(({ answer }) => /\r\n\r\n(?:$|.*\})/.test(answer())));
+    for (const { answer } of uploads) t.match(answer(), /^HTTP\/1.1 (201 |503 [^]*http\/bodies-bytes)/);
+    t.ok(uploads.some(({ answer }) => answer().startsWith('HTTP/1.1 503')), 'the library brings more than there is room for');
+    t.ok(uploads.some(({ answer }) => answer().startsWith('HTTP/1.1 201')), 'those that had room are stored');
+    t.ok(most <= 6 * MIB, `${most} bytes`);
+    t.same([bodies.bytes, bodies.bodies], [0, 0]);
+  });
+}

@@ -70,12 +70,12 @@ for (const [engine, library] of ENGINES) {
 t.test('the bounds follow from what the process may open', async (t) => {
   const bounds = (limit: number | undefined, more: object = {}): unknown => connectionBounds(limit,
     { httpConnectionsMax: 0, httpAddressConnectionsMax: 0, mqttConnectionsMax: 18_000, trustProxy: 'no', ...more });
-  t.same(bounds(20_000), { http: 1_000, httpAddress: 750, mqtt: 18_000 });
+  t.same(bounds(20_000), { http: 2_000, httpAddress: 1_500, mqtt: 17_000 }, 'a tenth at least for HTTP');
   t.same(bounds(1_048_576), { http: 20_000, httpAddress: 15_000, mqtt: 18_000 });
   t.same(bounds(undefined), { http: 20_000, httpAddress: 15_000, mqtt: 18_000 });
-  t.same(bounds(4_096), { http: 500, httpAddress: 375, mqtt: 2_596 }, 'MQTT gives way where there is little');
+  t.same(bounds(4_096), { http: 1_024, httpAddress: 768, mqtt: 2_072 }, 'MQTT gives way where there is little');
   t.same(bounds(1_024), { http: 256, httpAddress: 192, mqtt: 256 });
-  t.same(bounds(20_000, { trustProxy: 'yes' }), { http: 1_000, httpAddress: 1_000, mqtt: 18_000 }, 'a proxy opens all');
+  t.same(bounds(20_000, { trustProxy: 'yes' }), { http: 2_000, httpAddress: 2_000, mqtt: 17_000 }, 'a proxy opens all');
   t.same(bounds(20_000, { httpConnectionsMax: 5_000, httpAddressConnectionsMax: 100 }), { http: 5_000, httpAddress: 100, mqtt: 14_000 });
   t.same(bounds(20_000, { httpConnectionsMax: 100, httpAddressConnectionsMax: 200 }), { http: 100, httpAddress: 100, mqtt: 18_000 });
   t.equal(descriptorsMax('Max open files            unlimited            unlimited            files'), Infinity);

@@ -1,4 +1,5 @@
 /** The Bayeux URLs on the HTTP server, with a Bayeux server that answers what the test says. */
+import { createConnection } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
@@ -8,16 +9,17 @@ import { until } from '../helpers/setup-command.ts';
 import type { LoginPlace } from '../../src/model/principal.ts';
 import { ADMIN, basic, startApi } from './helpers/api.ts';
 import type { Api } from './helpers/api.ts';
+import { ENGINES } from './helpers/engines.ts';
 
 type Responder = Parameters<RealtimePort<string>['handle']>[2];
 type Channel = Parameters<RealtimePort<string>['open']>[0];
 
 interface Poll { readonly text: string; readonly user: string | undefined; readonly form: string; readonly responder: Responder; isAborted: boolean }
-interface Socket { readonly user: string | undefined; readonly form: string; readonly channel: Channel; readonly events: string[] }
+interface Socket { readonly user: string | undefined; readonly form: string; readonly channel: Channel; readonly events: string[]; hasSession: boolean; isBusy: boolean }
 
 const soon = (what: string, condition: () => boolean): Promise<void> => until(what, condition, 5_000);
 
-async function start(t: Test): Promise<{ api: Api; polls: Poll[]; sockets: Socket[] }> {
+async function start(t: Test, options: Pick<NonNullable<Parameters<typeof startApi>[1]>, 'library' | 'config'> = {}): Promise<{ api: Api; polls: Poll[]; sockets: Socket[] }> {
   const polls: Poll[] = [];
   const sockets: Socket[] = [];
   const realtime: RealtimePort<string> = {
@@ -28,12 +30,15 @@ async function start(t: Test): Promise<{ api: Api; polls: Poll[]; sockets: Socke
       polls.push(poll);
     },
     open: (channel, { principal, urlForm }) => {
-      const socket: Socket = { user: principal?.userName, form: urlForm, channel, events: [] };
+      const socket: Socket = { user: principal?.userName, form: urlForm, channel, events: [], hasSession: false, isBusy: false };
       sockets.push(socket);
-      return { message: (text) => socket.events.push(text), drained: () => socket.events.push('drained'), closed: () => socket.events.push('closed') };
+      return {
+        message: (text) => socket.events.push(text), drained: () => socket.events.push('drained'), closed: () => socket.events.push('closed'),
+        get hasSession() { return socket.hasSession; }, get isBusy() { return socket.isBusy; },
+      };
     },
   };
-  const api = await startApi(t, { further: realtimeRoutes(realtime), prepare: (server) => registerRealtimeSockets(server, realtime) });
+  const api = await startApi(t, { ...options, further: realtimeRoutes(realtime), prepare: (server) => registerRealtimeSockets(server, realtime) });
   return { api, polls, sockets };
 }
 
@@ -125,3 +130,55 @@ t.test('WebSockets: credentials in a header, messages both ways, a client that d
     t.equal((api.fake.loginPlace as LoginPlace | undefined)?.caller?.address.key, '198.51.100.7', `the last line of ${name}`);
   }
 });
+
+for (const [engine, library] of ENGINES) {
+  t.test(`${engine}: WebSockets without a handshake`, async (t) => {
+    const { api, sockets } = await start(t, { library, config: { connectionsMax: 8, handshakeMsMax: 300 } });
+    const open = async (): Promise<{ client: WebSocket; socket: Socket; end: () => string | undefined; heard: () => string }> => {
+      const [before, client] = [sockets.length, new WebSocket(`ws://127.0.0.1:${api.port}/notification/realtime`)];
+      let [end, heard]: [string | undefined, string] = [undefined, ''];
+      client.on('error', () => undefined).on('close', (code, reason) => { end = `${code} ${reason}`; }).on('message', (data) => { heard += data; });
+      t.teardown(() => client.terminate());
+      await soon('opened', () => client.readyState === WebSocket.OPEN && sockets.length > before);
+      return { client, socket: sockets[before], end: () => end, heard: () => heard };
+    };
+    const [known, silent] = [await open(), await open()];
+    known.socket.hasSession = true;
+    await soon('the silent one is closed', () => silent.end() !== undefined);
+    t.match(silent.end(), /^1008 realtime\/handshake-time: no handshake within 300 ms$/);
+    t.equal(known.end(), undefined);
+
+    const checked = await open();
+    checked.socket.isBusy = true;
+    const [third, fourth] = [await open(), await open()];
+    await soon('the oldest gives way to the third of two', () => third.end() !== undefined);
+    t.match([third.end(), third.heard()], ['1006 ', /^\[\{"channel":"\/meta\/unsuccessful","successful":false,"error":"503::realtime\/websockets-before-handshake: /]);
+    await soon('the other one is late', () => fourth.end() !== undefined);
+    t.equal(checked.end(), undefined, 'its credentials are being checked');
+
+    const talkative = await open();
+    talkative.client.send('x'.repeat(40_000));
+    talkative.client.send('x'.repeat(40_000));
+    await soon('closed', () => talkative.end() !== undefined);
+    t.match(talkative.end(), /^1008 realtime\/before-handshake-bytes/);
+    t.same(talkative.socket.events, ['x'.repeat(40_000), 'closed']);
+    t.same(api.fake.counted, ['realtime/handshake-time', 'realtime/websockets-before-handshake', 'realtime/handshake-time', 'realtime/before-handshake-bytes']);
+    known.client.send('y'.repeat(60_000));
+    known.client.send('y'.repeat(60_000));
+    await soon('a session may send', () => known.socket.events.length === 2);
+  });
+
+  t.test(`${engine}: WebSockets without a handshake give way when the places of HTTP run out`, async (t) => {
+    const { api, sockets } = await start(t, { library, config: { connectionsMax: 4, addressConnectionsMax: 4 } });
+    const taken = Array.from({ length: 3 }, () => createConnection(api.port, '127.0.0.1'));
+    t.teardown(() => { for (const socket of taken) socket.destroy(); });
+    await soon('three are open', () => api.server.connectionCount === 3);
+    const client = new WebSocket(`ws://127.0.0.1:${api.port}/notification/realtime`);
+    t.teardown(() => client.terminate());
+    client.on('error', () => undefined);
+    await soon('the last place is taken', () => sockets.length === 1 && api.server.connectionCount === 3);
+    t.equal((await api.call('GET', '/health')).status, 200);
+    await soon('it gave way', () => client.readyState === WebSocket.CLOSED);
+    t.same(api.fake.counted, ['realtime/websockets-before-handshake']);
+  });
+}

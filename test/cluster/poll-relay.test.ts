@@ -89,10 +89,15 @@ t.test('a WebSocket that comes back to another node goes on with its session', a
     await until(what, () => { frames.push(...again.channel.take()); return frames.length > 0; });
     return frames.splice(0);
   };
+  const unknown = { channel: '/meta/subscribe', clientId: `0${first.clientId.slice(1)}`, subscription: [{ successful: true }] };
+  again.socket.message(JSON.stringify([unknown]));
+  t.match(await frame('a session that is not there'), [{ successful: false }]);
+  t.same([again.socket.hasSession, again.socket.isBusy], [false, false], 'its WebSocket would be closed');
   again.socket.message(JSON.stringify([{ channel: '/meta/connect', connectionType: 'websocket', clientId: first.clientId }]));
   const messages = await frame('what waited comes');
   t.match(deliveriesOf(messages), [{ data: { data: { n: 1 } } }]);
   t.match(messages.find(({ channel }) => channel === '/meta/connect'), { successful: true });
+  t.equal(again.socket.hasSession, true);
   again.socket.message(JSON.stringify([{ channel: '/meta/connect', connectionType: 'websocket', clientId: first.clientId }]));
   await until('a holds the connect', () => a.relay.counts.answering === 1);
   again.socket.message(JSON.stringify([{ id: '9', channel: '/meta/subscribe', clientId: first.clientId, subscription: '/measurements/13' }]));

@@ -301,6 +301,7 @@ t.test('credentials in ext serve a connection that has none', async (t) => {
     const client = new SocketClient(world, { principal: undefined });
     const answer = await client.handshake({ ext });
     t.equal(answer.successful, isRight, JSON.stringify(ext));
+    t.same([client.socket.hasSession, client.socket.isBusy], [isRight, false], 'without a session a WebSocket is closed');
     if (!isRight) {
       t.equal(answer.error, '401::Unauthorized');
       t.notOk('clientId' in answer);
@@ -331,8 +332,12 @@ t.test('a client authenticated by its handshake comes back on another connection
   first.socket.closed();
   world.bus.publish(new TestNotification('alarms', '1', '{"id":"5"}'));
   const second = new SocketClient(world, { principal: undefined });
+  second.clientId = 'another';
+  await second.connect();
+  t.equal(second.socket.hasSession, false);
   second.clientId = first.clientId;
   t.match(deliveriesOf(await second.connect()), [{ channel: '/alarms/1', data: { data: { id: '5' } } }]);
+  t.equal(second.socket.hasSession, true);
 });
 
 t.test('the connection\'s own credentials are not replaced by ext', async (t) => {

@@ -75,7 +75,7 @@ export class NodeWebSocket<UserData> implements LibraryWebSocket<UserData> {
     if (!this.#isOpen) return;
     const { maxBackpressure } = this.#behavior;
     if (this.#socket.bufferedAmount + data.length > maxBackpressure && this.#socket.bufferedAmount > 0) {
-      this.terminate();
+      this.close();
       return;
     }
     // The socket keeps what the kernel does not take, and the sender's buffer may be used again after this call.
@@ -92,7 +92,8 @@ export class NodeWebSocket<UserData> implements LibraryWebSocket<UserData> {
   }
 
   /** Ends the connection without a frame. */
-  terminate(): void {
+  close(): void {
+    if (!this.#isOpen) return;
     this.#socket.terminate();
     this.#closed(CLOSED_WITHOUT_FRAME, '');
   }
@@ -102,7 +103,7 @@ export class NodeWebSocket<UserData> implements LibraryWebSocket<UserData> {
     const idleMs = this.#behavior.idleTimeout * 1_000;
     if (!this.#isOpen || idleMs === 0) return;
     const silentMs = now - this.#heardAt;
-    if (silentMs >= idleMs) this.terminate();
+    if (silentMs >= idleMs) this.close();
     else if (silentMs >= idleMs - PING_LEAD_MS && !this.#isPinged) {
       this.#isPinged = true;
       this.#socket.ping();
