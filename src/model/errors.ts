@@ -235,7 +235,7 @@ export class PlatformError extends Error {
 
 /** Limits of `general/busy` that are no quota (0x97): nothing is used up, and it passes by itself. */
 const PASSING: ReadonlySet<string> = new Set(['journal/unavailable', 'journal/unreachable', 'authentication/checks-waiting', 'commands/under-way',
-  'commands/under-way-of-tenant', 'commands/under-way-of-user', 'records/changes-at-once']);
+  'commands/under-way-of-tenant', 'commands/under-way-of-user', 'identity/object-not-there', 'records/changes-at-once']);
 
 /** The longest value that a message repeats; the rest of a hostile value is cut. */
 const VALUE_LENGTH_MAX = 200;
@@ -252,6 +252,7 @@ function fill(template: string, details: Readonly<Record<string, string | number
 const REMEDIES: Readonly<Record<string, string>> = {
   'journal/bytes': 'the journal has reached --journal-max-bytes',
   'journal/permission': 'the user of NATS may not write to the journal: see millrace doctor',
+  'identity/object-not-there': 'the object of the serial is still being made, or was just deleted',
   'cluster/no-shard-role': 'no node of the cluster has the role shard: start one with --roles gateway,shard',
   'http/connections': 'as many HTTP connections are open as --http-connections-max and the open files of the process allow',
   'http/connections-of-address': 'one address may have no more HTTP connections, by --http-address-connections-max',

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { NotLoaded } from '../actors/state-view.ts';
 import type { OfferedRecord } from '../ingest/command-bus.ts';
-import { PlatformError } from '../model/errors.ts';
+import { PlatformError, refusedBy } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import { SERIAL_TYPE, serialClaim } from '../model/serial-claim.ts';
@@ -216,12 +216,15 @@ function orReserved(error: Error): undefined {
   if (!(error instanceof PlatformError) || error.code !== 'identity/reserved') throw error;
 }
 
-/** Of the object that the serial turned out to be bound to. In a cluster the binding may be seen before the object. */
+/**
+ * Of the object that the serial turned out to be bound to. In a cluster the binding may be seen before the object, for as long as an election of NATS
+ * takes. No fault of the device: its message waits, and is not acknowledged.
+ */
 async function rightOverExisting(source: number, link: PlatformDeviceLink, application: DeviceApplication): Promise<OpeningRight> {
   for (let tries = 1; ; tries += 1) {
     const right = await application.known.decide(() => application.mayOpen(link.connection.principal, source));
     if (right !== undefined) return right;
-    if (tries >= LOOKS_MAX) throw new PlatformError('inventory/not-found', { id: String(source) });
+    if (tries >= LOOKS_MAX) throw refusedBy('identity/object-not-there');
     await delay(LOOK_AGAIN_MS);
   }
 }

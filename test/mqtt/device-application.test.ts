@@ -31,6 +31,8 @@ class Platform {
   /** What has a place in the open group; without it there is none. */
   openGroup: (() => void)[] | undefined;
   refusal: string | undefined;
+  /** The serial is bound by a request whose answer was lost, and the object is still to come. */
+  isBoundOnly = false;
   resumed = 0;
   readonly application: DeviceApplication;
 
@@ -58,6 +60,7 @@ class Platform {
     const commands = {
       request: async ({ body }: { body: { externalId: string } }) => {
         this.ensured.push(body.externalId);
+        if (this.isBoundOnly) return { id: '8', created: false };
         this.bind(body.externalId, '8');
         return { id: '8', created: true };
       },
@@ -299,6 +302,22 @@ t.test('a store that answers later decides as one that answers at once', async (
   t.match(outcomes[0].sent, faults);
   t.equal(outcomes[0].sent.length, faults.length);
   t.equal(outcomes[0].results.length, faults.length);
+});
+
+t.test('a device whose object is still being made waits for it: nothing is acknowledged before', async (t) => {
+  const platform = new Platform();
+  platform.isBoundOnly = true;
+  const link = platform.open('s1');
+  t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.BUSY);
+  await until(() => platform.resumed === 1);
+  t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.BUSY, 'it asks again');
+  t.same(platform.acknowledged, []);
+  t.match(platform.sent.map(({ topic, payload }) => `${topic} ${payload.toString()}`), [/^s\/e 50,400,.*still being made/], 'it is told why it waits');
+  platform.bind('s1', '8');
+  await until(() => platform.resumed === 2);
+  t.equal(publish(link, 's/us', '400,type,text'), PUBLISH_RESULT.PENDING);
+  await settle();
+  t.same([link.source, platform.ensured, platform.acknowledged, platform.offered.length], [8, ['s1', 's1'], [1], 1]);
 });
 
 t.test('a store that does not answer holds the device back', async (t) => {
