@@ -106,17 +106,21 @@ export async function startNats(t: Teardown, options: NatsOptions = {}): Promise
   return server;
 }
 
-/** Three servers that replicate to each other; JetStream is ready when a leader is there, which clients wait for. */
-export async function startNatsCluster(t: Teardown): Promise<{ readonly servers: readonly NatsServer[]; readonly urls: string }> {
+/**
+ * Three servers that replicate to each other; JetStream is ready when a leader is there, which clients wait for.
+ * @param options.within the directory of each one's own. `jetStream`: more lines of the block `jetstream`.
+ */
+export async function startNatsCluster(t: Teardown, options: { readonly within?: readonly string[]; readonly jetStream?: string } = {}):
+  Promise<{ readonly servers: readonly NatsServer[]; readonly urls: string }> {
   const ports = [await freePort(), await freePort(), await freePort()];
   const clusterPorts = [await freePort(), await freePort(), await freePort()];
   const routes = clusterPorts.map((port) => `"nats://127.0.0.1:${port}"`).join(', ');
   const servers = ports.map((port, index) => {
-    const directory = mkdtempSync(join(tmpdir(), 'millrace-nats-'));
+    const directory = mkdtempSync(join(options.within?.[index] ?? tmpdir(), 'millrace-nats-'));
     return new NatsServer(port, directory, `
       listen: "127.0.0.1:${port}"
       server_name: "n${index}"
-      jetstream { store_dir: "${directory}", max_file_store: 4GB, max_memory_store: 256MB }
+      jetstream { store_dir: "${directory}", max_file_store: 4GB, max_memory_store: 256MB, ${options.jetStream ?? ''} }
       cluster { name: "millrace-test", listen: "127.0.0.1:${clusterPorts[index]}", routes: [${routes}] }`);
   });
   t.teardown(async () => {

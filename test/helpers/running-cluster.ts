@@ -154,8 +154,8 @@ export interface ClusterOptions {
   readonly environment?: Record<string, string>;
   /** Three servers of NATS, with three copies of everything, and three masters of Redis Cluster. */
   readonly areServersClustered?: boolean;
-  /** Where the data lie: those of NATS, and all others. Without it in directories for temporary files. */
-  readonly within?: { readonly nats: string; readonly others: string };
+  /** Where the data lie: those of NATS, and all others. Without it in directories for temporary files. Of three directories each has a server of NATS. */
+  readonly within?: { readonly nats: string | readonly string[]; readonly others?: string };
   /** Of Redis; `everysec` by default. */
   readonly appendfsync?: 'always' | 'everysec';
   /** More lines of NATS' block `jetstream`. */
@@ -207,8 +207,9 @@ export class RunningCluster {
 
   /** All nodes are members when it resolves; everything ends with the test. */
   static async start(t: Teardown, options: ClusterOptions): Promise<RunningCluster> {
-    const { within = { nats: tmpdir(), others: tmpdir() }, jetStream = '' } = options;
-    const data = mkdtempSync(join(within.others, 'millrace-cluster-'));
+    const { within = { nats: tmpdir() }, jetStream = '' } = options;
+    const { others = tmpdir() } = within;
+    const data = mkdtempSync(join(others, 'millrace-cluster-'));
     const closers: (() => unknown)[] = [];
     // One teardown, in a fixed order: the nodes end while what they need is there.
     t.teardown(async () => { for (const close of closers.reverse()) await close(); });
@@ -216,8 +217,9 @@ export class RunningCluster {
     later.teardown(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
     const redisArgs = ['--appendfsync', options.appendfsync ?? 'everysec', '--maxmemory-policy', 'noeviction'];
     const isClustered = options.areServersClustered === true;
-    const nats = isClustered ? (await startNatsCluster(later)).servers : [await startNats(later, { within: within.nats, jetStream })];
-    const redis = isClustered ? (await startRedisCluster(later, ...redisArgs)).servers : [await startRedisWithin(within.others, later, ...redisArgs)];
+    const nats = typeof within.nats === 'string' && !isClustered ? [await startNats(later, { within: within.nats, jetStream })]
+      : (await startNatsCluster(later, { jetStream, ...(typeof within.nats === 'string' ? {} : { within: within.nats }) })).servers;
+    const redis = isClustered ? (await startRedisCluster(later, ...redisArgs)).servers : [await startRedisWithin(others, later, ...redisArgs)];
     for (const { pid } of [...nats, ...redis]) if (pid !== undefined) pids.add(pid);
     const { EmbeddedClickHouse } = await load('embedded-clickhouse/supervisor.js') as { EmbeddedClickHouse: new (options: object) => Engine };
     const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
