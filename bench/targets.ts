@@ -32,6 +32,10 @@ export const TARGETS: readonly TargetFigure[] = [
   { what: 'new connections', scenario: 'connect', subject: 'millrace', value: 'ratePerSecond', atLeast: 5_000, unit: '/s' },
   { what: 'last 100 values of one device, p99', scenario: 'queries', subject: 'list', value: 'p99Ms', atMost: 50, unit: 'ms' },
   { what: 'one hour of one series, p99', scenario: 'queries', subject: 'series', value: 'p99Ms', atMost: 50, unit: 'ms' },
+  ...['8 over http', '64 over http', '8 over mqtt', '64 over mqtt'].map((subject) => ({
+    what: `PUBACK beside wrong passwords, ${subject}, p99`, scenario: 'password-flood', subject, relativeTo: `before ${subject}`,
+    value: 'p99Ms', atMost: 3, unit: '×',
+  })),
   {
     what: 'server process under full load, 10,000 connections', scenario: 'qos1-10000x1', subject: 'millrace', value: 'serverMebibytes',
     atMost: 400, unit: 'MiB',

@@ -72,8 +72,11 @@ export interface QueryJob {
   pids?: number[];
 }
 
+/** Wrong passwords of invented names, `concurrent` at a time, until told to finish. */
+export interface WrongPasswordsJob { kind: 'wrong-passwords'; target: Target; protocol: 'http' | 'mqtt'; concurrent: number }
+
 export type Job = MqttClosedJob | MqttFloodJob | MqttPacedJob | MqttConnectJob | MqttIdleJob | HttpClosedJob | LiveJob | VisibleJob
-  | QueryJob;
+  | QueryJob | WrongPasswordsJob;
 
 /** Figures of a measured window. */
 export interface WindowResult {

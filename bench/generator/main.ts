@@ -9,6 +9,7 @@ import { runMqttFlood } from './mqtt-flood.ts';
 import { runMqttPaced } from './mqtt-paced.ts';
 import { runQuery } from './query.ts';
 import { runVisible } from './visible.ts';
+import { runWrongPasswords } from './wrong-passwords.ts';
 
 function run(job: Job): Promise<unknown> {
   switch (job.kind) {
@@ -21,6 +22,7 @@ function run(job: Job): Promise<unknown> {
     case 'live': return runLive(job);
     case 'visible': return runVisible(job);
     case 'query': return runQuery(job);
+    case 'wrong-passwords': return runWrongPasswords(job);
   }
 }
 

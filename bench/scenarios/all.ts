@@ -7,10 +7,11 @@ import { httpOne, httpThousand } from './http-rates.ts';
 import { acknowledgement, liveAndVisible } from './latencies.ts';
 import { qos0, qos1Few, qos1Many, qos1Most, soak } from './mqtt-rates.ts';
 import { lists } from './lists.ts';
+import { passwordFlood } from './password-flood.ts';
 import { queries } from './queries.ts';
 import { restart } from './restart.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
   qos1Few, qos1Many, qos1Most, qos0, httpOne, httpThousand, acknowledgement, liveAndVisible, idleConnections, newConnections, queries,
-  restart, soak, cluster, handOver, lists,
+  restart, soak, cluster, handOver, lists, passwordFlood,
 ];
