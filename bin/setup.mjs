@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isNativeThere, prepareNative } from './native.mjs';
-import { transpile } from './transpile.mjs';
+import { transpile, transpileTests } from './transpile.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -112,10 +112,10 @@ export async function ensureBuilt() {
 export const compiledTestPath = (file) => join(root, COMPILED_TESTS, file.replace(/\.ts$/, '.js'));
 
 /**
- * Builds sources and tests into dist-test/, where `npm test` runs them.
+ * Builds sources, tests and tap into dist-test/, where `npm test` runs them.
  * @returns false when a file could not be read.
  */
-export const buildTests = () => transpile({ root, folders: ['src', 'bench', 'test'], outDir: COMPILED_TESTS });
+export const buildTests = () => transpileTests({ root, folders: ['src', 'bench', 'test'], outDir: COMPILED_TESTS });
 
 /** Checks the types of everything; quick when little has changed since the last time. @returns false when there are errors. */
 export async function checkTypes() {

@@ -1,42 +1,35 @@
 /**
- * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, checks the types and compiles the tests, runs
- * test/**\/*.test.ts with tap and ends with the line `N passed, N failed` (`, N skipped`). The build and the type check count
- * as one each, and so does a file that ended without a result. On CI a test skipped for a missing program is a failure.
- * Afterwards the files of test/e2e that start a server run again with a cluster of three nodes in its place, on a second version of Node.
+ * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, and runs test/**\/*.test.ts in rings, the cheapest first: types
+ * and files that start no process (as `npm run check` does), files that start servers, those that kill them (test/faults), and the files of test/e2e
+ * once more with a cluster of three nodes on a second version of Node. Ends with the line `N passed, N failed` (`, N skipped`). The build and the
+ * type check count as one each. On CI a test skipped for a missing program is a failure.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { createWriteStream, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { buildTests, checkNode, checkTypes, compiledTestPath, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, say } from './setup.mjs';
 import { ensureSecondNode } from './second-node.mjs';
-import { TapCount } from './tap-count.mjs';
+import { startsNoProcess } from './test-graph.mjs';
+import { TestRun, isOnly } from './test-run.mjs';
 
 const PROGRAMS = {
   'redis-server': 'redis-server', 'nats-server': 'nats-server', mosquitto: 'mosquitto', mosquitto_pub: 'mosquitto-clients',
   chromium: 'chromium', curl: 'curl',
 };
 
-/** What the helpers say when they skip; see test/helpers/tools.ts. */
-const MISSING_PROGRAM = /is not installed/;
-
 /** What runs a second time against a cluster, and what that needs; see CONTRIBUTING.md. */
 const isClusterFile = (name) => name.startsWith('test/e2e/') && readFileSync(join(root, name), 'utf8').includes('helpers/running-server.ts');
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
 /** Processes with nodes, and so files at a time. */
-const CLUSTER_JOBS = 2;
+const HOSTS = 3;
 const HOST_START_MS = 60_000;
 const HOST_STOP_MS = 20_000;
 
-/** For a whole file, in seconds; long, because files that start servers run at the same time on two cores. */
-const TIMEOUT_SECONDS = 240;
 /** Files at a time: two more than cores, because what kills and waits leaves them idle. */
 const JOBS = 4;
-
-const isCi = process.env.CI === 'true';
-const isOnly = process.argv.includes('--only');
 
 /** Always the same, and no folder by itself: files that need a whole machine do not meet each other. */
 function inMixedOrder(one, other) {
@@ -49,146 +42,6 @@ function testFiles(filters) {
   return files.map((name) => `test/${name.replaceAll('\\', '/')}`)
     .filter((name) => filters.length === 0 || filters.some((filter) => name.includes(filter))).sort(inMixedOrder);
 }
-
-/** Prints the failed points of one file with their diagnostics. */
-function printFailures(lines) {
-  let diagnosticIndent = -1;
-  let isFailure = false;
-  for (const line of lines) {
-    const indent = line.length - line.trimStart().length;
-    if (diagnosticIndent >= 0) {
-      if (isFailure) console.log(line);
-      if (line.trim() === '...' && indent === diagnosticIndent) diagnosticIndent = -1;
-    } else if (line.trim() === '---') {
-      diagnosticIndent = indent;
-      if (isFailure) console.log(line);
-    } else {
-      isFailure = line.trimStart().startsWith('not ok') && !/# TODO/i.test(line);
-      if (isFailure) console.log(line);
-    }
-  }
-}
-
-/** Runs tap and counts; resolves to the count, with a failure for each file that tap lost. */
-async function runTap(files, { environment = {}, jobs = JOBS, title = '', report: reportName = 'last-run' } = {}) {
-  mkdirSync(join(root, '.tap'), { recursive: true });
-  const report = createWriteStream(join(root, '.tap', `${reportName}.tap`));
-  const left = new Set(files);
-  const failedFiles = [];
-  /** By file: names of the points that failed, the innermost. */
-  const failedPoints = new Map();
-  let points = [];
-  let lines = [];
-  let before = { passed: 0, failed: 0, skipped: 0 };
-  const count = new TapCount((point) => {
-    if (point.depth !== 0) {
-      if (!point.ok && point.isCounted && point.directive !== 'TODO') points.push(point.name);
-      return;
-    }
-    left.delete(point.name);
-    if (!point.ok) {
-      printFailures(lines);
-      failedFiles.push(point.name);
-      failedPoints.set(point.name, points);
-    }
-    points = [];
-    const parts = ['passed', 'failed', 'skipped'].map((key) => [count[key] - before[key], key]).filter(([number]) => number > 0);
-    const seconds = point.ms === undefined ? '' : `  ${(point.ms / 1000).toFixed(1)} s`;
-    console.log(`${point.ok ? 'ok    ' : 'FAILED'} ${point.name}${title}  ${parts.map((part) => part.join(' ')).join(', ')}${seconds}`);
-    before = { passed: count.passed, failed: count.failed, skipped: count.skipped };
-    lines = [];
-  });
-  const args = [join(root, 'bin', 'tap-files.mjs'), String(jobs), String(TIMEOUT_SECONDS), ...files];
-  const child = spawn(process.execPath, args, {
-    cwd: root, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...(isOnly ? { TAP_ONLY: '1' } : {}), ...environment },
-  });
-  let ending;
-  const end = (signal) => {
-    ending = signal;
-    child.kill(signal);
-  };
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, end);
-  const ended = new Promise((resolve) => { child.on('close', (code, signal) => resolve(signal === null ? code : signal)); });
-  for await (const line of createInterface({ input: child.stdout })) {
-    report.write(`${line}\n`);
-    lines.push(line);
-    count.line(line);
-  }
-  const code = await ended;
-  report.end();
-  for (const signal of ['SIGINT', 'SIGTERM']) process.off(signal, end);
-  // Whoever ends the run wants no further files, and no second tries.
-  if (ending !== undefined) {
-    console.log(`ended by ${ending}`);
-    process.exit(1);
-  }
-  for (const name of left) {
-    console.log(`FAILED ${name}${title}  ended without a result`);
-    count.failed += 1;
-  }
-  if (code !== 0 && count.failed === 0) {
-    console.log(`FAILED tap ended with ${code}; see .tap/${reportName}.tap`);
-    count.failed += 1;
-  }
-  return Object.assign(count, { failedFiles: [...failedFiles, ...left], failedPoints });
-}
-
-checkNode();
-// Beside the packages and the build: chromium alone takes a minute.
-const programs = ensurePrograms(PROGRAMS);
-await ensureInstalled();
-const given = process.argv.slice(2).filter((argument) => argument !== '--only');
-const flags = given.filter((argument) => argument.startsWith('-'));
-if (flags.length > 0) {
-  say(`${flags.join(' ')}: there is only --only, everything else is a part of a file name`);
-  process.exit(2);
-}
-const files = testFiles(given);
-if (files.length === 0) say(`no test file is named like ${given.join(' ')}`);
-const steps = { build: await ensureBuilt() && await buildTests(), 'type check': await checkTypes() };
-await programs;
-const total = { passed: 0, failed: files.length === 0 ? 1 : 0, skipped: 0 };
-for (const [name, isGood] of Object.entries(steps)) {
-  total[isGood ? 'passed' : 'failed'] += 1;
-  console.log(`${isGood ? 'ok    ' : 'FAILED'} ${name}`);
-}
-
-/** Files that were run a second time, whose first run counts no more: a test that fails now and then is seen. */
-const secondTries = [];
-
-/** Runs files and adds up what came of them. */
-async function runAll(names, options = {}) {
-  const count = await runTap(names, options);
-  if (options.isRepeated && count.failed > 0 && count.failedFiles.length > 0) {
-    console.log(`once more: ${count.failedFiles.join(', ')}`);
-    const again = await runTap(count.failedFiles, { ...options, jobs: 1, title: `${options.title} (second try)`, report: `${options.report}-again` });
-    for (const name of count.failedFiles) {
-      const result = again.failedFiles.includes(name) ? 'failed again' : 'passed then';
-      secondTries.push(`${name}${options.title} ${result}; at first failed: ${(count.failedPoints.get(name) ?? ['ended without a result']).join('; ')}`);
-    }
-    count.failed = again.failed;
-  }
-  for (const key of ['passed', 'failed', 'skipped']) total[key] += count[key];
-  for (const { name, reason } of count.skips) {
-    const isFailure = isCi && MISSING_PROGRAM.test(reason);
-    if (isFailure) {
-      total.skipped -= 1;
-      total.failed += 1;
-    }
-    console.log(`${isFailure ? 'FAILED (skipped on CI)' : 'skipped'} ${name}: ${reason === '' ? 'no reason given' : reason}`);
-  }
-}
-
-const clusterFiles = files.filter(isClusterFile);
-// Beside the tests: it is a download.
-const settingUpNode = clusterFiles.length > 0 ? ensureSecondNode() : undefined;
-if (files.length > 0) await runAll(files);
-const secondNode = await settingUpNode;
-if (secondNode?.reason !== undefined) {
-  total[isCi ? 'failed' : 'skipped'] += 1;
-  console.log(`${isCi ? 'FAILED (skipped on CI)' : 'skipped'} the cluster on a second Node, it runs on ${process.versions.node}: ${secondNode.reason}`);
-}
-const clusterNode = secondNode?.version ?? process.versions.node;
 
 /** A process that runs nodes for tests (test/helpers/node-host.ts), with its port; it ends when its standard input does. */
 async function startHost() {
@@ -213,32 +66,62 @@ async function startHost() {
   return { port, stop };
 }
 
-const missing = CLUSTER_PROGRAMS.filter((name) => !hasProgram(name));
-if (clusterFiles.length > 0 && missing.length > 0) {
-  total[isCi ? 'failed' : 'skipped'] += clusterFiles.length;
-  for (const name of clusterFiles) console.log(`${isCi ? 'FAILED (skipped on CI)' : 'skipped'} ${name} (cluster): ${missing[0]} is not installed`);
-} else if (clusterFiles.length > 0) {
-  const starting = await Promise.allSettled(Array.from({ length: Math.min(CLUSTER_JOBS, clusterFiles.length) }, startHost));
-  const hosts = starting.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  for (const one of starting) {
-    if (one.status === 'fulfilled') continue;
-    console.log(`FAILED ${one.reason.message}`);
-    total.failed += 1;
+/** The hosts while the files of the cluster run, started for the first of them. */
+class Hosts {
+  #count;
+  #starting;
+
+  constructor(count) {
+    this.#count = count;
   }
-  if (hosts.length > 0) await runAll(clusterFiles, {
-    environment: { MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES), MILLRACE_TEST_NODE_HOSTS: hosts.map(({ port }) => port).join(',') },
-    // Other nodes follow what was changed within a second, and most tests were written for a server that follows at once.
-    jobs: hosts.length, title: ` (cluster, Node ${clusterNode.split('.')[0]})`, report: 'last-run-cluster', isRepeated: true,
-  });
-  for (const code of await Promise.all(hosts.map(({ stop }) => stop()))) {
-    if (code === 0) continue;
-    console.log(`FAILED a host of nodes ended with ${code}`);
-    total.failed += 1;
+
+  /** @returns the environment of a test process. */
+  async environment() {
+    const hosts = await (this.#starting ??= Promise.all(Array.from({ length: this.#count }, startHost)));
+    return { MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES), MILLRACE_TEST_NODE_HOSTS: hosts.map(({ port }) => port).join(',') };
+  }
+
+  /** @returns exit codes. Where one could not start, each file has said so; the others end with this process. */
+  async stop() {
+    const hosts = await Promise.resolve(this.#starting ?? []).catch(() => []);
+    return Promise.all(hosts.map(({ stop }) => stop()));
   }
 }
-if (secondTries.length > 0) {
-  console.log(`${secondTries.length} ${secondTries.length === 1 ? 'file' : 'files'} needed a second try:`);
-  for (const line of secondTries) console.log(`  ${line}`);
+
+checkNode();
+// Beside the packages and the build: chromium alone takes a minute.
+const programs = ensurePrograms(PROGRAMS);
+await ensureInstalled();
+const given = process.argv.slice(2).filter((argument) => argument !== '--only');
+const flags = given.filter((argument) => argument.startsWith('-'));
+if (flags.length > 0) {
+  say(`${flags.join(' ')}: there is only --only, everything else is a part of a file name`);
+  process.exit(2);
 }
-console.log(`${total.passed} passed, ${total.failed} failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}`);
-process.exitCode = total.failed === 0 ? 0 : 1;
+const files = testFiles(given);
+const run = new TestRun();
+if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`, false);
+run.step('build', await ensureBuilt() && await buildTests());
+
+const clusterFiles = files.filter(isClusterFile);
+// Beside the tests: it is a download.
+const settingUpNode = clusterFiles.length > 0 ? ensureSecondNode() : undefined;
+// A process that others share cannot choose tests.
+const light = isOnly ? [] : files.filter(startsNoProcess);
+await Promise.all([checkTypes().then((isGood) => run.step('type check', isGood)), run.together(light, availableParallelism())]);
+
+await programs;
+const heavy = files.filter((name) => !light.includes(name));
+const isFault = (name) => name.startsWith('test/faults/');
+const secondNode = await settingUpNode;
+if (secondNode?.reason !== undefined) run.skip(`the cluster on a second Node, it runs on ${process.versions.node}`, secondNode.reason, true);
+const clusterTitle = ` (cluster, Node ${(secondNode?.version ?? process.versions.node).split('.')[0]})`;
+const absent = CLUSTER_PROGRAMS.find((name) => !hasProgram(name));
+if (absent !== undefined) for (const name of clusterFiles) run.skip(name + clusterTitle, `${absent} is not installed`, true);
+const hosts = new Hosts(Math.min(HOSTS, clusterFiles.length));
+const hosted = absent === undefined ? clusterFiles.map((file) => ({ file, title: clusterTitle, isHosted: true, prepare: () => hosts.environment() })) : [];
+// One queue: a ring begins while the last files of the one before still run.
+const alone = [...heavy.filter((name) => !isFault(name)), ...heavy.filter(isFault)].map((file) => ({ file }));
+await run.apart([...alone, ...hosted], { jobs: JOBS, hosts: HOSTS });
+for (const code of await hosts.stop()) if (code !== 0) run.step(`a host of nodes ended with ${code}`, false);
+run.finish();

@@ -6,7 +6,7 @@ import type { Test } from 'tap';
 import { SmtpMailer } from '../../src/accounts/smtp-mailer.ts';
 import type { SmtpTls } from '../../src/accounts/smtp-mailer.ts';
 import type { MailResult } from '../../src/accounts/mailer.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 
 interface Received { readonly from: string; readonly to: string[]; readonly text: string; readonly user: string }
 

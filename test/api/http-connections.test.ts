@@ -7,7 +7,7 @@ import WebSocket from 'ws';
 import { ConnectionGuard, addressKey } from '../../src/api/connection-guard.ts';
 import { peerAddresses } from '../../src/api/peer-addresses.ts';
 import { connectionBounds, descriptorsMax, processLimits } from '../../src/operate/descriptors.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 import { startApi } from './helpers/api.ts';
 import type { Api } from './helpers/api.ts';
 import { ENGINES } from './helpers/engines.ts';

@@ -5,7 +5,7 @@ import type { Test } from 'tap';
 import { WebSocket } from 'ws';
 import { realtimeRoutes, registerRealtimeSockets } from '../../src/api/realtime.ts';
 import type { RealtimePort } from '../../src/api/realtime.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 import type { LoginPlace } from '../../src/model/principal.ts';
 import { ADMIN, basic, startApi } from './helpers/api.ts';
 import type { Api } from './helpers/api.ts';

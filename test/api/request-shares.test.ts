@@ -3,7 +3,7 @@ import { createConnection } from 'node:net';
 import type { Socket } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 import { ADMIN, DEVICE, startApi } from './helpers/api.ts';
 import type { Api } from './helpers/api.ts';
 

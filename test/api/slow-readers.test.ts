@@ -6,7 +6,7 @@ import type { ApiRequest } from '../../src/api/api-request.ts';
 import type { Platform } from '../../src/api/platform.ts';
 import { ANSWERED } from '../../src/api/route.ts';
 import type { Answer, Route } from '../../src/api/route.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 import { ADMIN, startApi } from './helpers/api.ts';
 import type { Api } from './helpers/api.ts';
 

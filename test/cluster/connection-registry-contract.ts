@@ -1,7 +1,7 @@
 /** What every adapter of the ConnectionRegistry port promises; run by the tests of the adapters. */
 import type { Test } from 'tap';
 import type { ConnectionRegistry } from '../../src/cluster/connection-registry.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 
 /** Two nodes with the same registry. */
 export interface ConnectionRegistries {

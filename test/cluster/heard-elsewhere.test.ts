@@ -3,7 +3,7 @@ import t from 'tap';
 import { HeardElsewhere } from '../../src/cluster/heard-elsewhere.ts';
 import type { HeardElsewhereOptions } from '../../src/cluster/heard-elsewhere.ts';
 import { silentLog } from '../actors/platform.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 import { InMemoryCluster } from './in-memory.ts';
 import type { InMemoryMessages, InMemoryNode } from './in-memory.ts';
 

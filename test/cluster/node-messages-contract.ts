@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import { NodeUnreachable } from '../../src/cluster/node-messages.ts';
 import type { NodeMessages } from '../../src/cluster/node-messages.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 const LONG_MS = 600_000;

@@ -7,7 +7,7 @@ import { NodeUnreachable } from '../../src/cluster/node-messages.ts';
 import type { NodeMessages } from '../../src/cluster/node-messages.ts';
 import type { RecordChange } from '../../src/model/command.ts';
 import { silentLog } from '../actors/platform.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 
 /** A message of NATS has 1 MiB. */
 const MESSAGE_BYTES_MAX = 1_048_576;

@@ -3,7 +3,7 @@ import t from 'tap';
 import { PollRelay } from '../../src/cluster/poll-relay.ts';
 import type { Member } from '../../src/cluster/shard-leases.ts';
 import { UNKNOWN_CLIENT } from '../../src/realtime/bayeux-message.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 import { PollingClient, SocketClient, TestNotification, createWorld, deliveriesOf, principal } from '../realtime/helpers.ts';
 import type { Message, Poll, World } from '../realtime/helpers.ts';
 import { InMemoryCluster } from './in-memory.ts';

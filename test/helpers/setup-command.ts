@@ -1,9 +1,9 @@
 /** Runs the built command line as a process, the way a person does. `npm test` builds before it runs the tests. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from './root.ts';
+
+export { scratchDirectory, until } from './until.ts';
 
 export const COMMAND = join(ROOT, 'bin', 'millrace.mjs');
 
@@ -43,21 +43,4 @@ export function start(script: string, args: readonly string[], environment: Reco
 /** Runs `millrace <args>` to its end. */
 export function millrace(args: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {
   return start(COMMAND, args, environment).ended;
-}
-
-/** Waits until the condition holds. @throws when it does not within the time. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
-  const CHECK_MS = 20;
-  const deadlineMs = Date.now() + timeoutMs;
-  while (!await condition()) {
-    if (Date.now() > deadlineMs) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await new Promise((done) => { setTimeout(done, CHECK_MS); });
-  }
-}
-
-/** A directory of its own, removed at the end of the test. */
-export function scratchDirectory(t: { teardown(action: () => void): void }): string {
-  const path = mkdtempSync(join(tmpdir(), 'millrace-test-'));
-  t.teardown(() => rmSync(path, { recursive: true, force: true }));
-  return path;
 }

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import { countRecords, decodeCommand, encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
 import type { AcknowledgementSink, RecordIntake } from '../../src/ingest/record-intake.ts';
 import { COMMAND } from '../../src/model/command.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 
 export interface RecordIntakePlace {
   readonly intake: RecordIntake;

@@ -8,7 +8,7 @@ import type * as server from '../../src/server.ts';
 import { silentLog } from '../actors/platform.ts';
 import { DIST } from '../helpers/root.ts';
 import { freePort } from '../helpers/nats-server.ts';
-import { scratchDirectory } from '../helpers/setup-command.ts';
+import { scratchDirectory } from '../helpers/until.ts';
 
 /** The built server: its ClickHouse child is beside it. */
 const built = async <Module>(path: string): Promise<Module> => await import(join(DIST, 'src', path)) as Module;

@@ -1,7 +1,7 @@
 /** What every live bus promises (the port LiveBus), inside one process and from one node to another. */
 import type { Test } from 'tap';
 import type { LiveBus } from '../../src/model/command.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 import { TestNotification } from './helpers.ts';
 
 export interface OpenBus {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { FileBlobs } from '../../src/store/file-blobs.ts';
-import { scratchDirectory } from '../helpers/setup-command.ts';
+import { scratchDirectory } from '../helpers/until.ts';
 import { blobsContract } from '../model/blobs-contract.ts';
 
 blobsContract(t, 'files', (t) => {

@@ -5,7 +5,7 @@ import { PlatformError } from '../../src/model/errors.ts';
 import { ClickHouseHistoryReader } from '../../src/store/clickhouse-history.ts';
 import { READ_SESSIONS, historyBounds } from '../../src/store/history-bounds.ts';
 import { openClickHouse } from '../helpers/clickhouse.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 
 const MEMORY_BYTES_MAX = 300 * 1024 * 1024;
 /** Never ends by itself. */

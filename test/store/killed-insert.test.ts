@@ -10,7 +10,7 @@ import { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
 import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
 import { silentLog } from '../actors/platform.ts';
 import { openClickHouse } from '../helpers/clickhouse.ts';
-import { until } from '../helpers/setup-command.ts';
+import { until } from '../helpers/until.ts';
 
 const MONTHS = [Date.UTC(2026, 8, 5), Date.UTC(2026, 9, 5), Date.UTC(2026, 10, 5)];
 const scope = { isOver: () => false, positionOf: () => 0 };

@@ -12,7 +12,7 @@ import { tlsFilesOf } from '../../src/store/tls-files.ts';
 import { CertificateFactory } from '../helpers/certificates.ts';
 import { freePort, silentLog, startNats } from '../helpers/nats-server.ts';
 import { startRedis } from '../helpers/redis-server.ts';
-import { scratchDirectory } from '../helpers/setup-command.ts';
+import { scratchDirectory } from '../helpers/until.ts';
 import { missing } from '../helpers/tools.ts';
 
 const skip = missing('openssl', 'nats-server', 'redis-server');

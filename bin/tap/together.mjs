@@ -1,0 +1,51 @@
+/**
+ * `node bin/tap/together.mjs <seconds for a file>`: runs compiled test files that start no process in this one, one after the other, as lines of
+ * standard input name them; each is a subtest, behind which comes a line `# ended {"left", "mb"}`: what of it is still open,
+ * which is a failure, and the memory of the process. What all of them load is loaded once.
+ */
+import { createInterface } from 'node:readline';
+import { compiledTestPath } from '../setup.mjs';
+import tap from '../../dist-test/node_modules/tap/tap.mjs';
+
+/** What was closed takes some turns to be gone. */
+const CLOSE_MS = 5_000;
+const CHECK_MS = 5;
+
+const files = new Map();
+globalThis[Symbol.for('millrace.testFiles')] = files;
+
+/** What keeps the process alive: kinds and how many of each. */
+function openResources() {
+  const counts = new Map();
+  for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return counts;
+}
+
+/** Waits for the end of what was opened since. @returns the kinds of what stays open. */
+async function leftOpen(before) {
+  for (const deadlineMs = Date.now() + CLOSE_MS; ;) {
+    const left = [...openResources()].filter(([kind, count]) => count > (before.get(kind) ?? 0)).map(([kind]) => kind);
+    if (left.length === 0 || Date.now() > deadlineMs) return left;
+    await new Promise((resolve) => { setTimeout(resolve, CHECK_MS); });
+  }
+}
+
+tap.setTimeout(0);
+let work = Promise.resolve();
+const input = createInterface({ input: process.stdin });
+
+async function run(file) {
+  // So that this one line of input is not under way any more.
+  await new Promise((resolve) => { setTimeout(resolve); });
+  const before = openResources();
+  await tap.test(file, { timeout: Number(process.argv[2]) * 1_000 }, async (t) => {
+    files.set(file, t);
+    await import(compiledTestPath(file));
+  });
+  files.delete(file);
+  // Not as a comment of tap: it would wait for the next test.
+  process.stdout.write(`# ended ${JSON.stringify({ left: await leftOpen(before), mb: Math.round(process.memoryUsage().rss / 1_048_576) })}\n`);
+}
+
+input.on('line', (file) => { work = work.then(() => run(file)); });
+input.on('close', () => { void work.then(() => tap.end()); });

@@ -1,0 +1,217 @@
+/** Runs built test files, prints what came of each, and counts. All that they said is in `.tap/last-run.tap`. */
+import { spawn } from 'node:child_process';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { compiledTestPath, root } from './setup.mjs';
+import { TapCount } from './tap/count.mjs';
+
+/** For a whole file; long, because files that start servers run at the same time on two cores. */
+const FILE_SECONDS = 240;
+/** For a file to end by itself, behind its time. */
+const GRACE_MS = 15_000;
+/** What the helpers say when they skip; see test/helpers/tools.ts. */
+const MISSING_PROGRAM = /is not installed/;
+/** Files that share a process leave garbage behind: with more of it the next ones get a new process. */
+const TOGETHER_MB_MAX = 1_000;
+const INDENT = '    ';
+
+const isCi = process.env.CI === 'true';
+export const isOnly = process.argv.includes('--only');
+const environment = { ...process.env, TAP: '1', TAP_TIMEOUT: String(FILE_SECONDS), ...(isOnly ? { TAP_ONLY: '1' } : {}) };
+
+/** The lines of failed points, with their diagnostics. */
+function failedLines(lines) {
+  const found = [];
+  let diagnosticIndent = -1;
+  let isFailure = false;
+  for (const line of lines) {
+    const indent = line.length - line.trimStart().length;
+    if (diagnosticIndent >= 0) {
+      if (isFailure) found.push(line);
+      if (line.trim() === '...' && indent === diagnosticIndent) diagnosticIndent = -1;
+    } else if (line.trim() === '---') {
+      diagnosticIndent = indent;
+      if (isFailure) found.push(line);
+    } else {
+      isFailure = line.trimStart().startsWith('not ok') && !/# TODO/i.test(line);
+      if (isFailure) found.push(line);
+    }
+  }
+  return found;
+}
+
+export class TestRun {
+  passed = 0;
+  failed = 0;
+  skipped = 0;
+  #report;
+  #children = new Set();
+
+  constructor() {
+    mkdirSync(join(root, '.tap'), { recursive: true });
+    this.#report = createWriteStream(join(root, '.tap', 'last-run.tap'));
+    for (const signal of ['SIGINT', 'SIGTERM']) {
+      process.on(signal, () => {
+        for (const child of this.#children) child.kill(signal);
+        console.log(`ended by ${signal}`);
+        process.exit(1);
+      });
+    }
+  }
+
+  /** Something beside test files, which counts as one. */
+  step(name, isGood) {
+    this[isGood ? 'passed' : 'failed'] += 1;
+    console.log(`${isGood ? 'ok    ' : 'FAILED'} ${name}`);
+  }
+
+  /** What cannot be run; on CI that is a failure. @param isMissing something that CI has is not there. */
+  skip(name, reason, isMissing) {
+    const isFailure = isCi && isMissing;
+    this[isFailure ? 'failed' : 'skipped'] += 1;
+    console.log(`${isFailure ? 'FAILED (skipped on CI)' : 'skipped'} ${name}: ${reason === '' ? 'no reason given' : reason}`);
+  }
+
+  /**
+   * Runs files, each in a process of its own, some at a time, in their order.
+   * @param items `{file, title, prepare, isHosted}`: what stands behind the name, a function that resolves to the environment, and whether one of
+   * the hosts is needed.
+   */
+  async apart(items, { jobs, hosts = 0 }) {
+    const queue = [...items];
+    let hosted = 0;
+    const work = async () => {
+      for (;;) {
+        const index = queue.findIndex(({ isHosted }) => !isHosted || hosted < hosts);
+        if (index < 0) return;
+        const [item] = queue.splice(index, 1);
+        if (item.isHosted) hosted += 1;
+        this.#show(item, await this.#runApart(item));
+        if (item.isHosted) hosted -= 1;
+      }
+    };
+    await Promise.all(Array.from({ length: jobs }, work));
+  }
+
+  /** Runs files that start no process in a few processes (tap/together.mjs). @param onPassed called with each file of which nothing failed or was skipped. */
+  async together(files, processes, onPassed = () => undefined) {
+    const queue = [...files];
+    const show = (file, result) => { if (this.#show({ file }, result)) onPassed(file); };
+    const work = async () => { while (queue.length > 0) await this.#runTogether(queue, show); };
+    await Promise.all(Array.from({ length: Math.min(processes, files.length) }, work));
+  }
+
+  /** Ends the run with its one line. */
+  finish() {
+    this.#report.end();
+    console.log(`${this.passed} passed, ${this.failed} failed${this.skipped === 0 ? '' : `, ${this.skipped} skipped`}`);
+    process.exitCode = this.failed === 0 ? 0 : 1;
+  }
+
+  #spawn(args, env, stdin) {
+    // Places in messages are those of the sources.
+    const child = spawn(process.execPath, ['--enable-source-maps', ...args], { cwd: root, env: { ...environment, ...env }, stdio: [stdin, 'pipe', 'inherit'] });
+    this.#children.add(child);
+    const ended = new Promise((resolve) => {
+      child.once('error', (error) => resolve(`could not be started: ${error.message}`));
+      child.once('close', (code, signal) => resolve(code === 0 ? undefined : `ended with ${signal ?? code}`));
+    }).finally(() => this.#children.delete(child));
+    return { child, ended };
+  }
+
+  /** @returns its lines, and what is wrong with how it ended. */
+  async #runApart({ file, prepare }) {
+    const startMs = performance.now();
+    const took = () => performance.now() - startMs;
+    let env;
+    try {
+      env = await prepare?.();
+    } catch (error) {
+      return { lines: [], failure: error.message, ms: took() };
+    }
+    const { child, ended } = this.#spawn([compiledTestPath(file)], env, 'ignore');
+    const lines = [];
+    let failure;
+    let hasPlan = false;
+    const timer = setTimeout(() => {
+      failure = `did not end within ${Math.round(took() / 1_000)} s and was killed`;
+      child.kill('SIGKILL');
+    }, FILE_SECONDS * 1_000 + GRACE_MS);
+    for await (const line of createInterface({ input: child.stdout })) {
+      lines.push(line);
+      hasPlan ||= /^1\.\.\d/.test(line);
+    }
+    failure ??= await ended ?? (hasPlan ? undefined : 'ended without a plan');
+    clearTimeout(timer);
+    return { lines, failure, ms: took() };
+  }
+
+  /** One process, until the queue is empty or a file ends it. */
+  async #runTogether(queue, show) {
+    const { child, ended: exit } = this.#spawn(['bin/tap/together.mjs', String(FILE_SECONDS)], {}, 'pipe');
+    child.stdin.on('error', () => undefined);
+    let file;
+    /** As the file alone would have written them, and what tap says of it as a whole. */
+    let lines = [];
+    let outer = [];
+    let startMs = 0;
+    let failure;
+    let timer;
+    const next = (mb = 0) => {
+      file = mb > TOGETHER_MB_MAX ? undefined : queue.shift();
+      startMs = performance.now();
+      clearTimeout(timer);
+      const kill = () => {
+        failure = file === undefined ? undefined : 'did not end in time, and was killed';
+        child.kill('SIGKILL');
+      };
+      timer = setTimeout(kill, file === undefined ? GRACE_MS : FILE_SECONDS * 1_000 + GRACE_MS);
+      if (file === undefined) child.stdin.end();
+      else child.stdin.write(`${file}\n`);
+    };
+    const end = (why) => {
+      show(file, { lines, failure: why, ms: performance.now() - startMs });
+      lines = [];
+      outer = [];
+    };
+    next();
+    for await (const line of createInterface({ input: child.stdout })) {
+      const ended = /^# ended (.*)$/.exec(line);
+      if (ended !== null) {
+        const { left, mb } = JSON.parse(ended[1]);
+        const failed = outer.findIndex((one) => one.startsWith('not ok'));
+        if (left.length > 0) end(`has left something open: ${left.join(', ')}`);
+        else end(failed < 0 ? undefined : outer.slice(failed).join('\n'));
+        next(mb);
+      } else if (line.startsWith(INDENT)) lines.push(line.slice(INDENT.length));
+      else outer.push(line);
+    }
+    const ending = await exit;
+    clearTimeout(timer);
+    if (file !== undefined) end(failure ?? `ended its process: ${ending ?? 'with 0'}`);
+  }
+
+  /** @returns true when everything has passed. */
+  #show({ file, title = '' }, { lines, failure, ms }) {
+    const count = new TapCount();
+    for (const line of lines) count.line(line);
+    if (failure !== undefined && count.failed === 0) {
+      count.failed = 1;
+      lines.push(`not ok - ${failure}`);
+    }
+    const skipsAll = count.passed + count.failed + count.skipped === 0;
+    const reason = skipsAll ? lines.map((line) => /^1\.\.0(?: # *(?:SKIP *)?(.*))?$/i.exec(line)).find((match) => match !== null)?.[1] ?? '' : '';
+    const skips = skipsAll ? [{ name: file, reason }] : count.skips;
+    const isGood = count.failed === 0;
+    const ending = `${isGood ? 'ok' : 'not ok'} - ${file}${title} # time=${ms.toFixed(0)}ms`;
+    this.#report.write([`# Subtest: ${file}${title}`, ...lines.map((line) => INDENT + line), ending, ''].join('\n'));
+    if (!isGood) console.log(failedLines(lines).map((line) => INDENT + line).join('\n'));
+    const numbers = [[count.passed, 'passed'], [count.failed, 'failed'], [skips.length, 'skipped']].filter(([number]) => number > 0);
+    console.log(`${isGood ? 'ok    ' : 'FAILED'} ${file}${title}  ${numbers.map((part) => part.join(' ')).join(', ')}  ${(ms / 1_000).toFixed(1)} s`);
+    this.passed += count.passed;
+    this.failed += count.failed;
+    for (const skip of skips) this.skip(skip.name, skip.reason, MISSING_PROGRAM.test(skip.reason));
+    return isGood && skips.length === 0;
+  }
+}
