@@ -22,7 +22,7 @@ const committedSizes = (cluster: TestCluster): number[] => {
 };
 
 t.test('hundreds of small changes of one large object in one group: all are carried out, in order, in commits that are bounded', async (t) => {
-  const cluster = await TestCluster.of(t, 2);
+  const cluster = await TestCluster.of(t, 2, { answerTimeoutMs: 20_000 });
   const [first, second] = cluster.nodes;
   await create(first, 5, LARGE);
   const sizes = committedSizes(cluster);
