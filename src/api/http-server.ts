@@ -41,7 +41,7 @@ export interface HttpServerOptions {
   readonly onStalled?: (exchange: HttpExchange) => void;
   /** Bounds connections; absent: none. */
   readonly connections?: Pick<ConnectionGuard, 'isFull' | 'refuses'>;
-  /** WebSockets that give way to a new connection where there is no room. */
+  /** WebSockets that give way to a new connection when all places are taken. */
   readonly early?: Pick<EarlySockets, 'giveWay'>;
   /** What a connection is told that is refused, JSON. */
   readonly refusalText?: (limit: ConnectionLimit) => string;

@@ -97,7 +97,7 @@ const FURTHER_CHUNKS: Readonly<Record<string, string>> = {
 
 interface Sent { readonly text: string; readonly isClosed: boolean }
 
-/** Whether the last request was answered whose answer is no error. */
+/** Whether the last request has got an answer other than an error. */
 const isAnswered = (behind: string) => (text: string): boolean => (behind === '' ? /HTTP\/1.1 204 |stored$|hidden$/ : /hidden$/).test(text);
 
 /** @param behind sent with the answer of the first, if there is one. @param isOver whether to wait no longer than for an answer. */
@@ -222,7 +222,7 @@ for (const [engine, library] of ENGINES) {
         const { text } = await send(api.port, request(rest).replace('POST /echo', target), '', isAnswered(''));
         if (engine === 'node') t.match(text, /^HTTP\/1.1 20/, `${target}, ${name}`);
         else {
-          // Behind another answer, or before it, the library may see what is no request.
+          // The library may see the trailer as a bad request before the answer.
           t.match(text, /^($|HTTP\/1.1 (411 [^]*\r\nConnection: close\r\n[^]*http\/chunks|400|505))/i, `${target}, ${name}`);
           t.equal(stored.length, 0);
         }
