@@ -6,13 +6,14 @@
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildTests, checkNode, checkTypes, compiledTestPath, ensureBuilt, ensureInstalled, root, say } from './setup.mjs';
 
 const WORKERS = Number(process.env.MILLRACE_MUTANT_WORKERS ?? 2);
 const TIMEOUT_SECONDS = 240;
-const NOT_COPIED = new Set(['node_modules', '.git', '.tap', 'data', 'results']);
+/** Paths in the repository; tap of the tests is in a node_modules of dist-test/. */
+const NOT_COPIED = new Set(['node_modules', '.git', '.tap', 'data', join('bench', 'results')]);
 
 /** As in tsconfig.json, for one file alone. */
 const COMPILER_OPTIONS = { target: 'ES2022', module: 'ESNext', verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true };
@@ -23,7 +24,7 @@ const testFile = (name) => `test/${name}.test.ts`;
 /** A copy of the repository as it is built. */
 function copyTree() {
   const tree = mkdtempSync(join(tmpdir(), 'millrace-mutants-'));
-  cpSync(root, tree, { recursive: true, filter: (path) => path === root || !NOT_COPIED.has(basename(path)) });
+  cpSync(root, tree, { recursive: true, filter: (path) => !NOT_COPIED.has(relative(root, path)) });
   symlinkSync(join(root, 'node_modules'), join(tree, 'node_modules'));
   return tree;
 }
