@@ -7,6 +7,7 @@ import { checkAuthorities, checkDataDirectory, checkKeyPair, readSettingFile } f
 import { environmentName, readSettings, SettingsError, suggestion, type Setting, type SettingValues } from './cli/settings.ts';
 import { markdownTable, maskedValues } from './cli/settings-text.ts';
 import { JSON_BODY_BYTES_MAX } from './cluster/shard-journal.ts';
+import { PROXIES_RULE, TrustedProxies } from './api/trusted-proxies.ts';
 import { natsUrlsOf } from './store/nats-settings.ts';
 import { readRedisTarget } from './store/redis-settings.ts';
 
@@ -33,7 +34,7 @@ export const SETTINGS = [
     description: 'Port of REST, WebSocket and MQTT over WebSocket; 0 takes any free one.' },
   { name: 'http-engine', type: 'choice', choices: ['auto', 'uws', 'node'], default: 'auto',
     description: 'What serves HTTP: uws is uWebSockets.js, a binary for Node 20, 22 and 24 on Linux with glibc; node is Node\'s own HTTP, slower, on every '
-      + 'platform; auto takes uws where it loads and passes its check, but node with --trust-proxy yes: there uws refuses bodies in chunks.' },
+      + 'platform; auto takes uws where it loads and passes its check, but node with --trust-proxy: there uws refuses bodies in chunks.' },
   { name: 'mqtt-port', type: 'integer', default: 1883, minimum: 0, maximum: PORT_MAX,
     description: 'Port of MQTT over TCP; 0 takes any free one.' },
   { name: 'mqtt-tls-port', type: 'integer', default: 8883, minimum: 0, maximum: PORT_MAX,
@@ -68,8 +69,10 @@ export const SETTINGS = [
     pattern: { source: '[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*', words: 'a host name in lower case' },
     description: 'Name below which tenants are reached by their domains: <domain>.<suffix>. Without it no host name means a tenant. Give --base-url too '
       + 'where the server itself is below the suffix, so that no tenant takes its name.' },
-  { name: 'trust-proxy', type: 'choice', choices: ['no', 'yes'], default: 'no',
-    description: 'Whether X-Forwarded-* and Forwarded headers tell what the client called: yes only behind a proxy that replaces what clients write there.' },
+  { name: 'trust-proxy', type: 'text', default: 'no', maximum: 4096, pattern: { source: 'no|yes|[1-9]\\d?|[0-9a-fA-F:.,/ ]+', words: PROXIES_RULE },
+    description: 'Whose X-Forwarded-* and Forwarded headers tell who asks and what was called. yes: of a proxy that replaces what clients write there. '
+      + 'A number of proxies, each of which appends: the value so many places from the right. Addresses and networks (10.0.0.0/8,::1): of these proxies '
+      + 'alone; the client is the last address that is not one of theirs.' },
   { name: 'device-certificate-header', type: 'text', default: null, maximum: 100, pattern: { source: '[A-Za-z][A-Za-z0-9-]*', words: 'letters, digits and -' },
     description: 'Header in which a proxy hands over the certificate of a device whose key it has checked (mTLS), for device access tokens. The proxy '
       + 'has to replace what clients write into it. Without this setting no certificate is taken over HTTP.' },
@@ -97,7 +100,7 @@ export const SETTINGS = [
     description: 'Most HTTP connections at once, Bayeux WebSockets among them; more get 503. 0 derives it from what the process may open: beside those of MQTT '
       + 'and 1,000 for files and stores, at most 20,000.' },
   { name: 'http-address-connections-max', type: 'integer', unit: 'connections', default: 0, minimum: 0, maximum: 1_000_000,
-    description: 'Most HTTP connections of one IPv4 address or one /64 of IPv6; 0 is three quarters of all, and all of them with --trust-proxy yes.' },
+    description: 'Most HTTP connections of one IPv4 address or one /64 of IPv6; 0 is three quarters of all, and all of them with --trust-proxy.' },
   { name: 'mqtt-connections-max', type: 'integer', unit: 'connections', default: 18_000, minimum: 1, maximum: 1_000_000,
     description: 'MQTT connections at a time; each needs a file descriptor.' },
   { name: 'journal-max-bytes', type: 'integer', unit: 'bytes', default: 4 * GIB, minimum: 16 * MIB, maximum: 1024 * GIB,
@@ -294,8 +297,13 @@ function relationMistakes(config: Config, mistaken: ReadonlySet<string>): string
   if (config.smtp !== undefined && config.baseUrl === undefined && areRight('base-url')) {
     mistakes.push('--smtp is given without --base-url: the links in mails begin with it, never with what a request calls the server');
   }
+  try {
+    if (areRight('trust-proxy')) new TrustedProxies(config.trustProxy);
+  } catch (error) {
+    mistakes.push(`--trust-proxy: ${(error as Error).message}; it takes ${PROXIES_RULE}`);
+  }
   if (config.deviceCertificateHeader !== undefined && config.trustProxy === 'no' && areRight('device-certificate-header', 'trust-proxy')) {
-    mistakes.push('--device-certificate-header wants --trust-proxy yes: without a proxy that writes it, clients could show any certificate');
+    mistakes.push('--device-certificate-header wants --trust-proxy: without a proxy that writes it, clients could show any certificate');
   }
   const { nats, redis, clickhouse } = config;
   const servers = Object.entries({ nats, redis, clickhouse });

@@ -21,7 +21,7 @@ async function openCore(config: Config, log: Log): Promise<ServerCore> {
 /** Starts the server. Rejects when it cannot; then everything that was started is stopped. */
 export async function startServer(config: Config, log: Log): Promise<RunningServer> {
   // Beside the opening of the stores, which takes longer.
-  const choosing = chooseHttpEngine({ engine: config.httpEngine, trustsProxy: config.trustProxy === 'yes' });
+  const choosing = chooseHttpEngine({ engine: config.httpEngine, trustsProxy: config.trustProxy !== 'no' });
   // Thrown below, where it is awaited.
   choosing.catch(() => undefined);
   const core = await openCore(config, log);

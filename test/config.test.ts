@@ -88,6 +88,7 @@ t.test('values that are refused', async (t) => {
   for (const value of ['1 MB', '1kib', 'MiB', '1MiBs', '999999999TiB']) check('body-size-max-bytes', value);
   for (const value of ['localhost:80', 'ftp://a', 'http://a/?b=c', 'http://']) check('base-url', value);
   for (const value of ['a/b', 'a:b', 'a b', '']) check('admin-user', value);
+  for (const value of ['maybe', '', '0', '100', '10.0.0.0/33', '10.0.0/8', '10.0.0.0/8/8', '::1/129', '10.0.0.1,', '10.0.0.1/']) check('trust-proxy', value);
   for (const value of ['line\nfeed', 'a\0b']) check('data', value);
   for (const value of ['', '999.1.1.1', '127.0.0', '1.2.3.4.5', '0x7f', 'a.b.0', 'a b', 'a..b', '-a', 'a-', 'a:1', '[::1]', 'x'.repeat(64), 'x.'.repeat(127) + 'x']) {
     check('host', value);
@@ -110,8 +111,10 @@ t.test('settings that concern each other', async (t) => {
   const mails = { smtp: 'smtp://mail', 'mail-from': 'a@b.example' };
   check(mails, /^--smtp is given without --base-url: the links in mails begin with it/);
   t.same(mistakes({ ...mails, 'base-url': 'https://iot.example.com' }), []);
-  check({ 'device-certificate-header': 'X-Cert' }, /^--device-certificate-header wants --trust-proxy yes: /);
-  t.same(mistakes({ 'device-certificate-header': 'X-Cert', 'trust-proxy': 'yes' }), []);
+  check({ 'device-certificate-header': 'X-Cert' }, /^--device-certificate-header wants --trust-proxy: /);
+  for (const value of ['yes', '1', '99', '10.0.0.0/8', '::1,10.1.2.3', 'fd00::/8, 10.1.2.3']) {
+    t.same(mistakes({ 'device-certificate-header': 'X-Cert', 'trust-proxy': value }), [], value);
+  }
   t.same(mistakes({ 'http-port': '0', 'mqtt-port': '0' }), [], 'two free ports differ');
 });
 

@@ -19,7 +19,7 @@ import { CROSS_SITE_LIMIT, crossSiteOrigin, isOfOtherOrigin, isSimpleType, refus
 import type { HttpExchange } from './http-exchange.ts';
 import type { HttpLibrary } from './http-library.ts';
 import { HttpServer } from './http-server.ts';
-import { callerAtHead, headerText } from './login-caller.ts';
+import { NO_PROXIES, callerAtHead, headerText } from './login-caller.ts';
 import { STALLED_LIMIT } from './paced-answer.ts';
 import { JSON_TYPE, parseAccept, parseContentType, vendorType } from './media-types.ts';
 import { findChildrenOfDevice, isListOfDevice } from './owner.ts';
@@ -29,7 +29,8 @@ import { requireRate } from './request-rate.ts';
 import { parseQuery } from './query-values.ts';
 import { ANSWERED, type Answer, type Route } from './route.ts';
 import { Router, allowedMethods, type CompiledRoute } from './router.ts';
-import type { WebSocketHandlers } from './web-socket.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
+import type { Upgraded, WebSocketHandlers } from './web-socket.ts';
 
 export class ApiServer implements RequestOwner {
   readonly router: Router;
@@ -103,9 +104,7 @@ export class ApiServer implements RequestOwner {
     return this.server.webSocketCount;
   }
 
-  get trustsProxy(): boolean {
-    return this.platform.config.trustsProxy ?? false;
-  }
+  get proxies(): TrustedProxies { return this.platform.config.trustedProxies ?? NO_PROXIES; }
 
   private requestOf(exchange: HttpExchange): ApiRequest {
     const request = new ApiRequest(this.platform, exchange, this);
@@ -114,7 +113,9 @@ export class ApiServer implements RequestOwner {
     request.accept = parseAccept(exchange.header('accept'));
     request.origin = exchange.header('origin');
     // Also with a base URL of the configuration: the host names the tenant.
-    const called = calledAs((name) => exchange.header(name), this.trustsProxy);
+    const hops = this.proxies.hopsOf(exchange);
+    // Where the first value counts it is in the first line.
+    const called = calledAs((name) => (hops > 0 && hops < Infinity ? exchange.headerValues(name).join(',') : exchange.header(name)), hops);
     request.called = called;
     if (request.origin !== '') request.calledHost = hostCalled(called);
     return request;
@@ -151,7 +152,7 @@ export class ApiServer implements RequestOwner {
     let principal: ReturnType<HeaderAuthentication['authenticate']>;
     try {
       principal = this.authentication.authenticate(credentials, () => (request.called === undefined ? '' : hostCalled(request.called)),
-        () => ({ tfaToken: exchange.header('tfatoken'), handlesSecondFactor: true, caller: callerAtHead(request, this.trustsProxy) }));
+        () => ({ tfaToken: exchange.header('tfatoken'), handlesSecondFactor: true, caller: callerAtHead(request, this.proxies) }));
     } catch (error) {
       this.fail(request, error);
       return;
@@ -256,20 +257,21 @@ export class ApiServer implements RequestOwner {
       });
   }
 
-  /** Who opens a WebSocket; undefined for nobody. @param headers of the upgrade, names in lower case. */
-  identifyUpgrade(headers: ReadonlyMap<string, string>, caller: LoginCaller):
+  /** Who opens a WebSocket; undefined without credentials. */
+  identifyUpgrade(channel: Upgraded, caller: LoginCaller):
     { principal: ReturnType<HeaderAuthentication['authenticate']>; isOfCookie: boolean } | undefined {
-    const header = (name: string): string => headers.get(name) ?? '';
+    const header = (name: string): string => channel.head.headers.get(name) ?? '';
+    const called = this.calledBy(channel);
     const credentials = credentialsText({ authorization: header('authorization'), cookie: header('cookie') });
     if (credentials === '') return undefined;
     // No page can set a header of an upgrade: the browser has added them by itself. A page of another origin logs in by its messages.
-    if (isOfOtherOrigin(header, this.ownHosts(calledAs(header, this.trustsProxy))) && !this.namesOrigin(header)) {
+    const isNamed = (): boolean => this.cors.of({ principal: ANONYMOUS, calledHost: hostCalled(called) }).isNamed(header('origin'));
+    if (isOfOtherOrigin(header, this.ownHosts(called)) && !isNamed()) {
       this.platform.refusals.count(CROSS_SITE_LIMIT);
       return undefined;
     }
     try {
-      const host = (): string => hostCalled(calledAs(header, this.trustsProxy));
-      const found = this.authentication.authenticate(credentials, host, () => ({ tfaToken: header('tfatoken'), caller }));
+      const found = this.authentication.authenticate(credentials, () => hostCalled(called), () => ({ tfaToken: header('tfatoken'), caller }));
       const taken = (principal: ApiRequest['principal'] | undefined): ApiRequest['principal'] | undefined => {
         if (principal !== undefined && !this.mayLogIn(principal, header('user-agent'))) throw new PlatformError('login/basic-forbidden');
         return principal;
@@ -280,10 +282,8 @@ export class ApiServer implements RequestOwner {
     }
   }
 
-  /** Whether the tenant of the host allows the origin of an upgrade by name. */
-  private namesOrigin(header: (name: string) => string): boolean {
-    const calledHost = hostCalled(calledAs(header, this.trustsProxy));
-    return this.cors.of({ principal: ANONYMOUS, calledHost }).isNamed(header('origin'));
+  private calledBy({ head, remoteAddress }: Upgraded): CalledAs {
+    return calledAs((name) => head.headers.get(name) ?? '', this.proxies.hopsOf({ remoteAddress }));
   }
 
   /** Without a session it came with user and password: whether the tenant takes them from this user agent. */
@@ -291,9 +291,9 @@ export class ApiServer implements RequestOwner {
     return session !== undefined || this.platform.basicRestrictions?.mayUseBasic(tenantNumber, userAgent) !== false;
   }
 
-  /** Start of links for whoever opened a WebSocket with these headers, and the host that was called. */
-  calledByUpgrade(headers: ReadonlyMap<string, string>): { readonly baseUrl: string; readonly host: string } {
-    const called = calledAs((name) => headers.get(name) ?? '', this.trustsProxy);
+  /** Start of links for the client of a WebSocket, and the host that was called. */
+  calledByUpgrade(channel: Upgraded): { readonly baseUrl: string; readonly host: string } {
+    const called = this.calledBy(channel);
     return { baseUrl: baseUrlOf(this.platform.config.baseUrl, called), host: hostCalled(called) };
   }
 
@@ -312,8 +312,8 @@ export class ApiServer implements RequestOwner {
       request.contentType = parseContentType(exchange.header('content-type'));
       request.modeName = exchange.header('x-platform-processing-mode') || exchange.header('x-cumulocity-processing-mode');
     }
-    const { deviceCertificateHeader } = this.platform.config;
-    if (route.takesCertificate === true && deviceCertificateHeader !== undefined) request.certificateHeaders = exchange.headerValues(deviceCertificateHeader);
+    const shown = route.takesCertificate === true && this.proxies.hopsOf(exchange) > 0 ? this.platform.config.deviceCertificateHeader : undefined;
+    if (shown !== undefined) request.certificateHeaders = exchange.headerValues(shown);
     if (route.headers !== undefined) request.headers = Object.fromEntries(route.headers.map((name) => [name, headerText(exchange, name)]));
   }
 

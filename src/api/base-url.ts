@@ -3,6 +3,8 @@
  * -Proto, -Port and -Prefix, each also alone, or Forwarded (RFC 7239) in place of the first two.
  */
 
+import { valueOfHop } from './trusted-proxies.ts';
+
 /** What a host may look like: anything else would be written into links and headers. */
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 const PORT = /^[1-9]\d{0,4}$/;
@@ -18,10 +20,14 @@ export interface CalledAs {
   readonly forwardedPrefix?: string;
 }
 
-/** @param isTrusted whether what a proxy tells counts: without one a client could tell anything. */
-export function calledAs(header: (name: string) => string, isTrusted: boolean): CalledAs {
-  const host = header('host');
-  if (!isTrusted) return { host, forwardedHost: '', forwardedProto: '' };
+/**
+ * @param told all lines of a header of proxies, comma separated.
+ * @param hops which value of each counts, see TrustedProxies: without a trusted proxy (0) none, since a client could tell anything.
+ */
+export function calledAs(told: (name: string) => string, hops: number): CalledAs {
+  const host = told('host');
+  if (hops === 0) return { host, forwardedHost: '', forwardedProto: '' };
+  const header = hops === Infinity ? told : (name: string): string => valueOfHop(told(name), hops);
   const [forwardedHost, forwardedProto] = [header('x-forwarded-host'), header('x-forwarded-proto')];
   // Forwarded knows neither.
   const forwardedPort = header('x-forwarded-port');

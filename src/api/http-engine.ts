@@ -43,7 +43,7 @@ export async function chooseHttpEngine({ engine, trustsProxy }: { readonly engin
   const onNode = async (reason: string, isFallback: boolean): Promise<HttpEngine> =>
     ({ name: 'node', library: await checked(await libraries.node()), description: `node:http, ${reason}; ${CHECKED}`, isFallback });
   if (engine === 'node') return onNode('as --http-engine says', false);
-  if (engine === 'auto' && trustsProxy) return onNode('which reads bodies in chunks as proxies do (--trust-proxy yes)', false);
+  if (engine === 'auto' && trustsProxy) return onNode('which reads bodies in chunks as proxies do (--trust-proxy)', false);
   try {
     const library = await checked(libraries.uws());
     const { node, modules } = process.versions;

@@ -2,8 +2,12 @@
 import { NO_ADDRESS, clientAddress } from '../model/client-address.ts';
 import type { ClientAddress } from '../model/client-address.ts';
 import type { LoginCaller } from '../model/principal.ts';
+import { TrustedProxies } from './trusted-proxies.ts';
 import type { ApiRequest } from './api-request.ts';
 import type { HttpExchange } from './http-exchange.ts';
+
+/** Without a setting none is trusted. */
+export const NO_PROXIES = new TrustedProxies();
 
 /** In these a proxy tells for whom it asks; they count where the configuration trusts it. For `headers` of routes that take passwords. */
 export const FORWARDED_HEADERS: readonly string[] = ['x-forwarded-for', 'forwarded'];
@@ -13,16 +17,18 @@ export const headerText = (exchange: Pick<HttpExchange, 'header' | 'headerValues
   (FORWARDED_HEADERS.includes(name) ? exchange.headerValues(name).join(',') : exchange.header(name));
 
 /** @param header all lines of a header of a request or an upgrade, comma separated, by its name in lower case; '' when absent. */
-export function addressBehind(remoteAddress: string, header: (name: string) => string, trustsProxy: boolean): ClientAddress {
+export function addressBehind(remoteAddress: string, header: (name: string) => string, proxies: TrustedProxies): ClientAddress {
   if (remoteAddress === '') return NO_ADDRESS;
-  return clientAddress(remoteAddress, trustsProxy ? { xForwardedFor: header('x-forwarded-for'), forwarded: header('forwarded') } : undefined);
+  if (proxies.hopsOf({ remoteAddress }) === 0) return clientAddress(remoteAddress);
+  return clientAddress(remoteAddress, {
+    xForwardedFor: header('x-forwarded-for'), forwarded: header('forwarded'), clientAmong: (addresses) => proxies.clientAmong(addresses) });
 }
 
 /** Of a request whose headers can still be read. */
-export function callerAtHead(request: ApiRequest, trustsProxy: boolean): LoginCaller {
+export function callerAtHead(request: ApiRequest, proxies: TrustedProxies): LoginCaller {
   const { exchange } = request;
   return {
-    address: addressBehind(exchange.remoteAddress, (name) => headerText(exchange, name), trustsProxy),
+    address: addressBehind(exchange.remoteAddress, (name) => headerText(exchange, name), proxies),
     onLeft: (callback) => {
       request.onLeft = callback;
       exchange.onAborted(callback);
@@ -34,7 +40,7 @@ export function callerAtHead(request: ApiRequest, trustsProxy: boolean): LoginCa
 export function callerOf(request: ApiRequest): LoginCaller {
   const { exchange, headers, platform } = request;
   return {
-    address: addressBehind(exchange.remoteAddress, (name) => headers[name] ?? '', platform.config.trustsProxy ?? false),
+    address: addressBehind(exchange.remoteAddress, (name) => headers[name] ?? '', platform.config.trustedProxies ?? NO_PROXIES),
     onLeft: (callback) => exchange.onAborted(callback),
   };
 }

@@ -9,6 +9,7 @@ import type { Authenticator, PasswordConfirmation, Principal } from '../model/pr
 import type { ProcessingMode } from '../model/processing-mode.ts';
 import type { TokenPolicy } from '../model/device-request.ts';
 import type { Refusals } from '../model/refusals.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
 import type { RetentionPort } from '../model/retention.ts';
 import type { Exports } from './exports.ts';
 import type { TotalCache } from './total-cache.ts';
@@ -86,7 +87,9 @@ export interface ApiConfig {
   readonly baseUrl?: string;
   /** Start of the links in mails, without a slash at the end; no request has a say in it. */
   readonly mailUrl: string;
-  /** Whether X-Forwarded-* and Forwarded count. Default false. */
+  /** Whose X-Forwarded-* and Forwarded count; by default nobody's. */
+  readonly trustedProxies?: TrustedProxies;
+  /** A proxy may be in front of the server, which may find the end of a body in chunks elsewhere. */
   readonly trustsProxy?: boolean;
   /** Header, in lower case, in which a proxy hands over the certificate of a device whose key it has checked; absent: no certificate is taken. */
   readonly deviceCertificateHeader?: string;

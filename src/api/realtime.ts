@@ -103,18 +103,18 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
     const sockets = new Map<WebSocketChannel, RealtimeSocket>();
     const leaving = new Map<WebSocketChannel, () => void>();
     const callerOfChannel = (channel: WebSocketChannel): LoginCaller =>
-      ({ address: addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.trustsProxy),
+      ({ address: addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.proxies),
         onLeft: (callback) => { leaving.set(channel, callback); } });
     const begin = (channel: WebSocketChannel, principal: Principal | undefined, ofCookie?: Principal): void => {
       if (!channel.isOpen) return;
       sockets.set(channel, realtime.open({
         send: (text) => channel.send(text, false), get bufferedBytes() { return channel.bufferedBytes; },
         end: (reason) => channel.end(CLOSE_NORMAL, reason),
-      }, { principal, urlForm: form, ...api.calledByUpgrade(channel.head.headers), userAgent: channel.head.headers.get(USER_AGENT) ?? '', ofCookie,
+      }, { principal, urlForm: form, ...api.calledByUpgrade(channel), userAgent: channel.head.headers.get(USER_AGENT) ?? '', ofCookie,
         caller: callerOfChannel(channel), renew: () => renew(channel) }));
     };
     const renew = async (channel: WebSocketChannel): Promise<{ principal: Principal | undefined; ofCookie: Principal | undefined }> => {
-      const opener = api.identifyUpgrade(channel.head.headers, callerOfChannel(channel));
+      const opener = api.identifyUpgrade(channel, callerOfChannel(channel));
       const found = await opener?.principal;
       return opener?.isOfCookie === true ? { principal: undefined, ofCookie: found } : { principal: found, ofCookie: undefined };
     };
@@ -125,7 +125,7 @@ export function registerRealtimeSockets<Form>(api: ApiServer, realtime: Realtime
           get hasSession() { return sockets.get(channel)?.hasSession === true; },
           get isBusy() { return waiting.has(channel) || sockets.get(channel)?.isBusy === true; },
         });
-        const opener = api.identifyUpgrade(channel.head.headers, callerOfChannel(channel));
+        const opener = api.identifyUpgrade(channel, callerOfChannel(channel));
         const identified = (found: Principal | undefined): void => {
           if (found === undefined) channel.end(CLOSE_POLICY, new PlatformError('security/unauthorized').message);
           else if (opener?.isOfCookie === true) begin(channel, undefined, found);

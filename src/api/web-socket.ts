@@ -79,3 +79,6 @@ export function agreeProtocol(offered: string, taken: readonly string[] | undefi
       .find((name) => taken.includes(name)) ?? ''
   );
 }
+
+/** What is known of the client of a WebSocket. */
+export type Upgraded = Pick<WebSocketChannel, 'head' | 'remoteAddress'>;

@@ -32,7 +32,7 @@ const LOADS: readonly { name: string; packageName: string; code: string }[] = [
     + ' if (d.get("a") !== 1) throw new Error("a value did not come back"); await d.close(); console.log("reads and writes");' },
 ];
 const CHOOSE_ENGINE = 'const [file, engine, proxy] = process.argv.slice(1); const { chooseHttpEngine } = await import(file);'
-  + ' const { description, isFallback } = await chooseHttpEngine({ engine, trustsProxy: proxy === "yes" });'
+  + ' const { description, isFallback } = await chooseHttpEngine({ engine, trustsProxy: proxy !== "no" });'
   + ' console.log(JSON.stringify({ description, isFallback })); process.exit(0);';
 const LOAD_PREFIX = 'const [name, scratch] = process.argv.slice(1); const m = await import(name); ';
 

@@ -22,16 +22,24 @@ const isLocalIPv4 = ([first, second]: readonly number[]): boolean => first === 0
   || (first === 100 && second >= 64 && second < 128) || (first === 169 && second === 254) || (first === 172 && second >= 16 && second < 32)
   || (first === 192 && second === 168);
 
-/**
- * @param socket address of the connection's other end. @param forwarded headers X-Forwarded-For and Forwarded of a proxy that is trusted: the last
- * element is what that proxy saw, those before it may be invented.
- */
-export function clientAddress(socket: string, forwarded?: { readonly xForwardedFor: string; readonly forwarded: string }): ClientAddress {
-  const told = forwarded === undefined ? '' : lastOf(forwarded.xForwardedFor) || forOf(lastOf(forwarded.forwarded));
-  return addressOf(told === '' ? socket : withoutPort(told), told !== '');
+/** Headers X-Forwarded-For and Forwarded of a proxy that is trusted. The last element is what that proxy saw, those before it may be invented. */
+export interface ForwardedFor {
+  readonly xForwardedFor: string;
+  readonly forwarded: string;
+  /** @returns the client among the addresses; by default the last one. */
+  clientAmong?(addresses: readonly string[]): string;
 }
 
-const lastOf = (list: string): string => list.slice(list.lastIndexOf(',') + 1).trim();
+/** @param socket address of the connection's other end. */
+export function clientAddress(socket: string, by?: ForwardedFor): ClientAddress {
+  if (by === undefined) return addressOf(socket, false);
+  const clientAmong = by.clientAmong ?? lastOf;
+  const elements = (list: string): string[] => list.split(',').map((element) => element.trim());
+  const told = clientAmong(elements(by.xForwardedFor).map(withoutPort)) || clientAmong(elements(by.forwarded).map(forOf).map(withoutPort));
+  return addressOf(told === '' ? socket : told, told !== '');
+}
+
+const lastOf = (addresses: readonly string[]): string => addresses[addresses.length - 1];
 
 /** The parameter `for` of an element of Forwarded (RFC 7239). */
 function forOf(element: string): string {

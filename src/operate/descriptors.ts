@@ -49,7 +49,7 @@ export function connectionBounds(descriptors: number | undefined, config: Connec
   const derived = Math.min(HTTP_MAX, Math.max(all - RESERVED - config.mqttConnectionsMax, Math.min(HTTP_MIN, quarter)));
   const http = config.httpConnectionsMax > 0 ? Math.min(config.httpConnectionsMax, Math.floor(all / 2)) : derived;
   // Behind a proxy all connections come from its address.
-  const ofAddress = config.trustProxy === 'yes' ? http : Math.ceil(http * ADDRESS_SHARE);
+  const ofAddress = config.trustProxy !== 'no' ? http : Math.ceil(http * ADDRESS_SHARE);
   const httpAddress = config.httpAddressConnectionsMax > 0 ? Math.min(http, config.httpAddressConnectionsMax) : ofAddress;
   return { http, httpAddress, mqtt: Math.min(config.mqttConnectionsMax, Math.max(quarter, all - RESERVED - http)) };
 }

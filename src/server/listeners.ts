@@ -46,6 +46,7 @@ import { BulkOperationScheduler } from '../operate/bulk-operation-scheduler.ts';
 import { ControlSocket } from '../operate/control-socket.ts';
 import type { ControlHandler } from '../operate/control-socket.ts';
 import { RetentionRemoval } from '../operate/retention-store.ts';
+import { TrustedProxies } from '../api/trusted-proxies.ts';
 import { ClockTrust, machineClock } from '../operate/clock-trust.ts';
 import { RetentionRunner, newestRetentionDay } from '../operate/retention-runner.ts';
 import { RetiredBlobs } from '../operate/retired-blobs.ts';
@@ -302,7 +303,8 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     retention: { defaultDays: config.retentionDefaultDays, begin: retention.begin.bind(retention) },
     measurements: new JsonMeasurementIntake({ group, sources: core.sources, ids, refusals: metrics, now: Date.now }),
     config: {
-      ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), trustsProxy: config.trustProxy === 'yes',
+      ...(config.baseUrl === undefined ? {} : { baseUrl: config.baseUrl }), trustedProxies: new TrustedProxies(config.trustProxy),
+      trustsProxy: config.trustProxy !== 'no',
       hasOpenMetrics: config.metricsAccess === 'everyone',
       ...(config.deviceCertificateHeader === undefined ? {} : { deviceCertificateHeader: config.deviceCertificateHeader.toLowerCase() }),
       // Without a URL no mail is sent: this one is in the log, for who runs the server on his own machine.
@@ -319,7 +321,7 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
   if (core.isGateway) {
     registerRealtimeSockets(api, realtime);
     api.webSocket('/mqtt', mqttWebSocketHandlers(mqtt, (channel: WebSocketChannel) =>
-      addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.trustsProxy)));
+      addressBehind(channel.remoteAddress, (name) => channel.head.headers.get(name) ?? '', api.proxies)));
   }
   if (pollRelay !== undefined) {
     metrics.gauges('millrace_realtime_relayed_polls', 'Long polls between nodes: of clients of this node, of sessions of this node', 'of', () => [

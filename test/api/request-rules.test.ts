@@ -1,5 +1,6 @@
 import t from 'tap';
 import { apiRoutes } from '../../src/api/routes.ts';
+import { TrustedProxies } from '../../src/api/trusted-proxies.ts';
 import { ADMIN, DEVICE, basic, startApi } from './helpers/api.ts';
 import { rawRequest } from './helpers/raw-http.ts';
 
@@ -36,7 +37,7 @@ t.test('credentials', async (t) => {
     t.equal((await call({ authorization: basic('admin'), 'x-forwarded-host': host })).status, 200, host);
     t.equal(api.fake.loginPlace?.tenantNumber, undefined, host);
   }
-  const unproxied = await startApi(t, { config: { trustsProxy: undefined } });
+  const unproxied = await startApi(t, { config: { trustedProxies: undefined } });
   t.equal((await unproxied.call('GET', '/tenant/currentTenant', { headers: { authorization: basic('admin'), 'x-forwarded-host': 't1.example.com' } })).status, 200,
     'what a proxy tells counts only where it is set so');
   t.equal((await call({ authorization: undefined }, '/nowhere')).status, 401, 'also where nothing is');
@@ -64,6 +65,18 @@ t.test('a login counts for the last address of X-Forwarded-For or Forwarded, in 
       await rawRequest(api.port, 'PUT', path, { ...basicOf, ...told }, JSON.stringify(put));
       t.equal(api.fake.confirmedFrom.pop(), '198.51.100.7', `${name} with a current password, ${path}`);
     }
+  }
+});
+
+t.test('of connections that are not a trusted proxy\'s all that proxies tell is ignored', async (t) => {
+  const told = { authorization: basic('t1/admin', 'guess'), 'x-forwarded-for': ['203.0.113.9', '198.51.100.7', '192.0.2.1'], 'x-forwarded-host': 't9.example.com' };
+  for (const [setting, address, host] of [['127.0.0.0/8,192.0.2.1', '198.51.100.7', 't9.example.com'], ['10.0.0.0/8', '127.0.0.1', undefined],
+    ['2', '198.51.100.7', 't9.example.com']] as const) {
+    const api = await startApi(t, { config: { trustedProxies: new TrustedProxies(setting) } });
+    await rawRequest(api.port, 'GET', '/tenant/currentTenant', told);
+    t.equal(api.fake.loginPlace?.caller?.address.key, address, setting);
+    const called = JSON.parse((await rawRequest(api.port, 'GET', '/tenant/loginOptions', { 'x-forwarded-host': 't9.example.com' })).text).self as string;
+    t.equal(called.includes('t9.example.com'), host !== undefined, called);
   }
 });
 

@@ -1,4 +1,5 @@
 /** The platform in memory: documents as maps, actors as far as the resources need them, history as answers that a test sets. */
+import { TrustedProxies } from '../../../src/api/trusted-proxies.ts';
 import { quickHashes } from '../../helpers/quick-hashes.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../../../src/model/json-document.ts';
 import type { Members } from '../../../src/model/json-document.ts';
@@ -66,7 +67,7 @@ export class FakePlatform {
   readonly confirmedFrom: string[] = [];
   generation = 1;
   isReady = true;
-  config: ApiConfig = { mailUrl: 'http://mails.example', trustsProxy: true, hasOpenMetrics: true, jsonBodyMaxBytes: 20_000, bodyMaxBytes: 200_000 };
+  config: ApiConfig = { mailUrl: 'http://mails.example', trustedProxies: new TrustedProxies('yes'), trustsProxy: true, hasOpenMetrics: true, jsonBodyMaxBytes: 20_000, bodyMaxBytes: 200_000 };
   readonly users = new Map<string, { password: string; principal: Principal }>();
   /** Bodies that the intake was given. */
   readonly posted: { body: string; principal: Principal; mode: number; wantsBody: boolean; form: string | undefined }[] = [];
