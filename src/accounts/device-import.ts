@@ -6,6 +6,7 @@ import { COMMAND } from '../model/command.ts';
 import type { ActorKey, CommandKind, DeviceEnsure, ExternalIdBind, HistoryReader, IdSource, UserPut } from '../model/command.ts';
 import { DEVICE_ID_RULE, deviceUserOf, isDeviceId } from '../model/device-request.ts';
 import { PlatformError } from '../model/errors.ts';
+import { isKeyText, KEY_TEXT_RULE } from '../model/key-text.ts';
 import { isAllowedPassword, PASSWORD_RULE } from '../model/password.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
 import { RegistrationFault } from '../model/registration-columns.ts';
@@ -139,8 +140,8 @@ function requireForm({ id, password, idType, externalIds }: RegistrationLine): v
   if (!isDeviceId(id)) throw new RegistrationFault(`ID takes ${DEVICE_ID_RULE}`);
   if (password !== undefined && !isAllowedPassword(password)) throw new RegistrationFault(`CREDENTIALS takes ${PASSWORD_RULE}`);
   for (const { type, externalId } of [{ type: idType, externalId: id }, ...externalIds]) {
-    if (/[\n\r]/.test(type + externalId) || Buffer.byteLength(type + externalId) > EXTERNAL_ID_BYTES_MAX) {
-      throw new RegistrationFault(`an external ID takes one line of at most ${EXTERNAL_ID_BYTES_MAX} bytes with its type`);
+    if (!isKeyText(type + externalId) || Buffer.byteLength(type + externalId) > EXTERNAL_ID_BYTES_MAX) {
+      throw new RegistrationFault(`an external ID takes at most ${EXTERNAL_ID_BYTES_MAX} bytes with its type, ${KEY_TEXT_RULE}`);
     }
   }
 }

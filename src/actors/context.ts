@@ -3,6 +3,7 @@ import type { AuditEntry, Collection, Command, Notification } from '../model/com
 import type { JournalCommand } from '../ingest/command-record.ts';
 import type { HistoryRow } from '../ingest/history-writer.ts';
 import { PlatformError } from '../model/errors.ts';
+import { keyBytes } from '../model/key-text.ts';
 import { isAlarmStored, isStoredAs } from '../model/processing-mode.ts';
 import type { DocumentChange } from './documents.ts';
 import { auditEntryRow } from './rows.ts';
@@ -62,7 +63,7 @@ export class ActorContext {
 
   /** @throws PlatformError when the id (a type, an external ID, a session) is longer than the stores take. */
   put(collection: Collection, id: string, value: string): void {
-    if (id.length * 3 > ID_BYTES_MAX && Buffer.byteLength(id) > ID_BYTES_MAX) {
+    if (id.length * 3 > ID_BYTES_MAX && keyBytes(id) > ID_BYTES_MAX) {
       const limit = `at most ${ID_BYTES_MAX} bytes`;
       throw new PlatformError('validation/invalid-field', { area: 'general', name: collection, value: id, limit });
     }

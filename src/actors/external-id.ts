@@ -3,6 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { DeviceEnsureChecked, ExternalIdBind, ExternalIdClaim } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
+import { keyBytes } from '../model/key-text.ts';
 import { isSerialOfOther, SERIAL_TYPE } from '../model/serial-claim.ts';
 import { ID_BYTES_MAX } from './context.ts';
 import type { ActorContext } from './context.ts';
@@ -17,7 +18,7 @@ function boundTo(context: ActorContext, type: string, externalId: string): strin
 function bind(context: ActorContext, body: ExternalIdBind): void {
   // The longer key, at the managed object, must fit too: its actor could only refuse what is bound already.
   const note = `${body.managedObject}\n${externalIdKey(body.type, body.externalId)}`;
-  if (Buffer.byteLength(note) > ID_BYTES_MAX) {
+  if (keyBytes(note) > ID_BYTES_MAX) {
     const limit = `at most ${ID_BYTES_MAX} bytes`;
     throw new PlatformError('validation/invalid-field', { area: 'identity', name: 'externalId', value: body.externalId, limit });
   }

@@ -19,6 +19,8 @@ function readNow<Value>(read: () => Value): Value {
   try {
     return read();
   } catch (error) {
+    // What is stored has a form that nobody expects: that will be so each time, and only this command is concerned.
+    if (error instanceof TypeError || error instanceof RangeError) throw error;
     throw new StoreFailed((error as Error).message, { cause: error });
   }
 }

@@ -3,6 +3,7 @@ import { COMMAND } from '../model/command.ts';
 import type { ExternalIdBind } from '../model/command.ts';
 import { PlatformError } from '../model/errors.ts';
 import { stringMember } from '../model/json-document.ts';
+import { KEY_TEXT_RULE, isKeyText } from '../model/key-text.ts';
 import { serialClaim } from '../model/serial-claim.ts';
 import type { ApiRequest } from './api-request.ts';
 import { isEntityId } from './entity-id.ts';
@@ -35,10 +36,8 @@ function externalIdText(request: ApiRequest, body: ExternalIdBind): string {
   )}}`;
 }
 
-/** Separators inside of a part would make two pairs out of one. */
-function isKeyPart(text: string): boolean {
-  return text !== '' && !text.includes(SEPARATOR) && !/\p{Surrogate}/u.test(text);
-}
+/** A separator, which is a control character, inside of a part would make two pairs out of one. */
+const isKeyPart = (text: string): boolean => text !== '' && isKeyText(text);
 
 /** The path has the parameters `type` and `externalId`. @throws PlatformError `identity/not-found`. */
 async function load(request: ApiRequest): Promise<ExternalIdBind> {
@@ -86,7 +85,7 @@ async function post(request: ApiRequest): Promise<Answer> {
         area: 'identity',
         name,
         value: body[name],
-        limit: 'a text without line feeds',
+        limit: `a text that is not empty, ${KEY_TEXT_RULE}`,
       });
     }
   }

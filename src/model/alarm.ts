@@ -2,6 +2,7 @@
 import { TIME_RULE, parseEntityTime } from './entity-time.ts';
 import { PlatformError } from './errors.ts';
 import { stringMember, type Members } from './json-document.ts';
+import { KEY_TEXT_RULE, isKeyText } from './key-text.ts';
 
 export const ALARM_SEVERITIES = ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'] as const;
 export type AlarmSeverity = (typeof ALARM_SEVERITIES)[number];
@@ -17,9 +18,9 @@ export const ALARM_FIXED_FIELDS = ['type', 'time', 'source', 'creationTime', 'co
 
 /** UTF-8 bytes of a type: it is part of the key of the open alarms. */
 export const ALARM_TYPE_BYTES_MAX = 1_000;
-export const ALARM_TYPE_RULE = `a text that is not empty and has at most ${ALARM_TYPE_BYTES_MAX} bytes`;
+export const ALARM_TYPE_RULE = `a text of 1 to ${ALARM_TYPE_BYTES_MAX} bytes ${KEY_TEXT_RULE}`;
 export const isAlarmType = (text: string): boolean =>
-  text !== '' && (text.length * 3 <= ALARM_TYPE_BYTES_MAX || Buffer.byteLength(text) <= ALARM_TYPE_BYTES_MAX);
+  text !== '' && isKeyText(text) && (text.length * 3 <= ALARM_TYPE_BYTES_MAX || Buffer.byteLength(text) <= ALARM_TYPE_BYTES_MAX);
 
 export const isAlarmSeverity = (text: string): text is AlarmSeverity => (ALARM_SEVERITIES as readonly string[]).includes(text);
 export const isAlarmStatus = (text: string): text is AlarmStatus => (ALARM_STATUSES as readonly string[]).includes(text);

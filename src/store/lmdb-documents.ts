@@ -1,6 +1,7 @@
 /** Documents on LMDB. Keys: `<collection code><tenant>/<id>`, so that a collection of a tenant is one range in id order. */
 import type { DocumentChange, Documents } from '../actors/documents.ts';
 import type { Collection } from '../model/command.ts';
+import { KEY_CONTROLS } from '../model/key-text.ts';
 import type { LmdbEnvironment } from './lmdb-environment.ts';
 import { KEY_BYTES_MAX } from './lmdb-environment.ts';
 
@@ -25,7 +26,7 @@ export class LmdbDocuments implements Documents {
   }
 
   get(collection: Collection, tenant: number, id: string): string | undefined {
-    const key = `${CODES[collection]}${tenant}/${id}`;
+    const key = keyOf(collection, tenant, id);
     return isTooLong(key) ? undefined : this.#environment.documents.get(key);
   }
 
@@ -36,10 +37,12 @@ export class LmdbDocuments implements Documents {
   list(collection: Collection, tenant: number, prefix: string, options: { after?: string; limit: number }): { id: string; value: string }[] {
     const base = `${CODES[collection]}${tenant}/`;
     const found: { id: string; value: string }[] = [];
-    if (isTooLong(base + prefix)) return found;
+    if (isTooLong(keyOf(collection, tenant, prefix))) return found;
     const { after } = options;
-    const start = base + (after !== undefined && !isTooLong(base + after) && inByteOrder(prefix, after) ? after : prefix);
-    for (const { key, value } of this.#environment.documents.getRange({ start })) {
+    const isBehind = after !== undefined && !isTooLong(keyOf(collection, tenant, after)) && inByteOrder(prefix, after);
+    for (const { key, value } of this.#environment.documents.getRange({ start: keyOf(collection, tenant, isBehind ? after : prefix) })) {
+      // A key of before the escapes of `keyOf` can read back as several.
+      if (typeof key !== 'string') continue;
       if (!key.startsWith(base + prefix) || found.length >= options.limit) break;
       const id = key.slice(base.length);
       if (id !== after) found.push({ id, value });
@@ -50,7 +53,8 @@ export class LmdbDocuments implements Documents {
   async commit(changes: Iterable<DocumentChange>, position: number | undefined): Promise<void> {
     const { documents } = this.#environment;
     // Before the first write: a key that is refused must not leave half of the commit behind.
-    const writes = Array.from(changes, ({ collection, tenant, id, value }) => ({ key: keyOf(collection, tenant, id), value }));
+    const writes = Array.from(changes, ({ collection, tenant, id, value }) => ({ key: keyOf(collection, tenant, id), value }))
+      .filter(({ key, value }) => !isTooLong(key) || isPut(key, value));
     // All operations of one event turn are one LMDB transaction; the callback keeps them atomic in any case.
     await documents.batch(() => {
       for (const { key, value } of writes) {
@@ -66,10 +70,19 @@ export class LmdbDocuments implements Documents {
   }
 }
 
+/** Below this length (in UTF-16 units) the encoding of lmdb's keys escapes U+0000 to U+0004 itself. */
+const ESCAPED_BELOW = 64;
+
+/** The key with its escapes: unescaped, the control characters that the encoding uses would read back as the ends of keys. */
 function keyOf(collection: Collection, tenant: number, id: string): string {
   const key = `${CODES[collection]}${tenant}/${id}`;
-  if (isTooLong(key)) throw new Error(`document key of ${Buffer.byteLength(key)} bytes; at most ${KEY_BYTES_MAX}`);
-  return key;
+  return key.length < ESCAPED_BELOW ? key : key.replace(KEY_CONTROLS, '\u0004$&');
+}
+
+/** @throws Error for a document that cannot be stored. @returns false where there is nothing to remove. */
+function isPut(key: string, value: string | undefined): boolean {
+  if (value !== undefined) throw new Error(`document key of ${Buffer.byteLength(key)} bytes; at most ${KEY_BYTES_MAX}`);
+  return false;
 }
 
 /** UTF-8 has one to three bytes for each unit of a JavaScript string. */

@@ -77,6 +77,18 @@ export function documentsContract(t: Test, name: string, newPlace: (t: Test) => 
     }
   });
 
+  test('control characters in ids, short and long', async (t, documents) => {
+    const odd = Array.from({ length: 8 }, (_, code) => String.fromCharCode(code));
+    const ids = [2, 70].flatMap((length) => odd.flatMap((one) => [`${one.repeat(length)}`, `p\n${one}${'x'.repeat(length)}`, `p\n${'x'.repeat(length)}${one}x`]));
+    await documents.commit(ids.map((id) => change(id, `v${id}`)), undefined);
+    t.same(await documents.getMany('event', 1, ids), ids.map((id) => `v${id}`));
+    t.same((await documents.list('event', 1, '', { limit: 100 })).map(({ id }) => id), [...ids].sort(byteOrder));
+    t.same((await documents.list('event', 1, 'p\n', { limit: 100 })).map(({ id }) => id), ids.filter((id) => id.startsWith('p\n')).sort(byteOrder));
+    const longest = '\u0001'.repeat(ID_BYTES_TAKEN / 2);
+    await documents.commit([change(longest, 'longest'), change(longest.repeat(2), undefined)], undefined);
+    t.equal(await documents.get('event', 1, longest), 'longest');
+  });
+
   test('pages of a large list fit together', async (t, documents) => {
     const ids = Array.from({ length: 5_000 }, (_, index) => `p\n${String(index).padStart(16, '0')}`);
     await documents.commit(ids.map((id) => change(id, '1')), undefined);

@@ -53,6 +53,7 @@ t.test('errors', async (t) => {
     ['POST', idsOf(object), { type: '', externalId: 'b' }, 422, {}],
     ['POST', idsOf(object), { type: 'a', externalId: 7 }, 422, { error: 'identity/Invalid Data' }],
     ['POST', idsOf(object), { type: 'a', externalId: 'b\nc' }, 422, { error: 'identity/Invalid Data' }],
+    ['POST', idsOf(object), { type: 'a', externalId: '\u0001'.repeat(70) }, 422, { message: /without control characters/ }],
     ['POST', idsOf(object), { type: 'a', externalId: 'b'.repeat(1500) }, 422, { error: 'identity/Invalid Data' }],
     ['GET', idsOf('999999999'), undefined, 404, { error: 'inventory/Not Found' }],
     ['GET', pathOf('c8y_Serial', 'none'), undefined, 404, { error: 'identity/Not Found', message: 'External id not found; external id = ID [type=c8y_Serial, value=none]' }],

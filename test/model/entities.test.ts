@@ -55,7 +55,9 @@ t.test('alarms', (t) => {
   t.match(failure(() => checkNewAlarm(parseMembers(alarm.replace('"text"', '"status":"OPEN","text"')))), 'ACTIVE, ACKNOWLEDGED, CLEARED');
   const ofType = (type: string): string => failure(() => checkNewAlarm(parseMembers(alarm.replace('"x"', JSON.stringify(type)))));
   t.match(ofType(''), 'The field type');
-  t.match(ofType('ä'.repeat(ALARM_TYPE_BYTES_MAX / 2 + 1)), 'at most 1000 bytes');
+  t.match(ofType('ä'.repeat(ALARM_TYPE_BYTES_MAX / 2 + 1)), '1 to 1000 bytes');
+  t.match(ofType('a\u0001'), 'without control characters');
+  t.match(ofType('a\ud800'), 'without control characters');
   t.equal(ofType('ä'.repeat(ALARM_TYPE_BYTES_MAX / 2)), 'nothing was thrown');
   checkAlarmUpdate(parseMembers('{"status":"CLEARED","text":"x","severity":"MINOR","c8y_X":{}}'));
   t.match(failure(() => checkAlarmUpdate(parseMembers('{"type":"y"}'))), 'it takes no change');
