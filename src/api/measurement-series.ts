@@ -15,6 +15,9 @@ import { convertUnit } from '../model/units.ts';
 
 /** Values of one answer: times by the series that exist. More set `truncated`. */
 const VALUES_MAX = 5000;
+/** Places of one answer, times by series, empty ones too: values that share no time have as many as the square of their number. More set `truncated`. */
+const PLACES_MAX = 200_000;
+const PLACES_LIMIT = 'measurement/series-places';
 /** Series of one request that are named. */
 const SERIES_MAX = 100;
 
@@ -50,8 +53,23 @@ async function series(request: ApiRequest): Promise<Answer> {
   const isOwn = request.isPrivileged || (await isOwner(request, source)) === true;
   if (!isOwn && (await isOwner(request, source, typesHeld(request))) !== true) throw new PlatformError('security/forbidden');
   const rows = await read(request, isOwn);
-  const isTruncated = rows.length > VALUES_MAX;
-  return found('measurementSeries', seriesText(request, isTruncated ? rows.slice(0, VALUES_MAX) : rows, isTruncated));
+  const count = countWithin(rows);
+  const isTruncated = rows.length > count;
+  if (count < Math.min(rows.length, VALUES_MAX)) request.platform.refusals.count(PLACES_LIMIT);
+  return found('measurementSeries', seriesText(request, isTruncated ? rows.slice(0, count) : rows, isTruncated));
+}
+
+/** How many of the first rows an answer has room for. */
+function countWithin(rows: readonly SeriesRow[]): number {
+  const names = new Set<string>();
+  const times = new Set<string | number>();
+  for (let count = 0; count < rows.length; count += 1) {
+    if (count === VALUES_MAX) return count;
+    names.add(`${rows[count].fragment}.${rows[count].series}`);
+    times.add(rows[count].bucket);
+    if (names.size * times.size > PLACES_MAX) return count;
+  }
+  return rows.length;
 }
 
 function seriesText(request: ApiRequest, rows: readonly SeriesRow[], isTruncated: boolean): string {

@@ -204,6 +204,11 @@ t.test('series', async (t) => {
   t.equal(cut.truncated, true);
   t.equal(Object.keys(cut.values).length, 5000);
   t.equal((await api.call('GET', `${path}?${query}&aggregationType=WEEKLY`)).status, 422);
+  // Values that share neither time nor series: each has a place for each of the others.
+  api.fake.rows = [Array.from({ length: 5000 }, (_, index) => point(index, `s${index}`, 1))];
+  const sparse = (await api.call('GET', `${path}?${query}`)).json;
+  t.same([sparse.truncated, sparse.series.length, Object.keys(sparse.values).length], [true, 447, 447], 'as many as have 200,000 places together');
+  t.equal(api.fake.counted.at(-1), 'measurement/series-places');
   for (const [id, owner, status] of [['1', 'admin', 403], ['2', 'device_1', 200]] as const) {
     api.fake.addManagedObject(id, {}, owner);
     t.equal((await api.call('GET', `${path}?${query.replace('source=1', `source=${id}`)}`, { headers: { authorization: DEVICE } })).status, status, `of ${owner}`);

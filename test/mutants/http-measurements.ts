@@ -146,9 +146,11 @@ export const HTTP_MEASUREMENTS: readonly MutantTable[] = [
     { rule: 'a series tells its unit', file: 'src/api/measurement-series.ts', tests: ['api/measurements'],
       changes: [["...(unit === '' ? {} : { unit }), name", 'name']] },
     { rule: 'at most 5000 values of series', file: 'src/api/measurement-series.ts', tests: ['api/measurements'],
-      changes: [['isTruncated ? rows.slice(0, VALUES_MAX) : rows', 'rows']] },
+      changes: [['isTruncated ? rows.slice(0, count) : rows', 'rows']] },
     { rule: 'truncated tells that there are more values', file: 'src/api/measurement-series.ts', tests: ['api/measurements'],
-      changes: [['const isTruncated = rows.length > VALUES_MAX;', 'const isTruncated = false;']] },
+      changes: [['const isTruncated = rows.length > count;', 'const isTruncated = false;']] },
+    { rule: 'at most 200,000 places of series', file: 'src/api/measurement-series.ts', tests: ['api/measurements'],
+      changes: [['if (names.size * times.size > PLACES_MAX) return count;', '']] },
   ] },
   { heading: 'Issue 2, 3.2: DELETE of measurements', mutants: [
     { rule: 'DELETE of one measurement deletes it', file: 'src/api/measurements.ts', tests: ['api/measurements'],
