@@ -21,6 +21,7 @@ import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportF
 import { countText } from './history-filter.ts';
 import type { DocumentRow, HistoryFilter } from './history-filter.ts';
 import { accessOf, isOwner, ownsObjects, requireOwner } from './owner.ts';
+import { textsWithin } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { REVERT } from './query-parameters.ts';
 import { changeRecords } from './records.ts';
@@ -52,7 +53,7 @@ async function alarmTexts(
     request,
     alarms.map(({ members }) => sourceIdOf(members)),
   );
-  return alarms.map(({ entityId, members }) => {
+  return textsWithin(request, alarms, ({ entityId, members }) => {
     const source = sourceIdOf(members);
     const replaced = new Map([['source', sources.get(source) ?? '{}']]);
     if (history !== undefined) replaced.set('history', history);

@@ -17,6 +17,7 @@ import { addSources, sourceSelection } from './hierarchy.ts';
 import { HistoryFilter, countText } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { isOwner, requireOwner } from './owner.ts';
+import { textsWithin } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from './query-parameters.ts';
 import { COUNT_TYPES, NO_CONTENT, counted, created, found, notStored } from './reply.ts';
@@ -51,7 +52,7 @@ async function eventTexts(
     request,
     events.map(({ members }) => sourceIdOf(members)),
   );
-  return events.map(({ entityId, members }) =>
+  return textsWithin(request, events, ({ entityId, members }) =>
     entityText(eventUrl(request, entityId), entityId, members, new Map([['source', sources.get(sourceIdOf(members)) ?? '{}']])),
   );
 }

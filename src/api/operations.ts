@@ -21,6 +21,7 @@ import { HistoryFilter } from './history-filter.ts';
 import type { DocumentRow } from './history-filter.ts';
 import { externalIdsOf } from './identity.ts';
 import { isOwner, requireOwner } from './owner.ts';
+import { PageBudget, textsWithin } from './page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from './paging.ts';
 import { RANGE, REVERT, text } from './query-parameters.ts';
 import { created, found, notStored } from './reply.ts';
@@ -63,9 +64,14 @@ async function operationTexts(
   );
   const externalIds = new Map<string, string>();
   if (request.query.has('agentId')) {
-    for (const device of devices) externalIds.set(device, await externalIdsOf(request, device));
+    const budget = new PageBudget(request);
+    for (const device of devices) {
+      const text = await externalIdsOf(request, device);
+      budget.take(text.length);
+      externalIds.set(device, text);
+    }
   }
-  return operations.map(({ entityId, members }) => {
+  return textsWithin(request, operations, ({ entityId, members }) => {
     const device = deviceOf(members);
     const replaced = new Map<string, string>();
     const name = names.get(device);

@@ -168,6 +168,10 @@ t.test('operations', async (t) => {
   const list = await api.call('GET', '/devicecontrol/operations?agentId=1&status=PENDING&bulkOperationId=4');
   t.strictSame(list.json.operations[0].deviceExternalIDs.externalIds, [{ type: 'c8y_Serial', externalId: 'x1' }]);
   t.match(api.fake.asked.at(-1)?.sql, /source = .* ORDER BY creation_time, id LIMIT/);
+  for (let index = 0; index < 300; index += 1) api.fake.put('externalIdsOf', `1\nc8y_Serial\n${String(index).padStart(1000, 'x')}`, '1');
+  api.fake.rows = [Array.from({ length: 300 }, () => ({ entityId: id, doc: api.fake.get('operation', id) }))];
+  t.match(await api.call('GET', '/devicecontrol/operations?agentId=1&pageSize=2000'), { status: 422, json: { error: 'general/Page Too Large' } }, 'their external IDs');
+  t.equal(api.fake.counted.at(-1), 'lists/page-bytes');
   await api.call('GET', '/devicecontrol/operations?agentId=2');
   t.match(api.fake.asked.at(-1)?.sql, / WHERE 0 ORDER BY/, 'what is no agent has no operations');
   await api.call('DELETE', '/devicecontrol/operations?agentId=1&status=FAILED');
