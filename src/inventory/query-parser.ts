@@ -37,6 +37,8 @@ const COMPARISONS_MAX = 200;
 const ORDER_MAX = 10;
 const PATH_LENGTH_MAX = 20;
 const ARGUMENTS_MAX = 1_000;
+/** Each is looked up level by level, with queries of its own before the one of the list. */
+const HIERARCHIES_MAX = 20;
 const OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne', 'gt', 'ge', 'lt', 'le']);
 const NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?[fdl]?$/i;
 const FUNCTIONS: ReadonlySet<string> = new Set(['has', 'hasany', 'bygroupid', 'isinhierarchyof']);
@@ -56,6 +58,7 @@ class Parser {
   #index = 0;
   #depth = 0;
   #comparisonsCount = 0;
+  #hierarchiesCount = 0;
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens;
@@ -132,6 +135,8 @@ class Parser {
     const { source, at } = this.#peek();
     const name = source.toLowerCase();
     if (this.#peek().kind !== 'word' || !FUNCTIONS.has(name)) failAt(at, `there is no function ${source}`);
+    if (name === 'isinhierarchyof') this.#hierarchiesCount += 1;
+    if (this.#hierarchiesCount > HIERARCHIES_MAX) failAt(at, `more than ${HIERARCHIES_MAX} times isinhierarchyof, which takes several ids at once`);
     this.#index += 2;
     const paths: Path[] = [];
     const ids: string[] = [];

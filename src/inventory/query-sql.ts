@@ -59,20 +59,20 @@ export class QueryCompiler {
 
   /** ORDER BY without the keyword: missing values first, then numbers, texts, anything else; at last by id. */
   order(list: readonly OrderBy[]): string {
-    return [...list.flatMap(({ path, isDescending }) => this.#orderOf(withoutDate(path)).map((sql) => `${sql}${isDescending ? ' DESC' : ''}`)), 'id']
-      .join(', ');
+    return [...list.map(({ path, isDescending }) => `${this.#orderOf(withoutDate(path))}${isDescending ? ' DESC' : ''}`), 'id'].join(', ');
   }
 
-  #orderOf(path: Path): string[] {
+  /** The value is written once, as the argument of a function: the engine works through each copy of its path. */
+  #orderOf(path: Path): string {
     const [name] = path;
     if (path.length === 1) {
-      if (ID_NAMES.has(name)) return ['id'];
-      if (TEXT_COLUMNS.has(name)) return [name];
-      if (TIME_COLUMNS[name] !== undefined) return [TIME_COLUMNS[name]];
+      if (ID_NAMES.has(name)) return 'id';
+      if (TEXT_COLUMNS.has(name)) return name;
+      if (TIME_COLUMNS[name] !== undefined) return TIME_COLUMNS[name];
     }
-    const value = `(${this.#values(path)})[1]`;
-    const rank = `multiIf(${value} IN ('', 'null'), 0, ${isNumber(value)}, 1, ${isText(value)}, 2, 3)`;
-    return [rank, `if(${isNumber(value)}, JSONExtractFloat(${value}), 0)`, `if(${isText(value)}, JSONExtractString(${value}), '')`];
+    const rank = `multiIf(v IN ('', 'null'), 0, ${isNumber('v')}, 1, ${isText('v')}, 2, 3)`;
+    const keys = `tuple(${rank}, if(${isNumber('v')}, JSONExtractFloat(v), 0), if(${isText('v')}, JSONExtractString(v), ''))`;
+    return `arrayMap(v -> ${keys}, [(${this.#values(path)})[1]])[1]`;
   }
 
   #has(path: Path): string {

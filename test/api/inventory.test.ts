@@ -254,6 +254,27 @@ t.test('a page of children and of names is bounded in bytes', async (t) => {
   t.match(await api.call('GET', `${PATH}?pageSize=100`), tooLarge, 'a name that many objects show');
 });
 
+t.test('a query that the engine would work on for seconds before it reads a row is refused', async (t) => {
+  const api = await startApi(t);
+  const asked = (query: string) => api.call('GET', `${PATH}?query=${encodeURIComponent(query)}`);
+  const path = (length: number): string => Array.from({ length }, () => 'a').join('.');
+  const orders = (length: number): string => Array.from({ length: 10 }, (_, index) => `b${index}.${path(length)}.date`).join(',');
+  for (const length of [8, 18]) {
+    api.fake.rows = [[]];
+    t.equal((await asked(`$filter=has(a) $orderby=${orders(length)}`)).status, 200);
+    t.ok((api.fake.asked.at(-1)?.sql.length ?? Infinity) < 80_000, `each order has its value once: ${api.fake.asked.at(-1)?.sql.length}`);
+  }
+  api.fake.rows = [[]];
+  const serials = Array.from({ length: 200 }, (_, index) => `c8y_Hardware.serialNumber eq 'SN-${index}'`).join(' or ');
+  t.equal((await asked(serials)).status, 200, 'as many serial numbers as there may be conditions');
+  const before = api.fake.asked.length;
+  for (const query of [Array.from({ length: 60 }, () => `${path(20)} eq 1`).join(' or '), `hasany(${Array.from({ length: 900 }, () => 'a.a').join(',')})`]) {
+    t.match(await asked(query), { status: 422, json: { error: 'inventory/Invalid Data', message: /more than 131072 \(inventory\/query-length\)/ } }, query.slice(0, 50));
+  }
+  t.strictSame(api.fake.counted, ['inventory/query-length', 'inventory/query-length']);
+  t.equal(api.fake.asked.length, before, 'the engine is not asked');
+});
+
 t.test('who links or unlinks needs a right to both objects', async (t) => {
   const api = await startApi(t);
   for (const [id, owner] of [['1', 'device_1'], ['2', 'device_1'], ['3', 'admin']]) api.fake.addManagedObject(id, {}, owner);

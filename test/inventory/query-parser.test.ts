@@ -118,6 +118,7 @@ t.test('what is not understood is refused with its position', async (t) => {
   check('$orderby=a b', 'a comma is missing at position 12');
   check('$orderby=a,', 'a path is missing at position 12');
   check(`$orderby=${Array.from({ length: 11 }, () => 'a').join(',')}`, 'more than 10 orders at position 30');
+  check(Array.from({ length: 21 }, () => 'isinhierarchyof(1)').join(' or '), 'more than 20 times isinhierarchyof, which takes several ids at once at position 441');
   check('x'.repeat(20_001), 'the query has more than 20000 characters at position 20001');
 });
 

@@ -198,6 +198,13 @@ t.test('the table of section 2.3', async (t) => {
   await check('$filter=has(c8y_IsDevice) $orderby=name', '30 1');
 });
 
+t.test('the longest orders', async (t) => {
+  const nested = (value: Json): Json => Array.from({ length: 18 }).reduce<Json>((inner) => ({ a: inner }), value);
+  const { ask } = await inventory([{ id: 1, b: nested('2024-01-02T00:00:00Z') }, { id: 2, b: nested({ date: '2024-01-01T00:00:00Z' }) }, { id: 3 }]);
+  const path = `b.${Array.from({ length: 18 }, () => 'a').join('.')}.date`;
+  t.same(await ask(`$orderby=${Array.from({ length: 10 }, () => path).join(',')}`), ['3', '2', '1']);
+});
+
 t.test('functions of the hierarchy', async (t) => {
   const ids = ['1', '2', '3', '4', '5', '6', '7'];
   // 1 group: 2 subgroup (asset), 3 device (device), 4 addition; 2: 5 device (asset); 5: 6 child device; 7 on its own; 3 is an addition of 1 as well.
