@@ -15,21 +15,31 @@ const KEY = /^[0-9a-f]{32}(-\d+)?$/;
 const UNFINISHED = 'unfinished';
 const READ_BYTES = 262_144;
 
+export interface FileBlobsOptions {
+  /** Name of the limit while nothing may be written (disk full), undefined otherwise. */
+  readonly refusal?: () => string | undefined;
+  /** For tests. */
+  readonly synchronise?: typeof syncDirectory;
+}
+
 export class FileBlobs implements Blobs {
   readonly #directory: string;
   readonly #refusal: () => string | undefined;
+  readonly #synchronise: typeof syncDirectory;
+  /** Directories whose own names are being synchronised, at most one for each two digits: each file in one waits for that. */
+  readonly #made = new Map<string, Promise<void>>();
 
-  private constructor(directory: string, refusal: () => string | undefined) {
+  private constructor(directory: string, { refusal = () => undefined, synchronise = syncDirectory }: FileBlobsOptions) {
     this.#directory = directory;
     this.#refusal = refusal;
+    this.#synchronise = synchronise;
   }
 
-  /** @param options.refusal name of the limit while nothing may be written (disk full), undefined otherwise. */
-  static async open(directory: string, options: { readonly refusal?: () => string | undefined } = {}): Promise<FileBlobs> {
+  static async open(directory: string, options: FileBlobsOptions = {}): Promise<FileBlobs> {
     await rm(join(directory, UNFINISHED), { recursive: true, force: true });
     await mkdir(join(directory, UNFINISHED), { recursive: true });
     await syncDirectory(dirname(directory));
-    return new FileBlobs(directory, options.refusal ?? (() => undefined));
+    return new FileBlobs(directory, options);
   }
 
   /** @throws PlatformError while writes are refused; whatever `content` throws. */
@@ -39,14 +49,24 @@ export class FileBlobs implements Blobs {
     try {
       const bytes = await this.#write(unfinished, content, limitBytes);
       const directory = join(this.#directory, key.slice(0, 2));
-      if (await mkdir(directory, { recursive: true }) !== undefined) await syncDirectory(this.#directory);
+      await this.#make(directory);
       await rename(unfinished, join(directory, key));
-      await syncDirectory(directory);
+      await this.#synchronise(directory);
       return { key, bytes };
     } catch (error) {
       await rm(unfinished, { force: true });
       throw error;
     }
+  }
+
+  async #make(directory: string): Promise<void> {
+    if (!this.#made.has(directory)) {
+      const making = mkdir(directory, { recursive: true })
+        .then((created) => (created === undefined ? undefined : this.#synchronise(this.#directory)))
+        .finally(() => this.#made.delete(directory));
+      this.#made.set(directory, making);
+    }
+    await this.#made.get(directory);
   }
 
   async #write(path: string, content: Content, limitBytes: number): Promise<number> {
