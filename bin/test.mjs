@@ -16,7 +16,7 @@ import { TestRun, isOnly } from './test-run.mjs';
 
 const PROGRAMS = {
   'redis-server': 'redis-server', 'nats-server': 'nats-server', mosquitto: 'mosquitto', mosquitto_pub: 'mosquitto-clients',
-  chromium: 'chromium', curl: 'curl',
+  chromium: 'chromium', curl: 'curl', haproxy: 'haproxy',
 };
 
 /** What runs a second time against a cluster, and what that needs; see CONTRIBUTING.md. */

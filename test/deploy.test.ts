@@ -37,7 +37,20 @@ t.test('the dashboard is JSON with panels', async (t) => {
   for (const { targets } of dashboard.panels) t.ok(targets.every(({ expr }) => expr.includes('millrace_')));
 });
 
-t.test('HAProxy asks nodes in HTTP/1.1, as they speak no other', async (t) => {
+t.test('HAProxy takes its file', { skip: missing('haproxy') }, async (t) => {
+  t.doesNotThrow(() => execFileSync('haproxy', ['-c', '-f', join(FOLDER, 'compose/haproxy.cfg')], { stdio: 'pipe' }));
+});
+
+t.test('HAProxy bounds what strangers hold: a time for each head, and places for each frontend', async (t) => {
+  const [head, ...parts] = readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8').split(/^(?=backend |frontend )/m);
+  const frontends = parts.filter((part) => part.startsWith('frontend '));
+  const placesOf = (text: string): number => Number(/^ {2}maxconn (\d+)$/m.exec(text)?.[1]);
+  t.same(frontends.map((part) => part.split('\n', 1)[0]), ['frontend http', 'frontend mqtt']);
+  t.match(frontends[0], /^ {2}timeout http-request 10s$/m);
+  t.equal(frontends.map(placesOf).reduce((sum, places) => sum + places), placesOf(head), 'neither can take the places of the other');
+});
+
+t.test('HAProxy asks nodes in HTTP/1.1, which both HTTP engines speak', async (t) => {
   const backends = readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8').split(/^(?=backend |frontend )/m).filter((part) => part.startsWith('backend '));
   t.equal(backends.length, 3);
   for (const backend of backends) t.match(backend, /^ {2}option httpchk\n {2}http-check send meth GET uri \/health\/ready ver HTTP\/1\.1 hdr Host \S+\n/m);
