@@ -7,12 +7,16 @@ import type { Log } from '../model/log.ts';
 import type { Refusals } from '../model/refusals.ts';
 import type { Platform } from './platform.ts';
 
-export const CONNECTION_LIMIT = { ALL: 'http/connections', ADDRESS: 'http/connections-of-address' } as const;
+export const CONNECTION_LIMIT = { ALL: 'http/connections', ADDRESS: 'http/connections-of-address', SILENT: 'http/connections-without-request' } as const;
 export type ConnectionLimit = (typeof CONNECTION_LIMIT)[keyof typeof CONNECTION_LIMIT];
 
 /** What is known about addresses may be as old as this: to count anew takes milliseconds when there are many. */
 const COUNT_AGE_MS_MAX = 1_000;
 const LOG_INTERVAL_MS = 10_000;
+/** Of all places: with more taken, connections end with their answers where the library cannot close them later. */
+const CROWDED_SHARE = 0.75;
+/** Of all places: with more taken, it is remembered which connections have sent no request where the library does not know it. */
+const WATCHED_SHARE = 0.25;
 
 export interface ConnectionGuardOptions {
   readonly connectionsMax: number;
@@ -37,6 +41,21 @@ export class ConnectionGuard {
   /** @param count open connections, with the new one. */
   isFull(count: number): boolean {
     return count > this.#options.connectionsMax;
+  }
+
+  /** @param count open connections. */
+  isCrowded(count: number): boolean {
+    return count > this.#options.connectionsMax * CROWDED_SHARE;
+  }
+
+  /** @param count open connections. */
+  isWatched(count: number): boolean {
+    return count > this.#options.connectionsMax * WATCHED_SHARE;
+  }
+
+  /** A connection without a whole request was closed for a new one. */
+  gaveWay(address: string): void {
+    this.#refuse(CONNECTION_LIMIT.SILENT, address);
   }
 
   /**
@@ -75,7 +94,7 @@ export class ConnectionGuard {
     const now = performance.now();
     if (now - this.#loggedAt >= LOG_INTERVAL_MS) {
       this.#loggedAt = now;
-      const max = limit === CONNECTION_LIMIT.ALL ? connectionsMax : addressMax;
+      const max = limit === CONNECTION_LIMIT.ADDRESS ? addressMax : connectionsMax;
       log.warn({ limit, max, address, refused: this.#refusedCount }, 'HTTP connections are refused: raise the bound, or find out who opens them');
       this.#refusedCount = 0;
     }

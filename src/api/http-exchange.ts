@@ -30,15 +30,15 @@ export interface ExchangeOwner {
   readonly bodies: BodyBudget;
   /** The library refuses every body whose chunks are not as they should be. */
   readonly hasStrictParser: boolean;
-  /** A client that takes nothing of its answer for so long is cut off. */
+  /** Places for connections are scarce: that of a request ends with its answer. */
+  readonly closesAfterAnswer: boolean;
+  /** A client that takes nothing of its answer for this time is cut off, and `stalled` is called. */
   readonly stalledMsMax: number;
-  /** It was. */
   stalled(exchange: HttpExchange): void;
   /** The exchange is over, once. */
   ended(exchange: HttpExchange): void;
-  /** Something was thrown. */
   fail(exchange: HttpExchange, error: unknown): void;
-  /** Calls back; what is thrown goes to `fail`. */
+  /** Calls back; an error that is thrown goes to `fail`. */
   guard(exchange: HttpExchange, callback: () => void): void;
 }
 
@@ -115,7 +115,7 @@ export class HttpExchange implements ShareHolder {
     this.head = new RequestHead(request);
     this.fault = this.head.fault;
     this.hasLooseChunks = !server.hasStrictParser && this.head.get('transfer-encoding') !== '';
-    this.isLast = this.fault !== '' || this.hasLooseChunks || (!server.hasStrictParser && this.head.hasDoubtfulEnd(this.method));
+    this.isLast = server.closesAfterAnswer || this.fault !== '' || this.hasLooseChunks || (!server.hasStrictParser && this.head.hasDoubtfulEnd(this.method));
     response.onAborted(() => this.abort());
   }
 

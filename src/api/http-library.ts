@@ -48,6 +48,12 @@ export interface LibraryApp {
   listen(host: string, port: number, mode: number, callback: (socket: ListenSocket | false) => void): unknown;
   /** Addresses at the other end of all connections, WebSockets too; absent where the library does not know them. */
   addresses?(): Iterable<string>;
+  /**
+   * Closes the oldest connection that has not sent a whole request, or else the one that has waited longest for its next request. The filter is told of
+   * its end before this returns.
+   * @param refuse answers a connection before it is closed that has sent no whole request. @returns whether there was one. Absent where the library cannot.
+   */
+  giveWay?(refuse: (response: LibraryResponse) => void): boolean;
   /** Closes every connection. */
   close(): unknown;
 }

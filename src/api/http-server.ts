@@ -5,6 +5,7 @@
 import type { Log } from '../model/log.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { EarlySockets } from './early-sockets.ts';
+import { CONNECTION_LIMIT } from './connection-guard.ts';
 import type { ConnectionGuard, ConnectionLimit } from './connection-guard.ts';
 import { HttpExchange } from './http-exchange.ts';
 import type { ExchangeOwner } from './http-exchange.ts';
@@ -12,6 +13,7 @@ import type { HttpLibrary, LibraryApp, LibraryResponse, LibraryWebSocket, Listen
 import { peerAddresses } from './peer-addresses.ts';
 import { STALLED_MS_MAX } from './paced-answer.ts';
 import { RequestHead } from './request-head.ts';
+import { SilentConnections } from './silent-connections.ts';
 import type { RawRequest } from './request-head.ts';
 import {
   BUFFERED_BYTES_MAX,
@@ -40,7 +42,7 @@ export interface HttpServerOptions {
   readonly stalledMsMax?: number | undefined;
   readonly onStalled?: (exchange: HttpExchange) => void;
   /** Bounds connections; absent: none. */
-  readonly connections?: Pick<ConnectionGuard, 'isFull' | 'refuses'>;
+  readonly connections?: Pick<ConnectionGuard, 'isFull' | 'isCrowded' | 'isWatched' | 'refuses' | 'gaveWay'>;
   /** WebSockets that give way to a new connection when all places are taken. */
   readonly early?: Pick<EarlySockets, 'giveWay'>;
   /** What a connection is told that is refused, JSON. */
@@ -59,6 +61,11 @@ export class HttpServer implements ExchangeOwner {
   private readonly options: HttpServerOptions;
   private readonly app: LibraryApp;
   private readonly channels = new Set<HttpChannel>();
+  /**
+   * In uWebSockets.js, while many places are taken. The library tells the end of a connection only to the response that has asked for it last, and a response
+   * that outlived its connection would use freed memory. So a request has all of its address forgotten: each of them may be its connection.
+   */
+  private readonly silent = new SilentConnections<LibraryResponse>();
   private listenSocket: ListenSocket | undefined = undefined;
   private openExchangeCount = 0;
   private httpConnectionCount = 0;
@@ -105,18 +112,61 @@ export class HttpServer implements ExchangeOwner {
 
   /** @returns whether the connection has been refused. */
   private isTooMany(response: LibraryResponse): boolean {
-    const { connections, refusalText } = this.options;
+    const { connections } = this.options;
     if (connections === undefined) return false;
-    if (connections.isFull(this.httpConnectionCount + this.boundChannelCount)) this.options.early?.giveWay();
-    const limit = connections.refuses(this.httpConnectionCount + this.boundChannelCount,
-      () => Buffer.from(response.getRemoteAddressAsText()).toString(), () => this.addresses());
-    if (limit === undefined) return false;
-    response.onAborted(() => undefined);
+    if (connections.isFull(this.boundCount) && !this.giveWay()) this.options.early?.giveWay();
+    const limit = connections.refuses(this.boundCount, () => addressOf(response), () => this.addresses());
+    if (limit !== undefined) {
+      response.onAborted(() => undefined);
+      this.refuse(response, limit);
+    } else if (this.app.giveWay === undefined && connections.isWatched(this.boundCount)) this.watch(response);
+    return limit !== undefined;
+  }
+
+  private watch(response: LibraryResponse): void {
+    const address = addressOf(response);
+    // The client has gone already.
+    if (address === '') return;
+    response.onAborted(() => this.silent.delete(response));
+    this.silent.arrived(response, address);
+  }
+
+  /** To be called with the response of each request before anything else is called on it. */
+  private heard(response: LibraryResponse): void {
+    if (this.silent.size > 0) this.silent.deleteAddress(addressOf(response));
+  }
+
+  /** Connections that count among those of HTTP. */
+  private get boundCount(): number { return this.httpConnectionCount + this.boundChannelCount; }
+
+  /** Connections in uWebSockets.js that have served a request cannot be closed later: while places are scarce they end with the answer. */
+  get closesAfterAnswer(): boolean { return this.app.giveWay === undefined && this.options.connections?.isCrowded(this.boundCount) === true; }
+
+  /** Closes at once the oldest connection without a whole request, or one that waits for its next. @returns whether there was one. */
+  private giveWay(): boolean {
+    const limit = CONNECTION_LIMIT.SILENT;
+    let address: string | undefined;
+    const close = (response: LibraryResponse): void => {
+      address = addressOf(response);
+      this.refuse(response, limit);
+    };
+    if (this.app.giveWay !== undefined) {
+      if (!this.app.giveWay(close)) return false;
+    } else {
+      const oldest = this.silent.take();
+      if (oldest === undefined) return false;
+      close(oldest);
+    }
+    if (address !== undefined) this.options.connections?.gaveWay(address);
+    return true;
+  }
+
+  private refuse(response: LibraryResponse, limit: ConnectionLimit): void {
+    const { refusalText } = this.options;
     response.writeStatus('503 Service Unavailable');
     response.writeHeader('Content-Type', 'application/json');
     response.writeHeader('Retry-After', '10');
     response.end(refusalText?.(limit) ?? '', true);
-    return true;
   }
 
   /** Of all connections but those that are bound elsewhere; undefined where they are not known. */
@@ -133,6 +183,7 @@ export class HttpServer implements ExchangeOwner {
   }
 
   private accept(response: LibraryResponse, request: RawRequest): void {
+    this.heard(response);
     const exchange = new HttpExchange(response, request, this);
     this.openExchangeCount += 1;
     try {
@@ -177,6 +228,7 @@ export class HttpServer implements ExchangeOwner {
       closeOnBackpressureLimit: 1,
       compression: this.options.library.DISABLED,
       upgrade: (response, request, context) => {
+        this.heard(response);
         response.onAborted(() => undefined);
         if (this.isClosing) {
           response.writeStatus('503 Service Unavailable');
@@ -229,8 +281,7 @@ export class HttpServer implements ExchangeOwner {
       this.log.debug(counts, 'http connection closed');
       return;
     }
-    const remoteAddress = Buffer.from(response.getRemoteAddressAsText()).toString();
-    this.log.debug({ remoteAddress, ...counts }, 'http connection opened');
+    this.log.debug({ remoteAddress: addressOf(response), ...counts }, 'http connection opened');
   }
 
   private logWebSocket(channel: HttpChannel, details: object, message: string): void {
@@ -331,6 +382,11 @@ class HttpChannel implements WebSocketChannel {
   closed(): void {
     this.socket = undefined;
   }
+}
+
+/** @returns '' when the client has gone. */
+function addressOf(response: LibraryResponse): string {
+  return Buffer.from(response.getRemoteAddressAsText()).toString();
 }
 
 /** @returns undefined for a head that may be understood in two ways. */

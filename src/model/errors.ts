@@ -255,6 +255,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   'identity/object-not-there': 'the object of the serial is still being made, or was just deleted',
   'cluster/no-shard-role': 'no node of the cluster has the role shard: start one with --roles gateway,shard',
   'http/connections': 'as many HTTP connections are open as --http-connections-max and the open files of the process allow',
+  'http/connections-without-request': 'the places for HTTP connections ran out, and this one had sent no whole request: send one at once',
   'http/connections-of-address': 'one address may have no more HTTP connections, by --http-address-connections-max',
   'exports/of-user': 'a user has at most 5 exports under way', 'exports/of-tenant': 'a tenant has at most 10 exports under way',
   'exports/of-server': 'at most 20 exports are under way',

@@ -8,7 +8,7 @@ import { ConnectionGuard, addressKey } from '../../src/api/connection-guard.ts';
 import { peerAddresses } from '../../src/api/peer-addresses.ts';
 import { connectionBounds, descriptorsMax, processLimits } from '../../src/operate/descriptors.ts';
 import { until } from '../helpers/until.ts';
-import { startApi } from './helpers/api.ts';
+import { ADMIN, startApi } from './helpers/api.ts';
 import type { Api } from './helpers/api.ts';
 import { ENGINES } from './helpers/engines.ts';
 
@@ -30,24 +30,80 @@ for (const [engine, library] of ENGINES) {
       server.webSocket('/counted', { open: silent, message: silent });
       server.webSocket('/mqtt', { isBoundElsewhere: true, open: silent, message: silent });
     } });
+    const counted: WebSocket[] = [];
     const webSocket = async (path: string): Promise<void> => {
       const client = new WebSocket(`ws://127.0.0.1:${api.port}${path}`);
       t.teardown(() => client.terminate());
+      if (path === '/counted') counted.push(client);
       await new Promise((resolve, reject) => { client.on('open', resolve).on('error', reject); });
     };
-    await webSocket('/counted');
     for (let count = 0; count < 3; count += 1) await webSocket('/mqtt');
+    for (let count = 0; count < 4; count += 1) await webSocket('/counted');
     await until('the connections of MQTT count no more', () => api.server.connectionCount === 0);
-    const taken = [open(t, api), open(t, api), open(t, api)];
-    await until('three are open', () => api.server.connectionCount === 3);
     const refused = open(t, api);
-    await until('the fourth is refused', refused.isClosed);
+    await until('a fifth is refused', refused.isClosed);
     t.match(refused.answer(), /^HTTP\/1.1 503 [^]*Connection: close[^]*"general\/Service Unavailable","message":"The server is busy: http\/connections \(/);
     t.same(api.fake.counted, ['http/connections']);
-    t.equal(api.server.connectionCount, 3);
-    taken[0].socket.destroy();
-    await until('one has ended', () => api.server.connectionCount === 2);
+    t.equal(api.server.connectionCount, 0);
+    counted[0].terminate();
+    await until('one has ended', () => api.server.webSocketCount === 6);
     t.equal((await api.call('GET', '/health')).status, 200, 'there is room again');
+  });
+
+  t.test(`${engine}: connections that send no whole request give way, also when they come again at once`, async (t) => {
+    const api = await startApi(t, { library, config: { connectionsMax: 8 } });
+    let isOver = false;
+    let answers = '';
+    const flood = (localAddress: string): void => {
+      const one = open(t, api, localAddress);
+      one.socket.on('connect', () => one.socket.write('GET /hea')).on('close', () => {
+        answers += one.answer();
+        if (!isOver) flood(localAddress);
+      });
+    };
+    t.teardown(() => { isOver = true; });
+    for (let count = 0; count < 6; count += 1) for (const address of ['127.0.0.1', '127.0.0.2']) flood(address);
+    await until('they take all places', () => api.server.connectionCount === 8);
+    for (let count = 0; count < 10; count += 1) {
+      const user = open(t, api, '127.0.0.3');
+      user.socket.write('GET /health HTTP/1.1\r\nHost: h\r\n\r\n');
+      await until('an answer', () => user.answer() !== '' || user.isClosed());
+      t.match(user.answer(), /^HTTP\/1.1 200 /);
+      user.socket.destroy();
+    }
+    isOver = true;
+    t.match(answers, /^HTTP\/1.1 503 [^]*Connection: close[^]*http\/connections-without-request/);
+    t.ok(api.fake.counted.includes('http/connections-without-request'));
+    t.ok(api.server.connectionCount <= 8);
+  });
+
+  t.test(`${engine}: connections that have been answered keep nobody out`, async (t) => {
+    const api = await startApi(t, { library, config: { connectionsMax: 4 } });
+    const ask = async (localAddress: string): Promise<Opened> => {
+      const one = open(t, api, localAddress);
+      one.socket.write('GET /health HTTP/1.1\r\nHost: h\r\n\r\n');
+      await until('an answer', () => one.answer() !== '' || one.isClosed());
+      return one;
+    };
+    const first: Opened[] = [];
+    for (let count = 0; count < 4; count += 1) first.push(await ask('127.0.0.1'));
+    for (let count = 0; count < 4; count += 1) t.match((await ask('127.0.0.3')).answer(), /^HTTP\/1.1 200 /);
+    t.same(api.fake.counted, [], 'none is refused');
+    t.ok(api.server.connectionCount <= 4);
+  });
+
+  t.test(`${engine}: a request under way keeps its place`, async (t) => {
+    const api = await startApi(t, { library, config: { connectionsMax: 2 } });
+    const head = `POST /inventory/managedObjects HTTP/1.1\r\nHost: h\r\nAuthorization: ${ADMIN}\r\nContent-Type: application/json\r\n`;
+    const working = [open(t, api), open(t, api)];
+    for (const { socket } of working) socket.write(`${head}Content-Length: 2\r\n\r\n{`);
+    await until('both are under way', () => api.server.requestCount === 2);
+    const refused = open(t, api, '127.0.0.3');
+    await until('a third is refused', refused.isClosed);
+    t.match(refused.answer(), /^HTTP\/1.1 503 [^]*http\/connections /);
+    for (const { socket } of working) socket.write('}');
+    await until('answers', () => working.every(({ answer }) => answer() !== ''));
+    for (const { answer } of working) t.match(answer(), /^HTTP\/1.1 201 /);
   });
 
   t.test(`${engine}: one address does not get all`, async (t) => {

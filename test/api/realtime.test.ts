@@ -1,5 +1,4 @@
 /** The Bayeux URLs on the HTTP server, with a Bayeux server that answers what the test says. */
-import { createConnection } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
@@ -170,13 +169,18 @@ for (const [engine, library] of ENGINES) {
 
   t.test(`${engine}: WebSockets without a handshake give way when the places of HTTP run out`, async (t) => {
     const { api, sockets } = await start(t, { library, config: { connectionsMax: 4, addressConnectionsMax: 4 } });
-    const taken = Array.from({ length: 3 }, () => createConnection(api.port, '127.0.0.1'));
-    t.teardown(() => { for (const socket of taken) socket.destroy(); });
-    await soon('three are open', () => api.server.connectionCount === 3);
-    const client = new WebSocket(`ws://127.0.0.1:${api.port}/notification/realtime`);
-    t.teardown(() => client.terminate());
-    client.on('error', () => undefined);
-    await soon('the last place is taken', () => sockets.length === 1 && api.server.connectionCount === 3);
+    const open = (): WebSocket => {
+      const one = new WebSocket(`ws://127.0.0.1:${api.port}/notification/realtime`);
+      t.teardown(() => one.terminate());
+      return one.on('error', () => undefined);
+    };
+    for (let count = 1; count <= 3; count += 1) {
+      open();
+      await soon('a session', () => sockets.length === count);
+      sockets[count - 1].hasSession = true;
+    }
+    const client = open();
+    await soon('the last place is taken', () => sockets.length === 4);
     t.equal((await api.call('GET', '/health')).status, 200);
     await soon('it gave way', () => client.readyState === WebSocket.CLOSED);
     t.same(api.fake.counted, ['realtime/websockets-before-handshake']);

@@ -9,6 +9,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { HttpLibrary, LibraryApp, LibraryResponse, ListenSocket, WebSocketBehavior } from '../http-library.ts';
 import type { RawRequest } from '../request-head.ts';
+import { SilentConnections } from '../silent-connections.ts';
 import { HEAD_BYTES_MAX } from '../uws-limits.ts';
 import { Connection } from './connection.ts';
 import { NodeRequest, messageClass } from './request.ts';
@@ -39,6 +40,9 @@ interface SocketRoute { readonly behavior: WebSocketBehavior<unknown>; readonly 
 class NodeHttpApp implements LibraryApp {
   readonly #server: Server;
   readonly #connections = new Map<Socket, Connection>();
+  readonly #silent = new SilentConnections<Connection>();
+  /** They wait for their next request, the longest first. */
+  readonly #idle = new Set<Connection>();
   readonly #webSockets = new Set<NodeWebSocket<unknown>>();
   /** Connections of WebSockets, also of those that are being closed. */
   readonly #streams = new Set<Socket>();
@@ -105,6 +109,18 @@ class NodeHttpApp implements LibraryApp {
     return [...this.#connections.keys(), ...this.#streams].map((socket) => socket.remoteAddress ?? '');
   }
 
+  giveWay(refuse: (response: LibraryResponse) => void): boolean {
+    const silent = this.#silent.take();
+    const [idle] = this.#idle;
+    const connection = silent ?? idle;
+    if (connection === undefined) return false;
+    // A client that has been served would take a text for the answer to its next request.
+    if (silent === undefined) connection.socket.destroy();
+    else refuse(new SocketResponse(connection.socket));
+    this.#closed(connection);
+    return true;
+  }
+
   close(): this {
     clearInterval(this.#checkTimer);
     this.#server.close();
@@ -113,17 +129,28 @@ class NodeHttpApp implements LibraryApp {
   }
 
   #accept(socket: Socket): void {
-    const connection = new Connection(socket, (response) => this.#handle(response));
+    const connection: Connection = new Connection(socket, (response) => this.#handle(response), (isIdle) => this.#turned(connection, isIdle));
     this.#connections.set(socket, connection);
-    socket.on('close', () => {
-      // One that has become a WebSocket is not reported, as with uWebSockets.js.
-      if (!this.#connections.delete(socket)) return;
-      connection.closed();
-      this.#filter?.(new SocketResponse(socket), -1);
-    });
+    socket.on('close', () => this.#closed(connection));
     const response = new SocketResponse(socket);
     this.#filter?.(response, 1);
     connection.isRefused = response.isOver;
+    if (!connection.isRefused) this.#silent.arrived(connection, socket.remoteAddress ?? '');
+  }
+
+  #turned(connection: Connection, isIdle: boolean): void {
+    this.#silent.delete(connection);
+    if (isIdle) this.#idle.add(connection);
+    else this.#idle.delete(connection);
+  }
+
+  #closed(connection: Connection): void {
+    this.#turned(connection, false);
+    // One that has become a WebSocket is not reported, as with uWebSockets.js.
+    if (!this.#connections.delete(connection.socket)) return;
+    connection.isRefused = true;
+    connection.closed();
+    this.#filter?.(new SocketResponse(connection.socket), -1);
   }
 
   #handle(response: NodeResponse): void {
@@ -162,6 +189,8 @@ class NodeHttpApp implements LibraryApp {
     }): void {
     this.#agreed = protocol;
     server.handleUpgrade(message, socket, head, (opened) => {
+      const connection = this.#connections.get(socket);
+      if (connection !== undefined) this.#turned(connection, false);
       this.#connections.delete(socket);
       this.#streams.add(socket);
       socket.on('close', () => this.#streams.delete(socket));

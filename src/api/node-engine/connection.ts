@@ -17,6 +17,7 @@ export class Connection {
   isRefused = false;
   readonly socket: Socket;
   readonly #handle: (response: NodeResponse) => void;
+  readonly #turned: (isIdle: boolean) => void;
   #active: NodeResponse | undefined;
   readonly #waiting: Pending[] = [];
   /** What is answered behind the requests that wait, as the end of the connection. */
@@ -24,10 +25,11 @@ export class Connection {
   #checkedAt = performance.now();
   #keptBytes = 0;
 
-  /** @param handle answers a request, now or later. */
-  constructor(socket: Socket, handle: (response: NodeResponse) => void) {
+  /** @param handle answers a request, now or later. @param turned called when a request begins, and when the connection waits for its next. */
+  constructor(socket: Socket, handle: (response: NodeResponse) => void, turned: (isIdle: boolean) => void) {
     this.socket = socket;
     this.#handle = handle;
+    this.#turned = turned;
   }
 
   /** A request is under way. */
@@ -47,6 +49,7 @@ export class Connection {
   }
 
   #begin({ message, response }: Pending): void {
+    this.#turned(false);
     const active = new NodeResponse(message, response);
     this.#active = active;
     this.#checkedAt = performance.now();
@@ -74,6 +77,7 @@ export class Connection {
     if (this.#waiting.length === 0 && this.#lastText === undefined) this.socket.resume();
     if (pending !== undefined) this.#begin(pending);
     else if (this.#lastText !== undefined) endSocket(this.socket, this.#lastText);
+    else this.#turned(true);
   }
 
   /** Something came that is no request. Answers under way are completed, unless it is in the body of one. */
