@@ -7,7 +7,7 @@ import { NO_ADDRESS } from '../model/client-address.ts';
 import type { ClientAddress } from '../model/client-address.ts';
 import type { Log } from '../model/log.ts';
 import { isOfOldGenerated, matchesGenerated, parseScrypt } from '../model/password-hash.ts';
-import type { DeviceAuthenticator, LoginCaller, LoginPlace, PasswordConfirmation, Principal } from '../model/principal.ts';
+import type { ConfirmationPlace, DeviceAuthenticator, LoginCaller, LoginPlace, PasswordConfirmation, Principal } from '../model/principal.ts';
 import type { Refusals } from '../model/refusals.ts';
 import { isStillTrusted } from './certificates.ts';
 import { ChangedUsers } from './changed-users.ts';
@@ -381,16 +381,20 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
       .finally(() => this.#renewing.delete(id));
   }
 
-  async confirm({ tenantNumber, userName }: Principal, password: string, address: ClientAddress): Promise<boolean> {
+  async confirm({ tenantNumber, userName }: Principal, password: string, { address, signal }: ConfirmationPlace): Promise<boolean> {
     const tenant = this.#tenants.byNumber(tenantNumber);
     const user = await this.#find(tenantNumber, userName, false);
     if (tenant === undefined || user === undefined) return false;
     if (matchesGenerated(password, user.password)) return true;
     const account = `${tenant.id}/${userName}`;
     const guess = this.#guard?.guessOf(password, user.password);
-    this.#guard?.check(account, address, guess);
-    const isRight = await this.#hashes.inTurn({ tenant: tenantNumber, account: userName }, async (slow) => {
+    // Before the turn and in it: an equal password may be found wrong meanwhile.
+    const isKnownWrong = (): boolean => {
       this.#guard?.check(account, address, guess);
+      return guess !== undefined && this.#guard?.isKnownWrong(account, guess) === true;
+    };
+    const isRight = !isKnownWrong() && await this.#hashes.inTurn({ tenant: tenantNumber, account: userName, signal }, async (slow) => {
+      if (isKnownWrong()) return false;
       const found = await slow.verify(password, user.password, kindOfName(userName));
       if (found) this.#guard?.check(account, address);
       else this.#guard?.failed(account, address, guess);

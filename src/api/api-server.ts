@@ -457,7 +457,7 @@ export class ApiServer implements RequestOwner {
   }
 
   fail(request: ApiRequest, error: unknown): void {
-    if (error instanceof BrokenBody && request.exchange.isOver) return;
+    if (request.exchange.isOver && (error instanceof BrokenBody || error === request.exchange.signal.reason)) return;
     if (error instanceof PlatformError) {
       if (request.bodyStream !== undefined && 'limit' in error) this.platform.refusals.count(String(error.limit));
       // Who obeyed it would have a stored command carried out twice.

@@ -72,8 +72,9 @@ export function leadsToPassword(members: Members, user: StoredUser): boolean {
  */
 export async function confirmPassword(request: ApiRequest, password: string | undefined): Promise<void> {
   if (password === undefined) throw new PlatformError('users/current-password-missing');
-  const { authenticator } = request.platform;
-  if (!(await authenticator.confirm(request.principal, password, callerOf(request).address))) throw new PlatformError('users/wrong-password');
+  const { address } = callerOf(request);
+  const { signal } = request.exchange;
+  if (!(await request.platform.authenticator.confirm(request.principal, password, { address, signal }))) throw new PlatformError('users/wrong-password');
 }
 
 interface PasswordChange { readonly currentUserPassword: string; readonly newPassword: string }

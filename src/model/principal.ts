@@ -81,12 +81,18 @@ export interface Authenticator {
   readonly dependsOnAddress?: boolean;
 }
 
+export interface ConfirmationPlace {
+  readonly address: ClientAddress;
+  /** Aborts when the client leaves: its check leaves the queue. */
+  readonly signal?: AbortSignal;
+}
+
 export interface PasswordConfirmation {
   /**
    * Checks the password of a user who is logged in, for a change that asks for it again. Wrong ones count as those of logins.
-   * @throws PlatformError `general/busy`, `login/locked`, `login/address-locked`.
+   * @throws PlatformError `general/busy`, `login/locked`, `login/address-locked`; the reason of the signal.
    */
-  confirm(principal: Principal, password: string, address: ClientAddress): Promise<boolean>;
+  confirm(principal: Principal, password: string, place: ConfirmationPlace): Promise<boolean>;
 }
 
 export interface DeviceAuthenticator extends Authenticator {

@@ -320,6 +320,44 @@ t.test('clients that have left leave the queue', async (t) => {
   t.same(keys.passwords, ['guess', 'right']);
 });
 
+t.test('a current password that is shown again: repeated ones take one hash, different ones lock', async (t) => {
+  const { authenticator, keys, hashes, login, clock, put, hash } = await open(t, { failuresMax: 3 });
+  const principal = await authenticator.authenticate('ada', 'right', { caller: new Client(HOME) }) as Principal;
+  keys.passwords.length = 0;
+  const confirm = (password: string, signal?: AbortSignal): Promise<unknown> =>
+    authenticator.confirm(principal, password, { address: HOME, ...(signal === undefined ? {} : { signal }) }).catch(({ code, name }: { code?: unknown; name: string }) => (typeof code === 'string' ? code : name));
+  t.same(new Set(await Promise.all(Array.from({ length: 50 }, () => confirm('old')))), new Set([false]), 'at once');
+  for (let index = 0; index < 50; index += 1) t.equal(await confirm('old'), false);
+  t.same(keys.passwords, ['old']);
+  t.equal(await login('ada', 'old', HOME), 'wrong');
+  t.same(keys.passwords, ['old'], 'logins know it too');
+  t.equal(await confirm('right'), true);
+  t.equal(await confirm('guess1'), false);
+  t.equal(await confirm('guess2'), false);
+  t.equal(await confirm('guess3'), 'login/locked');
+  t.equal(await confirm('old'), 'login/locked', 'as for logins');
+  t.equal(await confirm('right'), 'login/locked');
+  clock.now += 60_000;
+  await put('ada', await hash('old'));
+  t.equal(await confirm('old'), true, 'it is right when it is set');
+
+  const next = hold(keys);
+  keys.passwords.length = 0;
+  const first = confirm('first');
+  await settled();
+  const leaving = Array.from({ length: 20 }, () => new AbortController());
+  const left = leaving.map(({ signal }, index) => confirm(`left${index}`, signal));
+  const stays = confirm('old');
+  await settled();
+  t.equal(hashes.waitingCount, 21);
+  for (const controller of leaving) controller.abort();
+  t.equal(hashes.waitingCount, 1, 'clients that have left leave the queue');
+  t.same(new Set(await Promise.all(left)), new Set(['AbortError']));
+  for (let index = 0; index < 2; index += 1) await next();
+  t.same([await first, await stays], [false, true]);
+  t.same(keys.passwords, ['first', 'old']);
+});
+
 t.test('what is computed for a wrong password does not tell whether there is such a user', async (t) => {
   const { keys, login, put, hash } = await open(t);
   await put('new', '');

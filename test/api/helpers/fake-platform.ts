@@ -174,7 +174,7 @@ export class FakePlatform {
           const user = fake.users.get(userName.includes('/') ? userName : `t1/${userName}`);
           return fake.login.then(() => (user?.password === password ? { ...user.principal, asOf: fake.generation } : undefined));
         },
-        confirm: async ({ tenant, userName }, password, address) => {
+        confirm: async ({ tenant, userName }, password, { address }) => {
           fake.confirmedFrom.push(address.key);
           return fake.users.get(`${tenant}/${userName}`)?.password === password;
         },
