@@ -5,10 +5,12 @@ import { STEP_SECONDS, secretPicture } from '../accounts/totp.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { ApiRequest } from './api-request.ts';
 import { requireRightsOf } from './inventory-rights.ts';
+import { FORWARDED_HEADERS } from './login-caller.ts';
 import { JSON_TYPE } from './media-types.ts';
 import { NO_CONTENT, found } from './reply.ts';
 import type { Answer, Route } from './route.ts';
 import { formatTime } from '../model/iso-time.ts';
+import { confirmPassword } from './user-passwords.ts';
 import { USER_ADMIN, loadUser, requireOwnTenant } from './user-text.ts';
 
 /** The header in which clients with Basic repeat what a right code was answered with. */
@@ -35,12 +37,20 @@ async function activity(request: ApiRequest): Promise<Answer> {
   return found('totpSecretActivity', JSON.stringify({ isActive: totp?.isActive === true, isForced }));
 }
 
-/** Codes that are in use are ended by an administrator only: whoever holds a session could take the second factor away. */
+interface ActivityChange { readonly isActive: boolean; readonly currentUserPassword?: string | null }
+
+/**
+ * Only an administrator ends codes that are in use: a stolen session could take the second factor away. Nor does a session begin them: the thief's
+ * app would make the codes, and lock the user out. Basic, with which a user sets up forced codes, shows the password with each request.
+ */
 async function setActivity(request: ApiRequest): Promise<Answer> {
-  const { isActive } = JSON.parse(request.bodyText()) as { isActive: boolean };
+  const { isActive, currentUserPassword } = JSON.parse(request.bodyText()) as ActivityChange;
   const { secondFactor } = request.platform.accounts;
   const userName = nameOf(request);
-  if (isActive) await secondFactor.activate(request.tenant, userName);
+  if (isActive) {
+    if (request.principal.session !== undefined) await confirmPassword(request, currentUserPassword ?? undefined);
+    await secondFactor.activate(request.tenant, userName);
+  }
   else if ((await secondFactor.read(request.tenant, userName))?.isActive === true) throw new PlatformError('users/totp-fixed');
   else await secondFactor.revoke(request.tenant, userName, undefined);
   return NO_CONTENT;
@@ -85,7 +95,8 @@ export function userTotpRoutes(): Route[] {
   const path = '/user/currentUser/totpSecret';
   const own = { area, access: 'user', isForSecondFactor: true } as const;
   const Secret = Type.Object({ rawSecret: Type.String(), secretQrUrl: Type.String() }, { additionalProperties: true });
-  const Activity = Type.Object({ isActive: Type.Boolean() }, { additionalProperties: true });
+  const Activity = Type.Object({ isActive: Type.Boolean(), currentUserPassword: Type.Optional(Type.Union([Type.String(), Type.Null()])) },
+    { additionalProperties: true });
   const Code = Type.Object({ code: Type.Union([Type.String({ minLength: 1, maxLength: CODE_LENGTH_MAX }), Type.Integer()]) }, { additionalProperties: true });
   const users = '/user/{tenant}/users/{userId}';
   return [
@@ -95,8 +106,10 @@ export function userTotpRoutes(): Route[] {
         example: EXAMPLE }], handle: generate },
     { method: 'GET', path: `${path}/activity`, ...own, summary: 'Whether logging in takes a one-time code, and whether it has to',
       answers: [{ status: 200, description: 'isActive and isForced', mediaType: 'totpSecretActivity' }], handle: activity },
-    { method: 'POST', path: `${path}/activity`, ...own, summary: 'From now on logging in takes a code; a verified secret is needed',
-      body: { schema: Activity, mediaTypes: [], example: { isActive: true } }, answers: [{ status: 204, description: 'Set' }], handle: setActivity },
+    { method: 'POST', path: `${path}/activity`, ...own, headers: FORWARDED_HEADERS,
+      summary: 'From now on logging in takes a code; needs a verified secret, and currentUserPassword in a request with a token',
+      body: { schema: Activity, mediaTypes: [], example: { isActive: true } }, answers: [{ status: 204, description: 'Set' }],
+      handle: setActivity },
     { method: 'POST', path: `${path}/verify`, ...own, summary: `Check a code; it is good for about ${STEP_SECONDS} s and once`,
       body: { schema: Code, mediaTypes: [], example: { code: '123456' } },
       answers: [{ status: 204, description: 'Right; with the header TFAToken when codes are in use' }], handle: verify },

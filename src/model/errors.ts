@@ -104,7 +104,7 @@ export const ERRORS = {
   'users/email-missing': entry(422, 'users/Unprocessable Entity', 'A password can be sent only to a user with an email address'),
   'users/wrong-password': entry(422, 'users/Unprocessable Entity', 'The current password is not right'),
   'users/current-password-missing': entry(422, 'users/Unprocessable Entity',
-    'Changing your password or email address, or mailing a link to set a password, takes the current one, as currentUserPassword'),
+    'Changing your password or email, mailing a link to set a password, or using one-time codes takes the current one, as currentUserPassword'),
   'users/reset-token': entry(422, 'users/Unprocessable Entity', 'The token is not valid for this address, was used, or is too old'),
   'users/totp-missing': entry(404, 'users/Not Found', 'Cannot validate TFA TOTP code: the user {id} has no TOTP secret'),
   'users/totp-active': entry(409, 'users/Conflict', 'The user {id} logs in with TOTP codes already: an administrator has to revoke the secret first'),

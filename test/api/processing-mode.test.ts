@@ -1,6 +1,8 @@
 /** What is not stored has no id and no place (document 2, processing modes); what is deleted is told. */
+import { Secret, TOTP } from 'otpauth';
 import t from 'tap';
 import { basic, startApi } from './helpers/api.ts';
+import { NOW } from './helpers/fake-platform.ts';
 
 const TRANSIENT = { 'x-platform-processing-mode': 'TRANSIENT' };
 
@@ -101,6 +103,35 @@ t.test('a session alone changes nothing that leads to a new password of its user
   t.equal((await api.call('PUT', '/user/t1/users/boss', { body: { sendPasswordResetEmail: true } })).status, 200);
   t.match(api.fake.mails, [{ to: 'ada@example.com' }]);
   t.equal(api.fake.confirmedFrom.length, shown, 'none of these is asked for a password');
+});
+
+t.test('a session alone does not begin one-time codes, whose app would be the thief\'s', async (t) => {
+  const api = await startApi(t);
+  api.fake.put('user', 'admin', JSON.stringify({ userName: 'admin', password: 'x', roles: [], enabled: true, doc: '{}' }));
+  const login = await api.call('POST', '/tenant/oauth/token?tenant_id=t1', { body: 'grant_type=PASSWORD&username=admin&password=secret',
+    headers: { authorization: undefined, 'content-type': 'application/x-www-form-urlencoded' } });
+  const session = { authorization: `Bearer ${login.json.access_token}` };
+  const path = '/user/currentUser/totpSecret';
+  const verified = async (headers: Record<string, string>): Promise<void> => {
+    const { rawSecret } = (await api.call('POST', path, { headers })).json;
+    const code = new TOTP({ secret: Secret.fromBase32(rawSecret) }).generate({ timestamp: NOW });
+    t.equal((await api.call('POST', `${path}/verify`, { body: { code }, headers })).status, 204);
+  };
+  const activate = async (headers: Record<string, string>, further: object = {}): Promise<number> =>
+    (await api.call('POST', `${path}/activity`, { body: { isActive: true, ...further }, headers })).status;
+  const isActive = async (): Promise<boolean> => (await api.call('GET', `${path}/activity`)).json.isActive;
+  await verified(session);
+  for (const further of [{}, { currentUserPassword: null }, { currentUserPassword: 'wrong' }]) {
+    t.equal(await activate(session, further), 422, JSON.stringify(further));
+    t.equal(await isActive(), false);
+  }
+  const told = { ...session, 'x-forwarded-for': '198.51.100.7' };
+  t.equal(await activate(told, { currentUserPassword: 'secret' }), 204);
+  t.equal(api.fake.confirmedFrom.pop(), '198.51.100.7', 'wrong ones count for the address of the client');
+  t.equal(await isActive(), true);
+  api.fake.collections.get('2/totp')?.clear();
+  await verified({});
+  t.equal(await activate({}), 204, 'Basic has shown it');
 });
 
 t.test('the type of an alarm has a length', async (t) => {
