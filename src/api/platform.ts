@@ -24,6 +24,7 @@ import type { StatisticsFiles } from '../accounts/statistics-files.ts';
 import type { Tenant } from '../accounts/tenants.ts';
 import type { Usage } from '../accounts/usage.ts';
 import type { Tokens } from '../accounts/tokens.ts';
+import type { Turns } from '../model/turns.ts';
 
 /** A tenant as the resources see it. */
 export type TenantInfo = Tenant;
@@ -72,6 +73,8 @@ export interface Accounts {
   readonly certificateLogins: Pick<CertificateLogins, 'login'>;
   readonly tokens: Pick<Tokens, 'issue' | 'authenticate' | 'revoke' | 'revokeAll'>;
   readonly mailer: Pick<Mailer, 'send'>;
+  /** Of user-passwords.ts; the user of a turn is the address of a client. */
+  readonly passwordSearches: Turns;
   readonly secondFactor: Pick<SecondFactor, 'read' | 'isForced' | 'begin' | 'activate' | 'revoke' | 'useCode' | 'issueToken' | 'takesToken'>;
 }
 

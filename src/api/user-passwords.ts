@@ -6,11 +6,13 @@ import { passwordTokenKey as tokenKey } from '../actors/user.ts';
 import type { StoredUser } from '../actors/user.ts';
 import { COMMAND } from '../model/command.ts';
 import type { UserPut } from '../model/command.ts';
-import { PlatformError, refusedBy } from '../model/errors.ts';
+import { PlatformError } from '../model/errors.ts';
 import { splitMembers, stringMember } from '../model/json-document.ts';
 import type { Members } from '../model/json-document.ts';
 import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX, PASSWORD_RULE, isAllowedPassword, passwordStrength } from '../model/password.ts';
 import { PROCESSING_MODE } from '../model/processing-mode.ts';
+import type { Refusals } from '../model/refusals.ts';
+import { Turns } from '../model/turns.ts';
 import type { ApiRequest } from './api-request.ts';
 import { FORWARDED_HEADERS, callerOf } from './login-caller.ts';
 import { TENANT_KEY } from './data-delete.ts';
@@ -28,16 +30,22 @@ import { USER_ADMIN, loadUser, requireOwnTenant } from './user-text.ts';
 const DONE: Answer = { status: 200, text: '' };
 /** A link to set a password is good for so long. */
 const LINK_MS = 24 * 3_600_000;
-/** Between two mails to one user. */
+/** Between two mails to one user that users who are logged in ask for. */
 const MAIL_PAUSE_MS = 60_000;
+/** Between two mails that strangers ask for; twice as long for each further link that is still good: nine mails in the first day. */
+const STRANGER_PAUSE_MS = 5 * 60_000;
+/** Links of one user that are good at a time, the newest ones. */
+const LINKS_MAX = 16;
 /** Users with one address that get a mail, the first ones; links that administrators send work for all. */
 const MAILS_MAX = 10;
-/** Requests without login that look through all users, at once. */
-const SEARCHES_MAX = 2;
-const SEARCHES = 'users/password-resets';
 /** Links that were asked for without login and not sent. */
 const UNSENT = 'users/password-links-unsent';
-let searchCount = 0;
+
+/** Requests without login that look through all users of a tenant. They take turns by tenant and address: clients in a loop wait for each other. */
+export const passwordSearches = (refusals: Refusals): Turns => new Turns({
+  refusals, running: { all: 2, ofUser: 1 }, waiting: { all: 100, ofUser: 5 }, waitMsMax: 10_000,
+  limits: { all: 'users/password-resets', ofUser: 'users/password-resets-of-address', wait: 'users/password-resets-wait' },
+});
 
 /**
  * What a command says about a password of the user.
@@ -99,7 +107,9 @@ async function changeOther(request: ApiRequest): Promise<Answer> {
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('base64url');
 const emailOf = (user: StoredUser): string | undefined => stringMember(splitMembers(user.doc), 'email');
 
-interface StoredToken { readonly hash: string; readonly createdAt: number; readonly expiresAt: number }
+interface Link { readonly hash: string; readonly expiresAt: number }
+/** The newest link and those before it. A new one ends no other: strangers could end each link that was just mailed. */
+interface StoredToken extends Link { readonly createdAt: number; readonly earlier?: readonly Link[] }
 
 /** @returns the address of a user. @throws PlatformError 422 for one who has none, or is not there. */
 export async function requireAddress(request: ApiRequest, tenant: number, userName: string): Promise<string> {
@@ -109,25 +119,34 @@ export async function requireAddress(request: ApiRequest, tenant: number, userNa
   return email;
 }
 
+/** @returns the links that are still good, the newest first. */
+function linksOf(record: string | undefined, now: number): Link[] {
+  if (record === undefined) return [];
+  const { hash, expiresAt, earlier = [] } = JSON.parse(record) as StoredToken;
+  return [{ hash, expiresAt }, ...earlier].filter((link) => link.expiresAt > now);
+}
+
 /** @returns undefined when a link was mailed just now, also by who asks at the same time. */
-function newToken(request: ApiRequest, tenant: number, userName: string): Promise<string | undefined> {
+function newToken(request: ApiRequest, tenant: number, userName: string, isForStranger: boolean): Promise<string | undefined> {
   const { platform } = request;
   return retried(request, async () => {
     const expected = await platform.documents.get('passwordToken', tenant, tokenKey(userName));
     const now = platform.now();
-    if (expected !== undefined && now - (JSON.parse(expected) as StoredToken).createdAt < MAIL_PAUSE_MS) return undefined;
+    const links = linksOf(expected, now);
+    const pauseMs = isForStranger ? STRANGER_PAUSE_MS * 2 ** Math.max(0, links.length - 1) : MAIL_PAUSE_MS;
+    if (expected !== undefined && now - (JSON.parse(expected) as StoredToken).createdAt < pauseMs) return undefined;
     const token = randomBytes(32).toString('base64url');
-    const record: StoredToken = { hash: hashOf(token), createdAt: now, expiresAt: now + LINK_MS };
+    const record: StoredToken = { hash: hashOf(token), createdAt: now, expiresAt: now + LINK_MS, earlier: links.slice(0, LINKS_MAX - 1) };
     await changeRecords(request, tenant, [{ collection: 'passwordToken', id: tokenKey(userName), expected, value: JSON.stringify(record) }]);
     return token;
   });
 }
 
-/** Mails a link to set a password; the newest link of a user counts. @throws PlatformError 422 for a user without an address. */
-export async function sendPasswordLink(request: ApiRequest, tenant: TenantInfo, userName: string): Promise<void> {
+/** Mails a link to set a password; it ends with its day, or when a link of the user is used. @throws PlatformError 422 for a user without an address. */
+export async function sendPasswordLink(request: ApiRequest, tenant: TenantInfo, userName: string, isForStranger = false): Promise<void> {
   const { platform } = request;
   const email = await requireAddress(request, tenant.number, userName);
-  const token = await newToken(request, tenant.number, userName);
+  const token = await newToken(request, tenant.number, userName, isForStranger);
   if (token === undefined) {
     platform.refusals.count('users/password-mails');
     return;
@@ -151,7 +170,7 @@ function tenantAsked(request: ApiRequest): TenantInfo {
 
 /**
  * Looks through the enabled users with an address, step by step, until `look` has found; a suspended tenant has none.
- * @throws PlatformError 503 when too many look for theirs.
+ * @throws PlatformError 503 when too many look for theirs, from this address or in all; the reason of the signal when the client leaves the queue.
  */
 async function searchPeople<Found>(request: ApiRequest, tenant: TenantInfo, email: string,
   look: (users: readonly StoredUser[]) => Found | undefined | Promise<Found | undefined>): Promise<Found | undefined> {
@@ -159,11 +178,9 @@ async function searchPeople<Found>(request: ApiRequest, tenant: TenantInfo, emai
     request.platform.refusals.count('users/password-resets-suspended');
     return undefined;
   }
-  if (searchCount >= SEARCHES_MAX) {
-    request.platform.refusals.count(SEARCHES);
-    throw refusedBy(SEARCHES);
-  }
-  searchCount += 1;
+  const { passwordSearches: turns } = request.platform.accounts;
+  const { key } = callerOf(request).address;
+  await turns.begin(tenant.number, key, request.exchange.signal);
   try {
     for await (const users of peopleOfEmail(request, tenant.number, email.toLowerCase())) {
       const found = await look(users);
@@ -171,7 +188,7 @@ async function searchPeople<Found>(request: ApiRequest, tenant: TenantInfo, emai
     }
     return undefined;
   } finally {
-    searchCount -= 1;
+    turns.end(tenant.number, key);
   }
 }
 
@@ -201,7 +218,7 @@ async function requestReset(request: ApiRequest): Promise<Answer> {
   const { email } = JSON.parse(request.bodyText()) as { email: string };
   for (const { userName } of await firstOfEmail(request, tenant, email)) {
     try {
-      await sendPasswordLink(request, tenant, userName);
+      await sendPasswordLink(request, tenant, userName, true);
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       refusals.count(UNSENT);
@@ -218,8 +235,7 @@ async function userOfToken(request: ApiRequest, tenant: TenantInfo, email: strin
   const found = await searchPeople(request, tenant, email, async (users) => {
     const records = await documents.getMany('passwordToken', tenant.number, users.map(({ userName }) => tokenKey(userName)));
     for (const [index, record] of records.entries()) {
-      const stored = record === undefined ? undefined : JSON.parse(record) as StoredToken;
-      if (record !== undefined && stored?.hash === hash && stored.expiresAt > now()) return { userName: users[index].userName, record };
+      if (record !== undefined && linksOf(record, now()).some((link) => link.hash === hash)) return { userName: users[index].userName, record };
     }
     return undefined;
   });
@@ -261,15 +277,17 @@ export function userPasswordRoutes(): Route[] {
     },
     {
       method: 'POST', path: '/user/passwordReset', area, access: 'public', summary: 'Mail a link to set a new password', query: ofTenant,
+      headers: FORWARDED_HEADERS,
       body: { schema: schemas.PasswordResetRequest, mediaTypes: [], example: { email: 'ada@example.com' } }, answers, handle: requestReset,
     },
     {
       method: 'PUT', path: '/user/passwordReset', area, access: 'public', summary: 'Set a new password with the token of a link', query: ofTenant,
+      headers: FORWARDED_HEADERS,
       body: { schema: schemas.PasswordReset, mediaTypes: [], example: { token: 't', email: 'ada@example.com', newPassword: 'Analytical-1' } },
       answers, handle: reset,
     },
     {
-      method: 'GET', path: '/user/passwordReset/validate', area, access: 'public', summary: 'Whether the token of a link is good',
+      method: 'GET', path: '/user/passwordReset/validate', area, access: 'public', summary: 'Whether the token of a link is good', headers: FORWARDED_HEADERS,
       query: { ...ofTenant, token: { ...text('The token'), isRequired: true }, email: { ...text('The address'), isRequired: true } },
       answers, handle: validate,
     },

@@ -18,6 +18,7 @@ import { apiRoutes } from '../api/routes.ts';
 import { Exports } from '../api/exports.ts';
 import { TotalCache } from '../api/total-cache.ts';
 import { systemRoutes } from '../api/system.ts';
+import { passwordSearches } from '../api/user-passwords.ts';
 import type { WebSocketChannel } from '../api/web-socket.ts';
 import { removeApplicationsOf } from '../api/service-users.ts';
 import { AvailabilityRelay } from '../cluster/availability-relay.ts';
@@ -293,7 +294,8 @@ export async function startListeners(core: ServerCore, engine: HttpEngine): Prom
     commands, freeing, ids, documents, history: core.historyReader, historyAsIs: core.historyAsIs, bus, authenticator,
     hashes: core.hashes, tokenPolicyDefault,
     tenants: core.tenants, refusals: metrics, log,
-    accounts: { certificateLogins: tenantServices.certificateLogins, tokens: core.tokens, secondFactor: core.secondFactor, mailer },
+    accounts: { certificateLogins: tenantServices.certificateLogins, tokens: core.tokens, secondFactor: core.secondFactor, mailer,
+      passwordSearches: passwordSearches(metrics) },
     blobs: files, retiredContents,
     ...tenantServices.platform,
     usage: { count: usage.count.bind(usage), flush: () => usageFlush.flush(), refreshSizes: (tenant) => usage.refreshSizes(tenant) },

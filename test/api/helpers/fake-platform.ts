@@ -23,6 +23,7 @@ import { deleteUser, putUser } from '../../../src/actors/user.ts';
 import type { JournalCommand } from '../../../src/ingest/command-record.ts';
 import { Exports } from '../../../src/api/exports.ts';
 import { TotalCache } from '../../../src/api/total-cache.ts';
+import { passwordSearches } from '../../../src/api/user-passwords.ts';
 import type { LoginPlace, Principal } from '../../../src/model/principal.ts';
 import { ROLES } from '../../../src/model/roles.ts';
 import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/platform.ts';
@@ -191,6 +192,7 @@ export class FakePlatform {
         certificateLogins: { login: async () => { throw new UntrustedCertificate('there are none here'); } },
         tokens: fake.tokens(),
         secondFactor: fake.secondFactor(),
+        passwordSearches: passwordSearches({ count: (limit) => void fake.counted.push(limit) }),
         mailer: {
           send: async (mail) => void fake.mails.push(mail),
         },
