@@ -52,7 +52,7 @@ import { firstStart } from '../store/redis-first-start.ts';
 import type { ChangeOfExisting } from '../store/redis-first-start.ts';
 import { RedisIds } from '../store/redis-ids.ts';
 import { readRedisTarget } from '../store/redis-settings.ts';
-import { SCHEMA_VERSION } from '../store/schema.ts';
+import { SCHEMA_DOCUMENT, checkSchema, withSchema } from '../store/schema-version.ts';
 import { tlsFilesOf } from '../store/tls-files.ts';
 import { ClusterCaches } from './cluster-caches.ts';
 import { ClusterDisks } from './cluster-disks.ts';
@@ -238,23 +238,13 @@ export class ClusterCore implements ServerCore {
 
   async #start(): Promise<void> {
     const { config, log } = this;
-    // Configured, as a cluster's has to be (config.ts).
-    const secretKey = config.secretKey as string;
-    const { gateways, messages, opened } = this.#adapters;
-    await this.#writer.createTables();
-    opened.add(this.#disks, (disks) => disks.stop());
-    await this.#disks.start();
-    const admins = new Map([[config.tenant, config.adminUser], [MANAGEMENT_TENANT, config.managementUser]]);
-    const toChange = await firstStart({
-      connection: gateways, reader: this.documents, prefix: config.clusterPrefix, nodeId: messages.nodeId, timeoutMs: FIRST_START_TIMEOUT_MS,
-    }, async (documents) => {
-      const version = Number(await documents.get('meta', 0, 'schema') ?? SCHEMA_VERSION);
-      if (version > SCHEMA_VERSION) throw new Error(`the cluster has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
-      await documents.commit([{ collection: 'meta', tenant: 0, id: 'schema', value: String(SCHEMA_VERSION) }], undefined);
-      await checkSecretKey(documents, secretKey);
-      await this.tenants.open(documents, admins);
-      this.accounts = await createFirstAccounts(documents, this.tenants, config, this.hashes, (generated) => this.secrets.add(generated));
-    });
+    const { opened } = this.#adapters;
+    let toChange: ChangeOfExisting[] = [];
+    await withSchema({ documents: this.documents, place: 'the cluster', makeTables: () => this.#writer.createTables(), save: async () => {
+      opened.add(this.#disks, (disks) => disks.stop());
+      await this.#disks.start();
+      toChange = await this.#firstStart();
+    } });
     this.#caches.start();
     for (const { change, expected } of toChange) {
       // Another node was faster, while this one held its lock for too long.
@@ -263,6 +253,28 @@ export class ClusterCore implements ServerCore {
     await this.node.start();
     log.info({ node: this.nodeId, roles: config.roles }, 'joined the cluster');
     await this.#changeExisting(toChange);
+  }
+
+  /** Tenants, accounts and the version of the schema. @returns what is stored otherwise than the configuration wants it. */
+  async #firstStart(): Promise<ChangeOfExisting[]> {
+    const { config } = this;
+    // Configured, as a cluster's has to be (config.ts).
+    const secretKey = config.secretKey as string;
+    const { gateways, messages } = this.#adapters;
+    const admins = new Map([[config.tenant, config.adminUser], [MANAGEMENT_TENANT, config.managementUser]]);
+    const toChange = await firstStart({
+      connection: gateways, reader: this.documents, prefix: config.clusterPrefix, nodeId: messages.nodeId, timeoutMs: FIRST_START_TIMEOUT_MS,
+    }, async (documents) => {
+      // A newer node may have started meanwhile.
+      await checkSchema(documents, 'the cluster');
+      await documents.commit([SCHEMA_DOCUMENT], undefined);
+      await checkSecretKey(documents, secretKey);
+      await this.tenants.open(documents, admins);
+      this.accounts = await createFirstAccounts(documents, this.tenants, config, this.hashes, (generated) => this.secrets.add(generated));
+    });
+    // The first start writes only what is not there yet.
+    await this.documents.raise(SCHEMA_DOCUMENT);
+    return toChange;
   }
 
   /** What the configuration wants otherwise than it is stored, decided by its actors; who has changed it meanwhile was faster. */

@@ -42,7 +42,7 @@ import { openLmdb } from '../store/lmdb-environment.ts';
 import { LmdbJournal } from '../store/lmdb-journal.ts';
 import { QuarantineFile } from '../store/quarantine-file.ts';
 import { repairJournal } from '../store/journal-repair.ts';
-import { SCHEMA_VERSION } from '../store/schema.ts';
+import { SCHEMA_DOCUMENT, withSchema } from '../store/schema-version.ts';
 import { syncDirectory } from '../store/sync-directory.ts';
 import type { HealthReport } from '../api/platform.ts';
 import type { HealthParts } from '../operate/health.ts';
@@ -208,7 +208,15 @@ export class SingleNode implements ServerCore {
   }
 
   async #start(): Promise<void> {
-    await this.#checkSchema();
+    await withSchema({ documents: this.documents, place: 'the data directory', makeTables: () => this.#recover(),
+      save: () => this.documents.commit([SCHEMA_DOCUMENT], undefined) });
+    // What was made by this start has its name on disk before anything is acknowledged.
+    for (const path of [join(this.data, DOCUMENTS_DIRECTORY), this.data]) await syncDirectory(path);
+    await this.projector.start();
+    await this.actors.resumeFollowUps();
+  }
+
+  async #recover(): Promise<void> {
     await this.disk.start();
     this.blobs = await FileBlobs.open(join(this.data, BLOBS_DIRECTORY), { refusal: () => this.disk.refusal });
     const { tenant, adminUser, managementUser } = this.config;
@@ -217,22 +225,6 @@ export class SingleNode implements ServerCore {
     await this.#accounts();
     await this.#replay();
     await this.#writer.createTables();
-    await this.#saveSchema();
-    // What was made by this start has its name on disk before anything is acknowledged.
-    for (const path of [join(this.data, DOCUMENTS_DIRECTORY), this.data]) await syncDirectory(path);
-    await this.projector.start();
-    await this.actors.resumeFollowUps();
-  }
-
-  /** A data directory of a newer version is not touched. */
-  async #checkSchema(): Promise<void> {
-    const version = Number(await this.documents.get('meta', 0, 'schema') ?? SCHEMA_VERSION);
-    if (version > SCHEMA_VERSION) throw new Error(`the data directory has schema ${version}; this version of Millrace knows ${SCHEMA_VERSION}`);
-  }
-
-  /** Behind its tables: a start that is cut off before leaves a data directory of the older version. */
-  async #saveSchema(): Promise<void> {
-    await this.documents.commit([{ collection: 'meta', tenant: 0, id: 'schema', value: String(SCHEMA_VERSION) }], undefined);
   }
 
   /** Recovery: what the journal has beyond the committed state is handled again (design 6). */

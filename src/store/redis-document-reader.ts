@@ -11,7 +11,7 @@ import type { RedisConnection } from './redis-connection.ts';
 import { listShard } from './redis-documents.ts';
 import { checkedField, CLUSTER_TAG, compareUtf8, fieldOf, keysOf } from './redis-keys.ts';
 import type { ShardKeys } from './redis-keys.ts';
-import { SET_ABSENT } from './redis-scripts.ts';
+import { RAISE, SET_ABSENT } from './redis-scripts.ts';
 
 /** Reads under way; one more is refused at once rather than kept. */
 const READS_MAX = 20_000;
@@ -107,6 +107,12 @@ export class RedisDocumentReader implements DocumentReader {
       }
     })));
     return found;
+  }
+
+  /** Raises the number that a document is, without an epoch: the version of the schema, when a newer node starts. An absent one stays absent. */
+  async raise({ collection, tenant, id, value }: NewDocument): Promise<void> {
+    const keys = [this.#place(collection, tenant, id).documents(collection)];
+    await this.#guarded(() => this.#connection.run(RAISE, keys, [checkedField(tenant, id), value]));
   }
 
   #place(collection: Collection, tenant: number, id: string): ShardKeys {

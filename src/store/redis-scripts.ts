@@ -102,3 +102,9 @@ export const SET_ABSENT = new RedisScript(`
     end
   end
   return former`);
+
+/** KEYS documents. ARGV field and number. Writes the number where a smaller one is stored. */
+export const RAISE = new RedisScript(`
+  local former = redis.call('HGET', KEYS[1], ARGV[1])
+  if former and tonumber(former) < tonumber(ARGV[2]) then redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end
+  return 1`);

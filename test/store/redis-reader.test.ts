@@ -89,7 +89,15 @@ t.test('two nodes start at once: each document is that of one', { skip }, async 
   }
   t.match(await readers[0].get('meta', 0, 'schema'), /of node/);
   t.same((await readers[0].list('user', 1, '', { limit: 9 })).map(({ id }) => id), ['a', 'b', 'c']);
-  t.same(await readers[0].list('meta', 0, '', { limit: 9 }), [{ id: 'schema', value: await readers[0].get('meta', 0, 'schema') }]);
+  const version = { collection: 'meta', tenant: 0, id: 'version' } as const;
+  await readers[0].raise({ ...version, value: '9' });
+  t.equal(await readers[0].get('meta', 0, 'version'), undefined, 'only commitOnce writes a new document');
+  await readers[0].commitOnce([{ ...version, value: '9' }]);
+  for (const [value, stored] of [['10', '10'], ['9', '10'], ['11', '11']]) {
+    await readers[0].raise({ ...version, value });
+    t.equal(await readers[1].get('meta', 0, 'version'), stored);
+  }
+  t.same(await readers[0].list('meta', 0, 'schema', { limit: 9 }), [{ id: 'schema', value: await readers[0].get('meta', 0, 'schema') }]);
 });
 
 t.test('ids of three nodes are unique, grow, and stay so when Redis forgets its last second', { skip }, async (t) => {
