@@ -1,4 +1,7 @@
-/** A second version of Node for the cluster's part of `npm test`: 24, or 20 where the first one is 24 or newer. Installed below .tap by its digest. */
+/**
+ * A second version of Node for the cluster's part of `npm test` and a few other files: 24, or 20 where the first one is 24 or newer.
+ * Installed below .tap by its digest.
+ */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run, runNpm, say } from './setup.mjs';
@@ -17,7 +20,7 @@ export async function ensureSecondNode() {
   const folder = join(root, '.tap', `node-${version}`);
   const path = join(folder, 'node_modules', PACKAGE, 'bin', 'node');
   if (!existsSync(path)) {
-    say(`installing Node ${version} for the tests of the cluster …`);
+    say(`installing Node ${version}, for the cluster and some other tests …`);
     mkdirSync(folder, { recursive: true });
     const head = { name: 'second-node', version: '1.0.0' };
     const dependencies = { [PACKAGE]: version };

@@ -75,8 +75,8 @@ export class TestRun {
 
   /**
    * Runs files, each in a process of its own, some at a time, in their order.
-   * @param items `{file, title, prepare, isHosted}`: what stands behind the name, a function that resolves to the environment, and whether one of
-   * the hosts is needed.
+   * @param items `{file, title, prepare, isHosted, node}`: what stands behind the name, a function that resolves to the environment, whether one of
+   * the hosts is needed, and the path of another Node.
    */
   async apart(items, { jobs, hosts = 0 }) {
     const queue = [...items];
@@ -109,9 +109,9 @@ export class TestRun {
     process.exitCode = this.failed === 0 ? 0 : 1;
   }
 
-  #spawn(args, env, stdin) {
+  #spawn(args, env, stdin, node = process.execPath) {
     // Places in messages are those of the sources.
-    const child = spawn(process.execPath, ['--enable-source-maps', ...args], { cwd: root, env: { ...environment, ...env }, stdio: [stdin, 'pipe', 'inherit'] });
+    const child = spawn(node, ['--enable-source-maps', ...args], { cwd: root, env: { ...environment, ...env }, stdio: [stdin, 'pipe', 'inherit'] });
     this.#children.add(child);
     const ended = new Promise((resolve) => {
       child.once('error', (error) => resolve(`could not be started: ${error.message}`));
@@ -121,7 +121,7 @@ export class TestRun {
   }
 
   /** @returns its lines, and what is wrong with how it ended. */
-  async #runApart({ file, prepare }) {
+  async #runApart({ file, prepare, node }) {
     const startMs = performance.now();
     const took = () => performance.now() - startMs;
     let env;
@@ -130,7 +130,7 @@ export class TestRun {
     } catch (error) {
       return { lines: [], failure: error.message, ms: took() };
     }
-    const { child, ended } = this.#spawn([compiledTestPath(file)], env, 'ignore');
+    const { child, ended } = this.#spawn([compiledTestPath(file)], env, 'ignore', node);
     const lines = [];
     let failure;
     let hasPlan = false;

@@ -1,7 +1,8 @@
 /**
  * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, and runs test/**\/*.test.ts in rings, the cheapest first: types
  * and files that start no process (as `npm run check` does), files that start servers, those that kill them (test/faults), and the files of test/e2e
- * once more with a cluster of three nodes on a second version of Node. Ends with the line `N passed, N failed` (`, N skipped`). The build and the
+ * once more with a cluster of three nodes on a second version of Node;
+ * a few other files run again on it too. Ends with the line `N passed, N failed` (`, N skipped`). The build and the
  * type check count as one each. On CI a test skipped for a missing program is a failure.
  */
 import { spawn } from 'node:child_process';
@@ -27,6 +28,10 @@ const CLUSTER_NODES = 3;
 const HOSTS = 3;
 const HOST_START_MS = 60_000;
 const HOST_STOP_MS = 20_000;
+
+/** What runs on the second version of Node too, with the servers that it starts: native packages, the engines of HTTP, starts and kills. */
+const SECOND_NODE_FILES = new Set(['api/http-engine', 'cli-first-start', 'e2e/cut-requests', 'faults/kill-server', 'store/lmdb-journal']
+  .map((name) => `test/${name}.test.ts`));
 
 /** Files at a time: two more than cores, because what kills and waits leaves them idle. */
 const JOBS = 4;
@@ -104,8 +109,9 @@ if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`
 run.step('build', await ensureBuilt() && await buildTests());
 
 const clusterFiles = files.filter(isClusterFile);
+const againFiles = files.filter((name) => SECOND_NODE_FILES.has(name));
 // Beside the tests: it is a download.
-const settingUpNode = clusterFiles.length > 0 ? ensureSecondNode() : undefined;
+const settingUpNode = clusterFiles.length + againFiles.length > 0 ? ensureSecondNode() : undefined;
 // A process that others share cannot choose tests.
 const light = isOnly ? [] : files.filter(startsNoProcess);
 await Promise.all([checkTypes().then((isGood) => run.step('type check', isGood)), run.together(light, availableParallelism())]);
@@ -114,14 +120,19 @@ await programs;
 const heavy = files.filter((name) => !light.includes(name));
 const isFault = (name) => name.startsWith('test/faults/');
 const secondNode = await settingUpNode;
-if (secondNode?.reason !== undefined) run.skip(`the cluster on a second Node, it runs on ${process.versions.node}`, secondNode.reason, true);
-const clusterTitle = ` (cluster, Node ${(secondNode?.version ?? process.versions.node).split('.')[0]})`;
+if (secondNode?.reason !== undefined) {
+  run.skip(`the cluster and ${againFiles.length} files on a second Node; the cluster runs on ${process.versions.node}`, secondNode.reason, true);
+}
+const title = `Node ${(secondNode?.version ?? process.versions.node).split('.')[0]}`;
+const clusterTitle = ` (cluster, ${title})`;
+const again = secondNode?.path === undefined ? [] : againFiles.map((file) => ({ file, title: ` (${title})`, node: secondNode.path }));
 const absent = CLUSTER_PROGRAMS.find((name) => !hasProgram(name));
 if (absent !== undefined) for (const name of clusterFiles) run.skip(name + clusterTitle, `${absent} is not installed`, true);
 const hosts = new Hosts(Math.min(HOSTS, clusterFiles.length));
 const hosted = absent === undefined ? clusterFiles.map((file) => ({ file, title: clusterTitle, isHosted: true, prepare: () => hosts.environment() })) : [];
 // One queue: a ring begins while the last files of the one before still run.
-const alone = [...heavy.filter((name) => !isFault(name)), ...heavy.filter(isFault)].map((file) => ({ file }));
+const itemsOf = (names) => names.map((file) => ({ file }));
+const alone = [...itemsOf(heavy.filter((name) => !isFault(name))), ...again, ...itemsOf(heavy.filter(isFault))];
 await run.apart([...alone, ...hosted], { jobs: JOBS, hosts: HOSTS });
 for (const code of await hosts.stop()) if (code !== 0) run.step(`a host of nodes ended with ${code}`, false);
 run.finish();
