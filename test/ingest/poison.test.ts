@@ -108,7 +108,7 @@ t.test('kill while damaged measurements are set aside: nothing twice, nothing lo
     record.writeUInt16LE(1, OFFSET_COUNT);
     await Promise.all([measure(platform, 0, 3), platform.append(record), measure(platform, 3, 3)]);
     let isDone = false;
-    void running.projector.visible(7, 20_000).then(() => { isDone = true; }, () => undefined);
+    void running.projector.visible(7, 2_000).then(() => { isDone = true; }, () => undefined);
     await until(() => isDone || platform.documents.isCrashed);
     isOver = !platform.documents.isCrashed;
     if (!isOver) running = await start(t, await platform.crash(), history, { quarantine: await QuarantineFile.open(path) });

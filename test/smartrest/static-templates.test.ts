@@ -152,7 +152,7 @@ t.test('faults name the parameter, its value and what it takes', (t) => {
     ['200,a.b,s,1', '45,200,"The parameter fragment has the value a.b; it takes a name of 1 to 1000 bytes without white space and without . , * [ ] ( ) @ $"'],
     ['201,t', '45,201,"The parameter fragment is missing; it takes a name of 1 to 1000 bytes without white space and without . , * [ ] ( ) @ $"'],
     ['201,t,,f,s,1,C,g,h,x', '45,201,The parameter value (2.) has the value x; it takes a decimal number'],
-    ['306', '45,306,The parameter type is missing; it takes a text that is not empty and has at most 1000 bytes'],
+    ['306', '45,306,The parameter type is missing; it takes a text of 1 to 1000 bytes without control characters'],
     ['305,x,HOT', '45,305,"The parameter severity has the value HOT; it takes one of CRITICAL, MAJOR, MINOR, WARNING"'],
     ['400,x', '45,400,The parameter text is missing; it takes a text that is not empty'],
     ['504,abc', '45,504,"The parameter operationId has the value abc; it takes the id of an operation, digits only"'],
@@ -160,7 +160,7 @@ t.test('faults name the parameter, its value and what it takes', (t) => {
   for (const [row, want] of wrong) t.equal(errorRow(row), want, row);
   // The same limit as over HTTP.
   for (const row of ['301,@', '302,@,text', '303,@', '304,@', '305,@,MAJOR', '306,@', '307,@,fragment']) {
-    t.match(errorRow(row.replace('@', 'ä'.repeat(501))), /^45,30\d,The parameter type has the value ä{200}…; it takes .*at most 1000 bytes$/, row);
+    t.match(errorRow(row.replace('@', 'ä'.repeat(501))), /^45,30\d,The parameter type has the value ä{200}…; it takes .*1 to 1000 bytes without control characters$/, row);
     t.notMatch(errorRow(row.replace('@', 'ä'.repeat(500))), /^45/, row);
   }
   for (const row of ['200,@,s,1', '200,f,@,1', '200,f,s,1,@', '201,@,,f,s,1', '201,t,,@,s,1', '201,t,,f,@,1', '201,t,,f,s,1,@']) {
