@@ -1,11 +1,10 @@
 /** A request body in pieces, for content that may be larger than the memory that one request gets: reading stops while nobody takes them. */
 import { refusedBy } from '../model/errors.ts';
 import { BYTES_BEFORE_LOGIN_MAX } from './body-budget.ts';
-import type { BodyPool } from './body-budget.ts';
 
 /**
  * Bytes waiting above which nothing more is read from the connection. uWebSockets.js goes on, 512 KiB at a time, until it has read what the kernel has
- * received (`net.ipv4.tcp_rmem`, seen: 7 MB): the pool bounds that.
+ * received (`net.ipv4.tcp_rmem`, seen: 7 MB): `hold` bounds that.
  */
 const WAITING_BYTES_MAX = 262_144;
 
@@ -15,6 +14,10 @@ export class BrokenBody extends Error {}
 export interface BodySource {
   pause(): void;
   resume(): void;
+  /** Counts bytes that wait. @param bodyBytes what waits with them. @returns the limit that is in the way: then they are not counted. */
+  hold(bytes: number, bodyBytes: number): string | undefined;
+  /** Bytes wait no more. */
+  letGo(bytes: number): void;
 }
 
 /** To be iterated once. */
@@ -22,7 +25,6 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
   /** Content-Length; NaN when it was not sent. */
   readonly announcedBytes: number;
   readonly #source: BodySource;
-  #pool: BodyPool;
   readonly #pieces: Buffer[] = [];
   #waitingBytes = 0;
   #waitingBytesMax: number;
@@ -31,18 +33,15 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
   #error: Error | undefined;
   #wake: (() => void) | undefined;
 
-  /** @param options.isEarly it is not known who sends it: less of it waits, until `moveTo`. */
-  constructor(source: BodySource, pool: BodyPool, options: { readonly announcedBytes: number; readonly isEarly: boolean }) {
+  /** @param options.isEarly it is not known who sends it: less of it waits, until `identified`. */
+  constructor(source: BodySource, options: { readonly announcedBytes: number; readonly isEarly: boolean }) {
     this.#source = source;
-    this.#pool = pool;
     this.announcedBytes = options.announcedBytes;
     this.#waitingBytesMax = options.isEarly ? BYTES_BEFORE_LOGIN_MAX : WAITING_BYTES_MAX;
   }
 
-  /** The sender is known: what waits counts in this pool from now on. */
-  moveTo(pool: BodyPool): void {
-    pool.moveFrom(this.#pool, this.#waitingBytes, 0);
-    this.#pool = pool;
+  /** The sender is known: more may wait. */
+  identified(): void {
     this.#waitingBytesMax = WAITING_BYTES_MAX;
     if (this.#waitingBytes <= WAITING_BYTES_MAX) this.#resume();
   }
@@ -52,8 +51,8 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
     if (this.#error !== undefined || this.#isComplete) return;
     this.#isComplete = isLast;
     if (chunk.byteLength > 0) {
-      if (!this.#pool.takeBytes(chunk.byteLength, this.#waitingBytes + chunk.byteLength)) {
-        const limit = this.#pool.bytesLimit;
+      const limit = this.#source.hold(chunk.byteLength, this.#waitingBytes + chunk.byteLength);
+      if (limit !== undefined) {
         this.fail(Object.assign(refusedBy(limit), { limit }));
         return;
       }
@@ -72,7 +71,7 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
     if (this.#error !== undefined) return;
     this.#error = error;
     this.#pieces.length = 0;
-    this.#pool.giveBytes(this.#waitingBytes);
+    this.#source.letGo(this.#waitingBytes);
     this.#waitingBytes = 0;
     this.#resume();
     this.#woken();
@@ -83,7 +82,7 @@ export class BodyStream implements AsyncIterable<Uint8Array> {
       const piece = this.#pieces.shift();
       if (piece !== undefined) {
         this.#waitingBytes -= piece.length;
-        this.#pool.giveBytes(piece.length);
+        this.#source.letGo(piece.length);
         if (this.#waitingBytes <= this.#waitingBytesMax) this.#resume();
         yield piece;
       } else if (this.#error !== undefined) {

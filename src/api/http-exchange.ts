@@ -120,9 +120,7 @@ export class HttpExchange implements ShareHolder {
   }
 
   /** @param name lower case. @returns '' when absent. Only while the handler of the request runs. */
-  header(name: string): string {
-    return this.head === undefined ? '' : this.head.get(name);
-  }
+  header(name: string): string { return this.head?.get(name) ?? ''; }
 
   /** @param name lower case. @returns each value of a header that may have been sent more than once; as `header`. */
   headerValues(name: string): string[] {
@@ -132,9 +130,7 @@ export class HttpExchange implements ShareHolder {
   /** Of the other end of the connection, a client or a proxy; '' when the exchange is over. */
   get remoteAddress(): string { return this.isOver ? '' : Buffer.from(this.response.getRemoteAddressAsText()).toString(); }
 
-  get isOver(): boolean {
-    return this.isAborted || this.isAnswered;
-  }
+  get isOver(): boolean { return this.isAborted || this.isAnswered; }
 
   /** Registers what to do when the client goes before the answer is complete; at most one. */
   onAborted(callback: () => void): void {
@@ -153,9 +149,7 @@ export class HttpExchange implements ShareHolder {
   }
 
   /** The handler has returned: what it has not read of the head is let go. Called by the server. */
-  detachRequest(): void {
-    this.head = undefined;
-  }
+  detachRequest(): void { this.head = undefined; }
 
   private announcedBytes(): number { return Number(this.header('content-length') || NaN); }
 
@@ -183,13 +177,12 @@ export class HttpExchange implements ShareHolder {
   /** Hands the body over in pieces; has to be called while the handler of the request runs. The reader bounds its length. */
   streamBody(): BodyStream {
     const announced = this.announcedBytes();
-    const source = {
+    const stream = new BodyStream({
       pause: () => { this.response.pause(); },
       resume: () => { if (!this.isOver) this.response.resume(); },
-    };
-    const stream = new BodyStream(source, this.pool, {
-      announcedBytes: announced, isEarly: this.pool === this.server.bodies.early,
-    });
+      hold: (bytes, bodyBytes) => this.hold(bytes, bodyBytes),
+      letGo: (bytes) => this.letGo(bytes),
+    }, { announcedBytes: announced, isEarly: this.pool === this.server.bodies.early });
     this.bodyStream = stream;
     receiveBody(this.response, this, announced, (chunk, isLast) => {
       if (this.isOver) return;
@@ -241,7 +234,7 @@ export class HttpExchange implements ShareHolder {
     if (this.pool !== known) {
       known.moveFrom(this.pool, this.heldBytes, this.isCollecting ? 1 : 0);
       this.pool = known;
-      this.bodyStream?.moveTo(known);
+      this.bodyStream?.identified();
     }
     this.resumeBody();
   }
@@ -288,6 +281,14 @@ export class HttpExchange implements ShareHolder {
     return undefined;
   }
 
+  /** They count no more; harmless when they have been let go with the request. */
+  private letGo(bytes: number): void {
+    const held = Math.min(bytes, this.heldBytes);
+    this.heldBytes -= held;
+    this.pool.giveBytes(held);
+    this.server.bodies.shares.giveBody(this, held);
+  }
+
   /** Makes room for `length` bytes. @returns the limit of all bodies that is in the way. */
   private reserve(length: number, announced: number, limitBytes: number): string | undefined {
     if (length <= this.body.length) return undefined;
@@ -309,9 +310,7 @@ export class HttpExchange implements ShareHolder {
   /** The buffer of the body was let go: it counts no more. */
   releaseBody(): void {
     this.endBody();
-    this.pool.giveBytes(this.heldBytes);
-    this.heldBytes = 0;
-    this.server.bodies.shares.giveBody(this);
+    this.letGo(this.heldBytes);
   }
 
   /** The answer is complete, or its client has gone. */

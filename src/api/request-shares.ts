@@ -85,10 +85,12 @@ export class RequestShares {
     return limit;
   }
 
-  giveBody(request: ShareHolder): void {
-    if (request.holder === undefined || request.sharedBodyBytes === 0) return;
-    this.#bodyBytes.give(request.holder.tenantNumber, request.holder.userName, request.sharedBodyBytes);
-    request.sharedBodyBytes = 0;
+  /** @param bytes of which those count that were taken here. */
+  giveBody(request: ShareHolder, bytes: number): void {
+    const shared = Math.min(bytes, request.sharedBodyBytes);
+    if (request.holder === undefined || shared === 0) return;
+    this.#bodyBytes.give(request.holder.tenantNumber, request.holder.userName, shared);
+    request.sharedBodyBytes -= shared;
   }
 
   /** A large answer counts until its client has taken it. @returns the limit that is in the way, counted. */
@@ -105,7 +107,7 @@ export class RequestShares {
     const { holder } = request;
     if (holder === undefined) return;
     this.endBody(request);
-    this.giveBody(request);
+    this.giveBody(request, request.sharedBodyBytes);
     request.holder = undefined;
     this.requests.give(holder.tenantNumber, holder.userName);
     if (request.sharedAnswerBytes > 0) this.#answers.give(holder.tenantNumber, holder.userName, request.sharedAnswerBytes);

@@ -236,12 +236,12 @@ for (const [engine, library] of ENGINES) {
       yield* pieces;
     })(), limit);
     let [most, refused] = [0, 0];
-    const take = bodies.known.takeBytes.bind(bodies.known);
-    bodies.known.takeBytes = (count, bodyBytes) => {
-      const isTaken = take(count, bodyBytes);
-      most = Math.max(most, bodies.bytes);
-      if (!isTaken) refused += 1;
-      return isTaken;
+    const take = bodies.shares.takeBody.bind(bodies.shares);
+    bodies.shares.takeBody = (request, bytes, bodyBytes) => {
+      const limit = take(request, bytes, bodyBytes);
+      if (limit === undefined) most = Math.max(most, bodies.bytes + bytes);
+      else refused += 1;
+      return limit;
     };
     const form = `--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n${'x'.repeat(4 * MIB)}\r\n--b--\r\n`;
     const head = `Content-Type: multipart/form-data; boundary=b\r\nContent-Length: ${form.length}`;

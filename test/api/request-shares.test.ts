@@ -74,6 +74,46 @@ t.test('bytes of bodies', async (t) => {
   await until('all is given back', () => api.server.bodies.bytes === 0 && api.server.bodies.shares.requests.used === 0);
 });
 
+t.test('bytes of uploads that the store takes slowly', async (t) => {
+  const api = await startApi(t, { config: { bodiesBytesMax: 100_000 } });
+  await api.call('GET', '/user/currentUser', { headers: { authorization: DEVICE } });
+  const form = '--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nx\r\n--b--\r\n';
+  const { json: { id } } = await api.call('POST', '/inventory/binaries', { body: form, headers: { 'content-type': 'multipart/form-data; boundary=b' } });
+  const { bodies } = api.server;
+  const { blobs } = api.fake;
+  const put = blobs.put.bind(blobs);
+  const upload = (part: number): ReturnType<typeof send> => send(t, api,
+    `PUT /inventory/binaries/${id} HTTP/1.1\r\nHost: h\r\nAuthorization: ${ADMIN}\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(part)}`);
+
+  blobs.put = () => new Promise(() => undefined);
+  const slow = [upload(42_500), upload(42_500)];
+  await until('they hold their bytes', () => bodies.bytes === 85_000);
+  let readBytes = 0;
+  blobs.put = (pieces, limit) => put((async function* counted() {
+    for await (const piece of pieces) {
+      readBytes += piece.length;
+      yield piece;
+    }
+  })(), limit);
+  const refused = upload(6_000);
+  await until('refused', () => refused.status() === '503');
+  t.same(api.fake.counted, ['http/bodies-bytes-of-user']);
+  const other = send(t, api, `POST /measurement/measurements HTTP/1.1\r\nHost: h\r\nAuthorization: ${DEVICE}\r\nContent-Length: 7000\r\n\r\n${'x'.repeat(6_000)}`);
+  await until('another user has room', () => bodies.bytes >= 91_000);
+  for (const { socket } of [...slow, refused, other]) socket.destroy();
+  await until('all is given back', () => bodies.bytes === 0 && bodies.shares.requests.used === 0);
+
+  const quick = upload(45_000);
+  for (let sent = 45_000; sent <= 225_000; sent += 45_000) {
+    if (sent > 45_000) quick.socket.write('x'.repeat(45_000));
+    await until('what was read counts no more', () => readBytes === sent || quick.status() !== '');
+  }
+  t.same([quick.status(), readBytes, bodies.bytes], ['', 225_000, 0]);
+  t.same(api.fake.counted, ['http/bodies-bytes-of-user']);
+  quick.socket.destroy();
+  await until('it is over', () => bodies.shares.requests.used === 0);
+});
+
 t.test('bodies that come in pieces', async (t) => {
   const api = await startApi(t, { config: { bodiesMax: 10 } });
   for (const authorization of [ADMIN, DEVICE]) await api.call('GET', '/user/currentUser', { headers: { authorization } });
