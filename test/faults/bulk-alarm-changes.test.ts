@@ -4,7 +4,7 @@ import { Rest, PASSWORD, TENANT, eventually, startServer } from '../helpers/runn
 import { scratchDirectory } from '../helpers/setup-command.ts';
 
 t.setTimeout(120_000);
-const ALARMS = 6_000;
+const ALARMS = 3_000;
 const TIME = '2024-05-02T10:00:00.000Z';
 
 t.test('kill -9 while alarms are being cleared', async (t) => {

@@ -18,7 +18,7 @@ const HELD_MS = 1_000;
 t.test('journal at --journal-max-bytes', { skip: missing('nats-server', 'redis-server') }, async (t) => {
   const load = await ClusterLoad.start(t, NODES, { MILLRACE_JOURNAL_MAX_BYTES: String(BOUND_BYTES) });
   const { cluster } = load;
-  const devices = ['a', 'b', 'c', 'd'].map((name) => new DeviceSender(load, `full-${name}`, { gapMs: 2 }));
+  const devices = ['a', 'b', 'c', 'd'].map((name) => new DeviceSender(load, `full-${name}`, { gapMs: 20 }));
   const fill = [new HttpSender(load, 'fill-0', 1_000), new HttpSender(load, 'fill-1', 1_000)];
   for (const sender of fill) await sender.open();
   const runs = [...devices, ...fill].map((sender) => sender.run());

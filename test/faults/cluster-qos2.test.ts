@@ -11,7 +11,7 @@ t.setTimeout(230_000);
 const NODES = 3;
 const LOAD_MS = 20_000;
 /** Of nodes, one after the other. */
-const QOS2_KILLS = 3;
+const QOS2_KILLS = 2;
 
 const skip = missing('nats-server', 'redis-server');
 const load = skip === false ? await ClusterLoad.start(t, NODES, { MILLRACE_ANSWER_TIMEOUT_MS: '5000' }) : undefined;

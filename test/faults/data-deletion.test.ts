@@ -4,7 +4,7 @@ import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, eventually, startServer } 
 import { scratchDirectory } from '../helpers/setup-command.ts';
 
 t.setTimeout(400_000);
-const EVENTS = 15_000;
+const EVENTS = 10_000;
 const TIME = '2024-05-02T10:00:00.000Z';
 
 const post = async (rest: Rest, device: string, count: number): Promise<void> => {
@@ -59,7 +59,7 @@ t.test('a DELETE of measurements, killed at any moment: what was before it goes,
   const device = await server.rest.createDevice('Measured');
   const valuesOf = async (rest: Rest): Promise<number[]> => (await rest.read(`/measurement/measurements?source=${device}&pageSize=2000&dateFrom=2024-01-01`)).measurements
     .map(({ f }: { f: { s: { value: number } } }) => f.s.value).sort((a: number, b: number) => a - b);
-  for (let round = 1; round <= 5; round += 1) {
+  for (let round = 1; round <= 3; round += 1) {
     const { rest } = server;
     const measurement = (value: number, time = TIME) => ({ source: { id: device }, type: 'T', time, f: { s: { value } } });
     // In the block that the DELETE ends, or in one before it.

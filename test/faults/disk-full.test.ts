@@ -119,7 +119,7 @@ t.test('a small disk is filled under load', { skip }, async (t) => {
   const path = smallDisk(t);
   const server = await new ServerProcess(t, { data: join(path, 'data') }).start({ args: ['--disk-free-min-bytes', String(FREE_MIN_BYTES)] });
   const { pid } = server;
-  const devices = [new DeviceSender(server, 'disk-0', { gapMs: 4 }), new DeviceSender(server, 'disk-1', { gapMs: 4 })];
+  const devices = [new DeviceSender(server, 'disk-0', { gapMs: 25 }), new DeviceSender(server, 'disk-1', { gapMs: 25 })];
   const many = [new HttpSender(server, 'many-0', 1_000), new HttpSender(server, 'many-1', 1_000)];
   for (const sender of many) await sender.open();
   const runs = [...devices, ...many].map((sender) => sender.run());
@@ -148,7 +148,7 @@ t.test('a small disk is filled under load', { skip }, async (t) => {
 for (const freeMinBytes of [FREE_MIN_BYTES, 0]) t.test(`somebody else takes all space, --disk-free-min-bytes ${freeMinBytes}`, { skip }, async (t) => {
   const path = smallDisk(t);
   const server = await new ServerProcess(t, { data: join(path, 'data') }).start({ args: ['--disk-free-min-bytes', String(freeMinBytes)] });
-  const devices = [new DeviceSender(server, 'gone-0', { mixed: true, gapMs: 4 }), new DeviceSender(server, 'gone-1', { gapMs: 4 })];
+  const devices = [new DeviceSender(server, 'gone-0', { mixed: true, gapMs: 25 }), new DeviceSender(server, 'gone-1', { gapMs: 25 })];
   const many = [new HttpSender(server, 'many', 1_000, { gapMs: 20 })];
   for (const sender of many) await sender.open();
   const runs = [...devices, ...many].map((sender) => sender.run());

@@ -12,7 +12,7 @@ const BOUND_BYTES = 16 * 1_048_576;
 
 t.test('journal at --journal-max-bytes while ClickHouse stands still', async (t) => {
   const server = await new ServerProcess(t).start({ args: ['--journal-max-bytes', String(BOUND_BYTES)] });
-  const devices = [new DeviceSender(server, 'bound-0', { gapMs: 2 }), new DeviceSender(server, 'bound-1', { gapMs: 2 })];
+  const devices = [new DeviceSender(server, 'bound-0', { gapMs: 20 }), new DeviceSender(server, 'bound-1', { gapMs: 20 })];
   const fill = [new HttpSender(server, 'fill-0', 1_000), new HttpSender(server, 'fill-1', 1_000)];
   for (const sender of fill) await sender.open();
   const runs = [...devices, ...fill].map((sender) => sender.run());

@@ -11,7 +11,7 @@ const KILLS = 4;
 
 t.test('a ClickHouse that stands still: not ready, the lag is told, and it goes on by itself', async (t) => {
   const server = await new ServerProcess(t).start();
-  const device = new DeviceSender(server, 'halted', { gapMs: 4 });
+  const device = new DeviceSender(server, 'halted', { gapMs: 25 });
   const run = device.run();
   await until('acknowledgements arrive', () => device.lastAckMs > 0);
   signal(server.clickHousePid()!, 'SIGSTOP');
@@ -32,7 +32,7 @@ t.test('a ClickHouse that stands still: not ready, the lag is told, and it goes 
 t.test('the ClickHouse process is killed again and again', async (t) => {
   const random = seeded(t);
   const server = await new ServerProcess(t).start();
-  const devices = Array.from({ length: 3 }, (_, index) => new DeviceSender(server, `child-${index}`, { mixed: true, gapMs: 4 }));
+  const devices = Array.from({ length: 3 }, (_, index) => new DeviceSender(server, `child-${index}`, { mixed: true, gapMs: 25 }));
   const many = new HttpSender(server, 'many', 1_000, { gapMs: 60 });
   await many.open();
   const runs = [...devices, many].map((sender) => sender.run());

@@ -6,7 +6,7 @@ import { account, DeviceSender, HttpSender, measurementsOf, NewDevicesSender } f
 
 t.setTimeout(120_000);
 
-const KILLS = 6;
+const KILLS = 3;
 const DEVICES = 4;
 
 interface MeasurementRow { source: number; value: number; seq: number; shard: number; id: number; type: string }
@@ -14,9 +14,9 @@ interface MeasurementRow { source: number; value: number; seq: number; shard: nu
 t.test('kill -9 at random moments of mixed load', async (t) => {
   const random = seeded(t);
   const server = await new ServerProcess(t).start();
-  const devices = Array.from({ length: DEVICES }, (_, index) => new DeviceSender(server, `kill-${index}`, { mixed: true, gapMs: 4 }));
+  const devices = Array.from({ length: DEVICES }, (_, index) => new DeviceSender(server, `kill-${index}`, { mixed: true, gapMs: 25 }));
   const fresh = new NewDevicesSender(server, 'fresh');
-  const single = [new HttpSender(server, 'single-0', 1), new HttpSender(server, 'single-1', 1)];
+  const single = [new HttpSender(server, 'single-0', 1, { gapMs: 10 }), new HttpSender(server, 'single-1', 1, { gapMs: 10 })];
   const many = new HttpSender(server, 'many', 1_000, { gapMs: 60 });
   for (const sender of [...single, many]) await sender.open();
   const senders = [...devices, fresh, ...single, many];

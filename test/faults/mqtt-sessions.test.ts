@@ -8,7 +8,7 @@ import { ExactlyOnceSender } from '../helpers/server-process-qos2.ts';
 
 t.setTimeout(120_000);
 
-const KILLS = 3;
+const KILLS = 2;
 
 t.test('QoS 2 is exactly once over dropped connections and kill -9', async (t) => {
   const random = seeded(t);

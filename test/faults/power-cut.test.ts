@@ -106,8 +106,8 @@ t.test('power cuts at random moments of mixed load', { skip }, async (t) => {
   await delay(random() * 4_000);
   await cutPower(disk, server);
   await server.start();
-  const devices = Array.from({ length: DEVICES }, (_, index) => new DeviceSender(server, `cut-${index}`, { mixed: true, gapMs: 4 }));
-  const posts = [new HttpSender(server, 'single', 1), new HttpSender(server, 'many', 1_000, { gapMs: 60 })];
+  const devices = Array.from({ length: DEVICES }, (_, index) => new DeviceSender(server, `cut-${index}`, { mixed: true, gapMs: 25 }));
+  const posts = [new HttpSender(server, 'single', 1, { gapMs: 10 }), new HttpSender(server, 'many', 1_000, { gapMs: 60 })];
   const entities = [0, 1, 2].map((index) => new EntitySender(server, `entities-${index}`));
   for (const sender of [...posts, ...entities]) await sender.open();
   const senders = [...devices, ...posts, ...entities];

@@ -10,8 +10,8 @@ const ROUNDS = 2;
 
 t.test('SIGTERM under load', async (t) => {
   const server = await new ServerProcess(t).start();
-  const devices = Array.from({ length: 3 }, (_, index) => new DeviceSender(server, `term-${index}`, { gapMs: 2 }));
-  const single = new HttpSender(server, 'single', 1);
+  const devices = Array.from({ length: 3 }, (_, index) => new DeviceSender(server, `term-${index}`, { gapMs: 20 }));
+  const single = new HttpSender(server, 'single', 1, { gapMs: 10 });
   await single.open();
   const runs = [...devices, single].map((sender) => sender.run());
   for (let round = 0; round < ROUNDS; round += 1) {

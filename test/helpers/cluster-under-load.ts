@@ -6,9 +6,9 @@ import type { ClusterLoad } from './running-cluster-load.ts';
 import { DeviceSender, HttpSender, NewDevicesSender } from './server-process-load.ts';
 import { OperationsSender } from './cluster-operations-load.ts';
 
-const GAP_MS = 20;
+const GAP_MS = 100;
 /** Of what makes something new for each message. */
-const SLOW_GAP_MS = 50;
+const SLOW_GAP_MS = 100;
 const GOES_ON_MS = 40_000;
 
 /** What a test does to the cluster meanwhile. */
