@@ -1,6 +1,6 @@
 /** Retention rules and runs (document 4 section 5.9) against a running server. */
 import t from 'tap';
-import { PASSWORD, Rest, eventually, startServer } from '../helpers/running-server.ts';
+import { CLUSTER_NODES, PASSWORD, Rest, eventually, startServer } from '../helpers/running-server.ts';
 
 const RULES = '/retention/retentions';
 const RUNS = '/retention/runs';
@@ -181,8 +181,12 @@ const SELECTIONS: readonly (readonly [rules: readonly any[], removed: Readonly<R
   [[{ dataType: '*', maximumAge: 30, type: 'old', source: 'one' }], { events: ['old@one'], measurements: ['old@one'], audits: ['old@one'] }],
 ];
 
+/** The conditions are the same in a cluster: one row for each kind of data is enough there. */
+const selections = CLUSTER_NODES === 0 ? SELECTIONS
+  : SELECTIONS.filter(([rules], index) => index === SELECTIONS.findIndex(([others]) => others.map(({ dataType }) => dataType).join() === rules.map(({ dataType }) => dataType).join()));
+
 t.test('what rules remove', async (t) => {
-  for (const [rules, removed] of SELECTIONS) {
+  for (const [rules, removed] of selections) {
     await onlyRules([]);
     const devices = await seed();
     const ids = new Map(Object.entries(devices));
