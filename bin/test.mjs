@@ -1,7 +1,7 @@
 /**
  * `npm test [-- <part of a file name> | --only]…`: installs what is missing, builds, and runs test/**\/*.test.ts in rings, the cheapest first: types
- * and files that start no process (as `npm run check` does), files that start servers, those that kill them (test/faults), and the files of test/e2e
- * once more with a cluster of three nodes on a second version of Node;
+ * and files that start no process (as `npm run check` does), files that start servers, then those that kill them (test/faults) beside
+ * the files of test/e2e with a cluster of three nodes on a second version of Node;
  * a few other files run again on it too. Ends with the line `N passed, N failed` (`, N skipped`). The build and the
  * type check count as one each. On CI a test skipped for a missing program is a failure.
  */
@@ -20,12 +20,21 @@ const PROGRAMS = {
   chromium: 'chromium', curl: 'curl', haproxy: 'haproxy',
 };
 
-/** What runs a second time against a cluster, and what that needs; see CONTRIBUTING.md. */
-const isClusterFile = (name) => name.startsWith('test/e2e/') && readFileSync(join(root, name), 'utf8').includes('helpers/running-server.ts');
+/** What runs against a cluster, and what that needs; see CONTRIBUTING.md. */
+const says = (name, text) => readFileSync(join(root, name), 'utf8').includes(text);
+const isClusterFile = (name) => name.startsWith('test/e2e/') && says(name, 'helpers/running-server.ts');
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
 /** Processes with nodes, and so files at a time. */
 const HOSTS = 3;
+/**
+ * What runs against the cluster alone: its subject is the form of requests, messages and answers, which is decided before any store and between no
+ * nodes. The cluster has both HTTP engines and the second Node. A file with a test that is `notInCluster` runs on a single node in any case.
+ */
+const CLUSTER_ONLY_FILES = new Set(['applications', 'bulk-alarm-rights', 'bulk-registration', 'c8y-client-applications', 'c8y-client-devices',
+  'c8y-client-inventory', 'c8y-client-login', 'c8y-client-tenants', 'curl', 'deleted-live', 'device-access-token', 'events', 'generated-client',
+  'hostile-routes', 'identity', 'measurement-filters', 'measurement-pages', 'measurement-series', 'mqtt-json-and-modes', 'mqtt-large-payloads',
+  'mqtt-static-templates', 'openapi-answers', 'retention-limits', 'security-options', 'simulate'].map((name) => `test/e2e/${name}.test.ts`));
 const HOST_START_MS = 60_000;
 const HOST_STOP_MS = 20_000;
 
@@ -33,13 +42,26 @@ const HOST_STOP_MS = 20_000;
 const SECOND_NODE_FILES = new Set(['api/http-engine', 'cli-first-start', 'e2e/cut-requests', 'faults/kill-server', 'store/lmdb-journal']
   .map((name) => `test/${name}.test.ts`));
 
-/** Files at a time: two more than cores, because what kills and waits leaves them idle. */
-const JOBS = 4;
+/** Files at a time: three more than cores, because what kills and waits leaves them idle. */
+const JOBS = 5;
+
+/** Early in their ring, the longest first, so that none of them is the last to end. */
+const LONG_FILES = ['faults/cluster', 'faults/cluster-kills', 'faults/cluster-power-cut', 'faults/disk-full', 'faults/cluster-cut', 'faults/cluster-qos2',
+  'faults/data-deletion', 'e2e/retention', 'e2e/tenants', 'cli-backup'].map((name) => `test/${name}.test.ts`);
+/** Others between two of them: they do not all run at once. */
+const BETWEEN_LONG_FILES = 3;
 
 /** Always the same, and no folder by itself: files that need a whole machine do not meet each other. */
 function inMixedOrder(one, other) {
   const [first, second] = [one, other].map((name) => createHash('sha256').update(name).digest('hex'));
   return first < second ? -1 : 1;
+}
+
+/** A long file, some others, the next long file. */
+function longEarly(items) {
+  const long = LONG_FILES.flatMap((name) => items.filter(({ file }) => file === name));
+  const others = items.filter((item) => !long.includes(item));
+  return [...long.flatMap((item) => [item, ...others.splice(0, BETWEEN_LONG_FILES)]), ...others];
 }
 
 function testFiles(filters) {
@@ -130,9 +152,12 @@ const absent = CLUSTER_PROGRAMS.find((name) => !hasProgram(name));
 if (absent !== undefined) for (const name of clusterFiles) run.skip(name + clusterTitle, `${absent} is not installed`, true);
 const hosts = new Hosts(Math.min(HOSTS, clusterFiles.length));
 const hosted = absent === undefined ? clusterFiles.map((file) => ({ file, title: clusterTitle, isHosted: true, prepare: () => hosts.environment() })) : [];
-// One queue: a ring begins while the last files of the one before still run.
+const isAlone = (name) => absent !== undefined || !CLUSTER_ONLY_FILES.has(name) || says(name, 'notInCluster');
 const itemsOf = (names) => names.map((file) => ({ file }));
-const alone = [...itemsOf(heavy.filter((name) => !isFault(name))), ...again, ...itemsOf(heavy.filter(isFault))];
-await run.apart([...alone, ...hosted], { jobs: JOBS, hosts: HOSTS });
+// One queue: a ring begins while the last files of the one before still run.
+const quick = itemsOf(heavy.filter((name) => !isFault(name) && isAlone(name)));
+// What kills mostly waits, what the hosts run needs processors: they are mixed.
+const slow = [...again, ...itemsOf(heavy.filter(isFault)), ...hosted].sort((one, other) => inMixedOrder(one.file, other.file));
+await run.apart([...longEarly(quick), ...longEarly(slow)], { jobs: JOBS, hosts: HOSTS });
 for (const code of await hosts.stop()) if (code !== 0) run.step(`a host of nodes ended with ${code}`, false);
 run.finish();
