@@ -60,6 +60,26 @@ t.test('replies and notifications come when the state is committed', async (t) =
   t.match(next.get('managedObject', '200'), { id: '200' }, 'what is in the journal is done at the next start');
 });
 
+t.test('rows are in the outbox as soon as they are decided, on disk or not', async (t) => {
+  const platform = openPlatform(t);
+  const { stored, group, memory } = platform;
+  let open = (): void => undefined;
+  const isOpen = new Promise<void>((resolve) => { open = resolve; });
+  const commit = stored.commit.bind(stored);
+  stored.commit = async (changes, position) => {
+    const kept = [...changes];
+    await isOpen;
+    return commit(kept, position);
+  };
+  const answer = platform.create('5');
+  await until(() => platform.rows.length > 0);
+  t.equal(stored.position(), 0, 'nothing is on disk');
+  t.same(await memory.outbox(0, group.lastAppendedSeq), platform.rows);
+  open();
+  await answer;
+  t.same(await memory.outbox(0, group.lastAppendedSeq), platform.rows, 'the same from disk');
+});
+
 t.test('follow-ups take effect exactly once, whichever commit the process ends before or after', async (t) => {
   const want = (await uninterrupted(t)).snapshot();
   for (const side of ['crashBefore', 'crashAfter'] as const) {
