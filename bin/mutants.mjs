@@ -1,7 +1,7 @@
 /**
- * `npm run mutants [-- <part of a heading, a rule or a file>…]`: takes the rules of test/mutants/ out of the sources, one at a time, and runs the tests that
- * must fail then. First the same tests run as they are, and must pass. Each worker has a copy of the repository; the working tree is not touched.
- * Ends with `N rules: N held, N not`, and with exit code 1 when a test did not notice that its rule was gone.
+ * `npm run mutants [-- <part of a promise, a rule, a symbol or a test>…]`: takes the rules of test/mutants/rules.ts out of the sources, one at a time, and
+ * runs the test that must fail then. First the same tests run as they are, and must pass. Each worker has a copy of the repository; the working tree is not
+ * touched. Ends with `N rules: N held, N not`, and with exit code 1 when a test did not notice that its rule was gone.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,6 @@ const NOT_COPIED = new Set(['node_modules', '.git', '.tap', 'data', join('bench'
 const COMPILER_OPTIONS = { target: 'ES2022', module: 'ESNext', verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true };
 
 const compiled = (tree, file) => ['dist', 'dist-test'].map((folder) => join(tree, folder, file.replace(/\.ts$/, '.js')));
-const testFile = (name) => `test/${name}.test.ts`;
 
 /** A copy of the repository as it is built. */
 function copyTree() {
@@ -32,11 +31,11 @@ function copyTree() {
 /** Of tests that run. */
 const groups = new Set();
 
-/** Runs one compiled test file in a copy; resolves to the first failed point, or undefined when all passed. */
-function runTest(tree, name, isCluster) {
+/** Runs the compiled form of a test file in a copy; resolves to the first failed point, or undefined when all passed. */
+function runTest(tree, test) {
   return new Promise((resolve) => {
-    const file = join(tree, compiledTestPath(testFile(name)).slice(root.length));
-    const env = { ...process.env, TAP: '1', TAP_BAIL: '1', TAP_TIMEOUT: String(TIMEOUT_SECONDS), ...(isCluster ? { MILLRACE_TEST_CLUSTER: '3' } : {}) };
+    const file = join(tree, compiledTestPath(test).slice(root.length));
+    const env = { ...process.env, TAP: '1', TAP_BAIL: '1', TAP_TIMEOUT: String(TIMEOUT_SECONDS) };
     // A group of its own, so that nothing that the test started is left.
     const child = spawn(process.execPath, [file], { cwd: tree, detached: true, stdio: ['ignore', 'pipe', 'ignore'], env });
     groups.add(child.pid);
@@ -65,16 +64,11 @@ function runTest(tree, name, isCluster) {
 }
 
 /** The source without the rule, compiled; throws what is wrong with the change. */
-function mutate(typescript, { file, changes }) {
-  let text = readFileSync(join(root, file), 'utf8');
-  for (const [from, to] of changes) {
-    const count = text.split(from).length - 1;
-    if (count !== 1) throw new Error(`${file} has ${count} times: ${from}`);
-    text = text.replace(from, () => to);
-  }
+function mutate(typescript, sources, { symbol, change }) {
+  const { file, text } = sources.without(symbol, change);
   const { outputText, diagnostics } = typescript.transpileModule(text, { compilerOptions: COMPILER_OPTIONS, reportDiagnostics: true });
   if (diagnostics.length > 0) throw new Error(`${file}: ${typescript.flattenDiagnosticMessageText(diagnostics[0].messageText, '\n')}`);
-  return outputText;
+  return { file, outputText };
 }
 
 /** Takes tasks from a list, some at a time. */
@@ -92,10 +86,13 @@ if (!await ensureBuilt() || !await buildTests() || !await checkTypes()) {
   process.exit(1);
 }
 const { default: typescript } = await import('typescript');
-const { TABLES } = await import(pathToFileURL(compiledTestPath('test/mutants/tables.ts')).href);
+const builtOf = (name) => import(pathToFileURL(compiledTestPath(`test/mutants/${name}.ts`)).href);
+const [{ RULES }, { Sources, testFiles }] = await Promise.all([builtOf('rules'), builtOf('resolve')]);
+const sources = new Sources(root);
 const parts = process.argv.slice(2);
-const chosen = TABLES.flatMap(({ heading, mutants }) => mutants.map((mutant) => ({ heading, ...mutant })))
-  .filter(({ heading, rule, file, tests }) => parts.length === 0 || parts.some((part) => [heading, rule, file, ...tests].some((text) => text.includes(part))));
+const isChosen = ({ promise, test, rule, symbol }) =>
+  parts.length === 0 || parts.some((part) => [promise, test, rule, symbol].some((text) => text.includes(part)));
+const chosen = RULES.filter(isChosen).map((rule) => ({ ...rule, tests: testFiles(root, rule.test) }));
 const trees = Array.from({ length: WORKERS }, copyTree);
 process.on('exit', () => {
   for (const pid of groups) process.kill(-pid, 'SIGKILL');
@@ -103,43 +100,42 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
-const keyOf = (name, cluster) => `${name}${cluster ? ' (cluster)' : ''}`;
-const bases = new Map(chosen.flatMap(({ tests, cluster }) => tests.map((name) => [keyOf(name, cluster), { name, cluster }])));
 const broken = new Set();
-await share(trees, bases.values(), async (tree, { name, cluster }) => {
-  const failed = await runTest(tree, name, cluster);
+await share(trees, new Set(chosen.flatMap(({ tests }) => tests)), async (tree, test) => {
+  const failed = await runTest(tree, test);
   if (failed === undefined) return;
-  broken.add(keyOf(name, cluster));
-  console.log(`NOT RUN  ${keyOf(testFile(name), cluster)}: ${failed.isSkipped ? 'skipped' : `fails without a change: ${failed.point}`}`);
+  broken.add(test);
+  console.log(`NOT RUN  ${test}: ${failed.isSkipped ? 'skipped' : `fails without a change: ${failed.point}`}`);
 });
 
 let held = 0;
 await share(trees, chosen, async (tree, mutant) => {
-  const { rule, file, tests, cluster } = mutant;
+  const { rule, symbol, tests } = mutant;
   const startMs = Date.now();
-  const originals = compiled(tree, file).map((path) => [path, readFileSync(path)]);
+  let originals = [];
   let found;
   try {
-    const text = mutate(typescript, mutant);
-    for (const [path] of originals) writeFileSync(path, text);
-    for (const name of tests.filter((one) => !broken.has(keyOf(one, cluster)))) {
-      const failed = await runTest(tree, name, cluster);
+    const { file, outputText } = mutate(typescript, sources, mutant);
+    originals = compiled(tree, file).map((path) => [path, readFileSync(path)]);
+    for (const [path] of originals) writeFileSync(path, outputText);
+    for (const test of tests.filter((one) => !broken.has(one))) {
+      const failed = await runTest(tree, test);
       if (failed === undefined) continue;
-      found = `${testFile(name)}: ${failed.point}`;
+      found = `${test}: ${failed.point}`;
       break;
     }
   } catch (error) {
-    console.log(`WRONG    ${rule}: ${error.message}`);
+    console.log(`WRONG    ${rule} (${symbol}): ${error.message}`);
     return;
   } finally {
     for (const [path, original] of originals) writeFileSync(path, original);
   }
   const seconds = ((Date.now() - startMs) / 1000).toFixed(1);
   if (found === undefined) {
-    console.log(`NOT HELD ${rule} (${file}; ${tests.join(', ')}; ${seconds} s)`);
+    console.log(`NOT HELD ${rule} (${symbol}; ${tests.join(', ')}; ${seconds} s)`);
   } else {
     held += 1;
-    console.log(`held     ${rule}\n           ${found} (${seconds} s)`);
+    console.log(`held     ${rule} (${symbol})\n           ${found} (${seconds} s)`);
   }
 });
 console.log(`${chosen.length} rules: ${held} held, ${chosen.length - held} not`);
