@@ -25,6 +25,7 @@ const STORED: ByTest = {
   ],
   'lmdb-journal': [
     ['a batch that is acknowledged is on disk', 'LmdbJournal.append', unawaited('put')],
+    ['a group is synchronised to the disk before it is acknowledged', 'openLmdb', instead('eventTurnBatching', 'noSync')],
     ['a batch that does not follow is refused', 'LmdbJournal.append', never('lastSeq')],
     ['numbering goes on where it was after a restart', 'LmdbJournal.constructor', gives('countRecords', '1')],
     ['trimming keeps what is behind the sequence', 'LmdbJournal.trim', taken(1, 'Infinity')],
@@ -37,6 +38,9 @@ const STORED: ByTest = {
     ['rows of actors that are not on disk yet are found', 'ProjectorMemory.outbox', gives('uncommittedRows', '[]')],
     ['what a crash left between two actors is sent again', 'ActorSystem.resumeFollowUps', without('resume')],
     ['follow-ups of a replay are appended behind it', 'ActorSystem.#committed', always('isReplay')],
+  ],
+  'faults/replay': [
+    ['what the journal has beyond the documents is handled at the start', 'SingleNode.#replay', never('lastSeq', 1)],
   ],
   'async-documents': [
     ['a group is committed when all of it is decided', 'ActorSystem.#commitFinished', dropped('outstanding')],
@@ -104,8 +108,15 @@ const ONCE: ByTest = {
     ['a shard that is loaded anew tells nothing again', 'ActorSystem.handleGroup', always('toldSeq')],
     ['documents that come back older: what is in the history is not inserted again', 'ShardOwner.#uncertainThrough', returns('0')],
   ],
+  'redis-documents': [
+    ['a former owner of a shard writes nothing', 'RedisDocuments.#judge', always('OK')],
+    ['a later owner is not replaced by an earlier one', 'RedisDocuments.takeOver', never('Fenced')],
+  ],
   'large-groups': [
     ['what is handled of a group is not handled again with the rest', 'ShardOwner.#takeParts', always('givenSeq')],
+  ],
+  'nats-journal': [
+    ['a group whose acknowledgement was lost is stored once', 'NatsJournal.append', without('set', 1)],
   ],
   'id-blocks': [
     ['an id is given when its block is reserved on disk', 'IdBlocks.#reserve', unawaited('commit')],
