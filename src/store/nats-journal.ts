@@ -74,6 +74,8 @@ export class NatsJournal implements ShardJournal {
   /** The user of NATS may not write to the journal. Asked for at the start, and each second until he may. */
   #isForbidden = false;
   #isAnswering = true;
+  /** `performance.now()` of the newest group that JetStream has stored: by then it answered. */
+  #storedAt = Number.NEGATIVE_INFINITY;
   #isRefreshing = false;
   /** By shard: when it was trimmed last, and the stream's sequence up to which it is wanted since. */
   readonly #trimmedAt = new Map<number, number>();
@@ -130,7 +132,11 @@ export class NatsJournal implements ShardJournal {
     for (let leftMs = deadline - performance.now(); leftMs > 0; leftMs = deadline - performance.now()) {
       try {
         const seq = this.#connection.isConnected ? await this.#publish(subject, records, messageHeaders, Math.min(leftMs, ATTEMPT_TIMEOUT_MS)) : 0;
-        if (seq > 0) return seq * GROUP_RECORDS_MAX;
+        if (seq > 0) {
+          this.#storedAt = performance.now();
+          this.#isAnswering = true;
+          return seq * GROUP_RECORDS_MAX;
+        }
       } catch (error) {
         if (error instanceof JournalUnavailable) {
           this.#refusedBy = error.message;
@@ -294,6 +300,7 @@ export class NatsJournal implements ShardJournal {
   async #refresh(): Promise<StreamState | undefined> {
     if (this.#isRefreshing || !this.#connection.isConnected) return undefined;
     this.#isRefreshing = true;
+    const askedAt = performance.now();
     // A limit that was hit is believed until the next refresh; the append after it finds out whether it is still so.
     this.#refusedBy = undefined;
     try {
@@ -303,6 +310,8 @@ export class NatsJournal implements ShardJournal {
       if (this.#isForbidden) await this.#askPermission();
       return state;
     } catch (error) {
+      // The answer is late, and groups are stored all the same.
+      if (this.#storedAt > askedAt) return undefined;
       if (this.#isAnswering) this.#options.log.warn({ err: error, timeoutMs: API_TIMEOUT_MS }, 'JetStream does not answer');
       this.#isAnswering = false;
       return undefined;

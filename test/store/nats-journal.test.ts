@@ -99,6 +99,20 @@ t.test('a server killed in the middle of appends and follows', { skip }, async (
   await close();
 });
 
+t.test('a server that stood still is available with the first group that it stores', { skip }, async (t) => {
+  const server = await startNats(t);
+  const { journal, close } = await open(server.url, { appendTimeoutMs: 120_000 });
+  for (let round = 0; round < 3; round += 1) {
+    server.pause();
+    await eventually('noticed', () => journal.unavailable);
+    const appended = journal.append(1, `round-${round}`, groupOf(round, 1), 1);
+    server.resume();
+    await appended;
+    t.equal(journal.unavailable, undefined, 'before the next look at the stream');
+  }
+  await close();
+});
+
 t.test('one of three servers is killed: replicas go on', { skip }, async (t) => {
   const { servers, urls } = await startNatsCluster(t);
   const { journal, close } = await open(urls, { replicas: 3 });
