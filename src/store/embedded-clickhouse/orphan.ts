@@ -5,7 +5,8 @@
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { Log } from '../../model/log.ts';
 
-const END_LIMIT_MS = 5_000;
+/** Long: a busy machine frees the memory of a killed process late, and the next engine does not start while the files are locked. */
+const END_LIMIT_MS = 60_000;
 const CHECK_MS = 10;
 
 /** Beside the data directory: the process that has it, and the server that started that. */
