@@ -19,6 +19,8 @@ import { CLOCK_LIMIT } from './clock-trust.ts';
 const TENANT_KEY = 't';
 /** Between two steps while a run is under way. */
 const PAUSE_MS = 10;
+/** Parts without data that are ticked off together: the record of a run with many rules is large, and is written anew each time. */
+const TICKED_AT_ONCE_MAX = 10;
 /** Until the schedule is looked at again. */
 const IDLE_MS = 30_000;
 /** After a step that failed, and how often one part is tried before the run fails. */
@@ -230,8 +232,9 @@ export class RetentionRunner {
     const held = this.#held.get(tenant);
     const now = this.#options.now();
     if (held !== undefined && held.retryAt > now) return false;
-    const index = run.items.findIndex(({ isDone }, at) => !isDone && held?.items.has(at) !== true);
-    if (index < 0) {
+    const nextIndex = (from: number): number => run.items.findIndex(({ isDone }, at) => at >= from && !isDone && held?.items.has(at) !== true);
+    const first = nextIndex(0);
+    if (first < 0) {
       if (held === undefined || held.items.size === 0) await this.#end(tenant, state, { id, text, run }, { status: 'COMPLETED' });
       else if (now - held.since >= HELD_MAX_MS) await this.#end(tenant, state, { id, text, run }, { status: 'FAILED', failure: held.error.message });
       else this.#held.set(tenant, { ...held, items: new Set(), retryAt: now + IDLE_MS });
@@ -239,19 +242,25 @@ export class RetentionRunner {
     }
     const isWanted = async (): Promise<boolean> =>
       !this.#loop.isStopped && await this.#options.documents.get(RETENTION_RULES, tenant, runKey(id)) === text;
-    let item: RetentionItem | undefined;
-    try {
-      item = await this.#part(tenant, run, index, isWanted);
-    } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== 'general/disk-full') throw error;
-      this.#hold(tenant, index, error);
-      return true;
+    let { items } = run;
+    for (let index = first, looks = 0; index >= 0 && looks < TICKED_AT_ONCE_MAX; index = nextIndex(index + 1), looks += 1) {
+      let item: RetentionItem | undefined;
+      try {
+        item = await this.#part(tenant, run, index, isWanted);
+      } catch (error) {
+        if (!(error instanceof PlatformError) || error.code !== 'general/disk-full') throw error;
+        this.#hold(tenant, index, error);
+        break;
+      }
+      // Canceled meanwhile, unless the process stops: the next step tells what was removed.
+      if (item === undefined) return !this.#loop.isStopped;
+      items = items.with(index, item);
+      if (!item.isDone) break;
     }
-    // Canceled meanwhile, unless the process stops: the next step tells what was removed.
-    if (item === undefined) return !this.#loop.isStopped;
-    await this.#change(tenant, [{ collection: RETENTION_RULES, id: runKey(id), expected: text,
-      value: JSON.stringify({ ...run, items: run.items.with(index, item) }) }]);
-    if (!run.isDryRun) this.removedCount += item.count - run.items[index].count;
+    if (items === run.items) return true;
+    const next = { ...run, items };
+    await this.#change(tenant, [{ collection: RETENTION_RULES, id: runKey(id), expected: text, value: JSON.stringify(next) }]);
+    this.removedCount += sumOf(next) - sumOf(run);
     return true;
   }
 
