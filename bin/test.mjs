@@ -35,8 +35,8 @@ const CLUSTER_ONLY_FILES = new Set(['applications', 'bulk-alarm-rights', 'bulk-r
   'c8y-client-inventory', 'c8y-client-login', 'c8y-client-tenants', 'curl', 'deleted-live', 'device-access-token', 'events', 'generated-client',
   'hostile-routes', 'identity', 'measurement-filters', 'measurement-pages', 'measurement-series', 'mqtt-json-and-modes', 'mqtt-large-payloads',
   'mqtt-static-templates', 'openapi-answers', 'retention-limits', 'security-options', 'simulate'].map((name) => `test/e2e/${name}.test.ts`));
-const HOST_START_MS = 60_000;
-const HOST_STOP_MS = 20_000;
+const HOST_START_MS = 240_000;
+const HOST_STOP_MS = 60_000;
 
 /** What runs on the second version of Node too, with the servers that it starts: native packages, the engines of HTTP, starts and kills. */
 const SECOND_NODE_FILES = new Set(['api/http-engine', 'cli-first-start', 'e2e/cut-requests', 'faults/kill-server', 'store/lmdb-journal']

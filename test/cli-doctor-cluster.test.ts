@@ -42,7 +42,7 @@ async function startSilent(t: Test): Promise<string> {
   return `127.0.0.1:${(server.address() as { port: number }).port}`;
 }
 
-t.test('the command looks at all three, and ends with 0 when all can be used', { skip: missing('nats-server', 'redis-server'), timeout: 120_000 }, async (t) => {
+t.test('the command looks at all three, and ends with 0 when all can be used', { skip: missing('nats-server', 'redis-server') }, async (t) => {
   const [nats, redis, { url }] = [await startNats(t), await startRedis(t), await openClickHouse(t)];
   const flags = {
     ...SHARED, nats: nats.url, redis: redis.url, clickhouse: url, 'http-port': '0', 'mqtt-port': '0', 'data': scratchDirectory(t), 'journal-max-bytes': '1GiB',
@@ -128,7 +128,7 @@ t.test('servers that are not there are named, each with a remedy', async (t) => 
   }
 });
 
-t.test('NATS: each thing that a node does and the user may not is a finding of its own', { skip: missing('nats-server'), timeout: 120_000 }, async (t) => {
+t.test('NATS: each thing that a node does and the user may not is a finding of its own', { skip: missing('nats-server') }, async (t) => {
   const prefix = 'perm';
   const allowed = { publish: ['$JS.API.>', `${prefix}.>`, `$KV.${prefix}_leases.>`, `$KV.${prefix}_nodes.>`, `$O.${prefix}_blobs.>`, '_INBOX.>'], subscribe: ['_INBOX.>', `${prefix}.>`] };
   const without = (part: string): Partial<typeof allowed> => ({ publish: allowed.publish.filter((subject) => !subject.includes(part)) });

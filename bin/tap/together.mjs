@@ -8,7 +8,7 @@ import { compiledTestPath } from '../setup.mjs';
 import tap from '../../dist-test/node_modules/tap/tap.mjs';
 
 /** What was closed takes some turns to be gone. */
-const CLOSE_MS = 5_000;
+const CLOSE_MS = 20_000;
 const CHECK_MS = 5;
 
 const files = new Map();

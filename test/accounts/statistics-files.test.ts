@@ -6,7 +6,8 @@ import type { Tenant } from '../../src/accounts/tenants.ts';
 import type { Command, RecordsChange } from '../../src/model/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { MemoryBlobs } from '../api/helpers/memory-blobs.ts';
-import { quiet, until } from '../helpers/redis-server.ts';
+import { quiet } from '../helpers/redis-server.ts';
+import { until } from '../helpers/until.ts';
 
 /** alarms_created, alarms_updated, events_created, … as the table has them. */
 const COUNTS = Array.from({ length: 13 }, (_, index) => index + 1).join('\t');

@@ -18,6 +18,7 @@ import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
 import { openLmdb } from '../../src/store/lmdb-environment.ts';
 import type { LmdbEnvironment } from '../../src/store/lmdb-environment.ts';
 import { LmdbJournal } from '../../src/store/lmdb-journal.ts';
+import { PATIENCE } from '../helpers/until.ts';
 
 export const silentLog: Log = {
   debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, isLevelEnabled: () => false,
@@ -27,9 +28,9 @@ export const silentLog: Log = {
 export const TENANT = 1;
 export const NOW = Date.UTC(2026, 10, 21, 6);
 
-/** Waits for a condition, at most 20 s. */
+/** Waits for a condition, turn by turn of the event loop. */
 export async function until(condition: () => boolean | Promise<boolean>, what = 'the condition'): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 20_000 * PATIENCE;
   while (!await condition()) {
     if (Date.now() > deadline) throw new Error(`${what} did not come true`);
     await new Promise((resolve) => { setImmediate(resolve); });

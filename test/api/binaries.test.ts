@@ -4,6 +4,7 @@ import { request as httpRequest } from 'node:http';
 import t from 'tap';
 import { attachmentHeader, byteRangeOf, isMediaType } from '../../src/api/byte-range.ts';
 import { COMMAND } from '../../src/model/command.ts';
+import { until } from '../helpers/until.ts';
 import { ADMIN, DEVICE, basic, startApi } from './helpers/api.ts';
 import type { Api } from './helpers/api.ts';
 
@@ -277,9 +278,7 @@ t.test('a client that goes leaves nothing behind', async (t) => {
     request.write(multipart([{ name: 'file', fileName: 'f', content: 'x'.repeat(1_000) }]).subarray(0, 900));
     setTimeout(() => request.destroy(new Error('gone')), 50);
   });
-  const deadline = Date.now() + 5_000;
-  while (api.server.requestCount > 0 && Date.now() < deadline) await new Promise((resolve) => { setTimeout(resolve, 5); });
-  t.equal(api.server.requestCount, 0);
+  await until('no request is under way', () => api.server.requestCount === 0);
   t.equal(api.server.bodies.bytes, 0);
   t.equal(api.fake.blobs.contents.size, 0);
   t.same(api.fake.failures, []);

@@ -9,6 +9,7 @@ import { UWS_BINARIES, UWS_VERSION, uwsFileName } from '../../src/api/uws-binari
 import { loadUws } from '../../src/api/uws.ts';
 import { ROOT } from '../helpers/root.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
+import { PATIENCE } from '../helpers/until.ts';
 
 const PACKAGE = join(ROOT, 'node_modules', 'uWebSockets.js');
 const NATIVE = join(ROOT, 'dist', 'native');
@@ -35,7 +36,7 @@ const ANSWER = `
 
 /** In a process of its own: loading a broken file may end it. */
 function answerOf(file: string): { status: number | null; stdout: string; stderr: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', ANSWER, file], { encoding: 'utf8', timeout: 30_000, killSignal: 'SIGKILL' });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', ANSWER, file], { encoding: 'utf8', timeout: 30_000 * PATIENCE, killSignal: 'SIGKILL' });
   return { status, stdout, stderr };
 }
 

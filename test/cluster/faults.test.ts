@@ -66,7 +66,7 @@ async function visible(cluster: TestCluster): Promise<void> {
   await cluster.nodes[0].node.visible(20_000);
 }
 
-t.test('nodes are killed and join under load: every acknowledged measurement once', { timeout: 120_000 }, async (t) => {
+t.test('nodes are killed and join under load: every acknowledged measurement once', async (t) => {
   t.comment(`SEED=${SEED}`);
   const random = new Random(SEED);
   const cluster = await TestCluster.of(t, 3, { rowsMax: 60, intervalMs: 3 });
@@ -95,7 +95,7 @@ t.test('nodes are killed and join under load: every acknowledged measurement onc
   t.ok(cluster.shared.stored.length <= 64 * 17, `${cluster.shared.stored.length} groups are kept`);
 });
 
-t.test('a zombie goes on with the old epoch: nothing of it takes effect', { timeout: 60_000 }, async (t) => {
+t.test('a zombie goes on with the old epoch: nothing of it takes effect', async (t) => {
   const random = new Random(SEED);
   const cluster = await TestCluster.of(t, 3, { rowsMax: 60, intervalMs: 3 });
   const account = new Account();
@@ -156,7 +156,7 @@ function steps(random: Random, idBeside: (key: number) => string): Sent[][] {
   return list;
 }
 
-t.test('the same commands give the same state as one node, with nodes killed in between', { timeout: 120_000 }, async (t) => {
+t.test('the same commands give the same state as one node, with nodes killed in between', async (t) => {
   t.comment(`SEED=${SEED}`);
   for (let run = 0; run < 3; run += 1) {
     const cluster = await TestCluster.of(t, 3, { answerTimeoutMs: 700 });

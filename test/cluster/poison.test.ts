@@ -85,7 +85,7 @@ t.test('only what stays refused is set aside', async (t) => {
   t.same([values(cluster), first.quarantine.count, first.node.projector.lagGroups], [range(0, 6), 1, 0]);
 });
 
-t.test('killed at each step of the halving: the next owners go on with its parts, also when the store has changed its mind', { timeout: 120_000 }, async (t) => {
+t.test('killed at each step of the halving: the next owners go on with its parts, also when the store has changed its mind', async (t) => {
   for (const isCured of [false, true]) {
     for (let crashAt = 1; ; crashAt += 1) {
       const { cluster, sources } = await two(t, 4);
@@ -168,7 +168,7 @@ t.test('a node that comes back to a block which others have inserted in parts do
   t.same(new Set(asideOf(cluster).map(valueOf)), new Set([3]));
 });
 
-t.test('random poison, nodes killed', { timeout: 120_000 }, async (t) => {
+t.test('random poison, nodes killed', async (t) => {
   const random = new Random();
   t.comment(`seed ${random.seed}`);
   const cluster = await TestCluster.of(t, 3, { intervalMs: 3, rowsMax: 40 });

@@ -4,6 +4,7 @@ import { GROUP_RECORDS_MAX } from '../../src/cluster/shard-journal.ts';
 import type { ShardFollower, ShardGroup, ShardJournal } from '../../src/cluster/shard-journal.ts';
 import { COMMAND } from '../../src/model/command.ts';
 import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/command-record.ts';
+import { until } from '../helpers/until.ts';
 import { Random } from '../smartrest/random.ts';
 
 export interface OpenShardJournal { readonly journal: ShardJournal; close(): Promise<void> }
@@ -28,12 +29,9 @@ export function numbersOf(group: ShardGroup): number[] {
 }
 
 export async function eventually<Value>(what: string, find: () => Value | Promise<Value>, timeoutMs = 15_000): Promise<NonNullable<Value>> {
-  for (const deadline = performance.now() + timeoutMs; ;) {
-    const found = await find();
-    if (found) return found;
-    if (performance.now() > deadline) throw new Error(`${what} did not come within ${timeoutMs} ms`);
-    await new Promise((resolve) => { setTimeout(resolve, 10); });
-  }
+  let found: Value | undefined;
+  await until(what, async () => Boolean(found = await find()), timeoutMs);
+  return found as NonNullable<Value>;
 }
 
 /** Follows a shard and checks on the way what the port promises about groups. */

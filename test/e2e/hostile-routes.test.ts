@@ -9,6 +9,7 @@ import type { Route } from '../../src/api/route.ts';
 import { Random, hostileRequest } from '../helpers/hostile-requests.ts';
 import type { HostileRequest } from '../helpers/hostile-requests.ts';
 import { PASSWORD, Rest, startServer } from '../helpers/running-server.ts';
+import { PATIENCE } from '../helpers/until.ts';
 
 const SEED = Number(process.env['MILLRACE_TEST_SEED'] ?? 20_261_121);
 const DURATION_MS = Number(process.env['MILLRACE_TEST_FUZZ_MS'] ?? 8_000);
@@ -88,7 +89,7 @@ function send(sent: HostileRequest, authorization: string | undefined): Promise<
   return new Promise((resolve, reject) => {
     const headers: Record<string, string | number> = { ...sent.headers, ...(authorization === undefined ? {} : { authorization }) };
     if (sent.body !== undefined) headers['content-length'] = Buffer.byteLength(sent.body);
-    const call = request({ agent, host: '127.0.0.1', port: server.httpPort, method: sent.method, path: sent.path, headers, timeout: 20_000 }, (response) => {
+    const call = request({ agent, host: '127.0.0.1', port: server.httpPort, method: sent.method, path: sent.path, headers, timeout: 20_000 * PATIENCE }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);

@@ -5,11 +5,12 @@ import t from 'tap';
 import { PASSWORD, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 import type { Teardown } from '../helpers/running-server.ts';
 import { missing } from '../helpers/tools.ts';
+import { PATIENCE } from '../helpers/until.ts';
 
 const skip = missing('mosquitto_pub', 'mosquitto_sub');
 const server = await startServer(t);
 const { rest } = server;
-const RUN_TIMEOUT_MS = 15_000;
+const RUN_TIMEOUT_MS = 15_000 * PATIENCE;
 
 interface Run { child: ChildProcess; output(): string; ended: Promise<{ code: number | null; output: string }> }
 

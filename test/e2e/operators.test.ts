@@ -4,8 +4,6 @@ import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import { CLUSTER_NODES, eventually, startServer } from '../helpers/running-server.ts';
 import type { RunningServer } from '../helpers/running-server.ts';
 
-t.setTimeout(120_000);
-
 async function metric(server: RunningServer, name: string): Promise<number> {
   const text = await server.metricsText();
   const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));

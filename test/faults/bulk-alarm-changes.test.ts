@@ -3,7 +3,6 @@ import t from 'tap';
 import { Rest, PASSWORD, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
 
-t.setTimeout(120_000);
 const ALARMS = 3_000;
 const TIME = '2024-05-02T10:00:00.000Z';
 

@@ -9,7 +9,7 @@ const RAMP_SECONDS = 0.05;
 
 interface Bulk { readonly status: string; readonly progress: { readonly pending: number; readonly all: number } }
 
-t.test('the ramp goes on where it was', { timeout: 240_000 }, async (t) => {
+t.test('the ramp goes on where it was', async (t) => {
   const random = seeded(t);
   const server = await new ServerProcess(t).start();
   const post = async <Answer>(path: string, body: object): Promise<Answer> => {

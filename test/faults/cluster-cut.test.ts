@@ -7,8 +7,6 @@ import { Rest, eventually } from '../helpers/running-server.ts';
 import { PASSWORD, USER, delay } from '../helpers/server-process.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(240_000);
-
 interface Health { readonly status: number; readonly parts: Record<string, { readonly ready: boolean; readonly problem?: string; readonly shards?: number; readonly lagGroups?: number }> }
 
 const NOTICE_MS = 40_000;

@@ -4,8 +4,6 @@ import t from 'tap';
 import { ClusterLoad } from '../helpers/running-cluster-load.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(200_000);
-
 const NODES = 2;
 
 const freeBytesOf = (path: string): number => { const { bavail, bsize } = statfsSync(path); return bavail * bsize; };

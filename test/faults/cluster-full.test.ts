@@ -7,8 +7,6 @@ import { DeviceSender, HttpSender } from '../helpers/server-process-load.ts';
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(200_000);
-
 const NODES = 2;
 const BOUND_BYTES = 16 * 1_048_576;
 const FULL_MS = 60_000;

@@ -10,8 +10,6 @@ import { delay, seeded } from '../helpers/server-process.ts';
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(400_000);
-
 const NODES = 3;
 const DEVICES = 4;
 const SHARDS = 64;

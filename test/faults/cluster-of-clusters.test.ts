@@ -5,8 +5,6 @@ import { ClusterLoad, acknowledgedAgain } from '../helpers/running-cluster-load.
 import { delay, seeded } from '../helpers/server-process.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(230_000);
-
 const NODES = 2;
 const DEVICES = 3;
 const REDIS_AWAY_MS = 1_500;

@@ -6,8 +6,6 @@ import { seeded } from '../helpers/server-process.ts';
 import { ExactlyOnceSender } from '../helpers/server-process-qos2.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(230_000);
-
 const NODES = 3;
 const LOAD_MS = 20_000;
 /** Of nodes, one after the other. */

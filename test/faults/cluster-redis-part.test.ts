@@ -8,8 +8,6 @@ import { PASSWORD, USER } from '../helpers/server-process.ts';
 import { until } from '../helpers/setup-command.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(240_000);
-
 const TRIED = 30;
 
 t.test('one of three masters is killed', { skip: missing('nats-server', 'redis-server') }, async (t) => {

@@ -7,8 +7,6 @@ import { PASSWORD, USER } from '../helpers/server-process.ts';
 import { until } from '../helpers/setup-command.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(240_000);
-
 const skip = missing('nats-server', 'redis-server');
 const cluster = skip === false ? await RunningCluster.start(t, { nodes: 1, passwords: { admin: PASSWORD, management: 'mill-Race-8' } }) : undefined;
 

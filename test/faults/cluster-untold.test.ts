@@ -7,9 +7,8 @@ import { MANAGEMENT_PASSWORD, Rest, TENANT, eventually } from '../helpers/runnin
 import { PASSWORD, USER } from '../helpers/server-process.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(120_000);
-
-const FOLLOWS_MS = 15_000;
+/** With `PATIENCE` less than the 60 s after which a password is checked again. */
+const FOLLOWS_MS = 10_000;
 const skip = missing('nats-server', 'redis-server');
 
 for (const end of ['its connection to NATS breaks', 'it is killed'] as const) {

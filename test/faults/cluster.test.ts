@@ -12,8 +12,6 @@ import { PASSWORD, USER, delay } from '../helpers/server-process.ts';
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 import { missing } from '../helpers/tools.ts';
 
-t.setTimeout(400_000);
-
 const NODES = 3;
 const DEVICES = 6;
 const AWAY_MS = 1_500;

@@ -6,8 +6,6 @@ import t from 'tap';
 import { PASSWORD, ServerProcess, USER } from '../helpers/server-process.ts';
 import { until } from '../helpers/setup-command.ts';
 
-t.setTimeout(120_000);
-
 const CONNECTIONS = 5_000;
 /** Handshakes under way at once. */
 const OPENING = 250;

@@ -3,7 +3,6 @@ import t from 'tap';
 import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running-server.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
 
-t.setTimeout(400_000);
 const EVENTS = 10_000;
 const TIME = '2024-05-02T10:00:00.000Z';
 

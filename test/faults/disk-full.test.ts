@@ -10,8 +10,6 @@ import { readHistory, ServerProcess } from '../helpers/server-process.ts';
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
 
-t.setTimeout(240_000);
-
 const MIB = 1_048_576;
 const DISK_BYTES = 512 * MIB;
 const FREE_MIN_BYTES = 128 * MIB;

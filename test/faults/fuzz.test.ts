@@ -7,8 +7,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import WebSocket from 'ws';
 import { AUTHORIZATION, PASSWORD, seeded, ServerProcess, USER } from '../helpers/server-process.ts';
-
-t.setTimeout(120_000);
+import { PATIENCE } from '../helpers/until.ts';
 
 const MQTT_CONNECTIONS = 1_000;
 const WEB_SOCKET_CONNECTIONS = 200;
@@ -17,7 +16,7 @@ const PACKETS = 8;
 const CONCURRENCY = 16;
 /** How long garbage may wait for an answer that need not come. */
 const CONNECTION_MS = 150;
-const REQUEST_MS = 15_000;
+const REQUEST_MS = 15_000 * PATIENCE;
 
 /** Random things, from one seed. */
 class Dice {

@@ -6,8 +6,6 @@ import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/se
 import { readHistory } from '../helpers/server-process.ts';
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 
-t.setTimeout(120_000);
-
 const BOUND_BYTES = 16 * 1_048_576;
 
 t.test('journal at --journal-max-bytes while ClickHouse stands still', async (t) => {

@@ -4,8 +4,6 @@ import { until } from '../helpers/setup-command.ts';
 import { delay, readHistory, seeded, ServerProcess, signal } from '../helpers/server-process.ts';
 import { account, DeviceSender, HttpSender } from '../helpers/server-process-load.ts';
 
-t.setTimeout(120_000);
-
 const KILLS = 4;
 /** An acknowledgement that takes longer has waited for something. */
 

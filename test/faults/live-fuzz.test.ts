@@ -9,6 +9,7 @@ import { Random, TEXTS } from '../helpers/hostile-requests.ts';
 import { connectDevice } from '../helpers/running-server-mqtt.ts';
 import type { Device } from '../helpers/running-server-mqtt.ts';
 import { PASSWORD, Rest, startServer } from '../helpers/running-server.ts';
+import { PATIENCE } from '../helpers/until.ts';
 
 const SEED = Number(process.env['MILLRACE_TEST_SEED'] ?? 20_261_121);
 const DURATION_MS = Number(process.env['MILLRACE_TEST_FUZZ_MS'] ?? 3_000);
@@ -77,7 +78,7 @@ async function isUnharmed(t: Test, complaint: string | undefined): Promise<void>
 
 t.test('Bayeux over HTTP', async (t) => {
   const random = new Random(SEED);
-  const send = (sent: string, path: string): Promise<Response> => fetch(server.url + path, { method: 'POST', body: sent, signal: AbortSignal.timeout(20_000),
+  const send = (sent: string, path: string): Promise<Response> => fetch(server.url + path, { method: 'POST', body: sent, signal: AbortSignal.timeout(20_000 * PATIENCE),
     headers: { 'content-type': 'application/json', authorization: `Basic ${Buffer.from(`t1/admin:${PASSWORD}`).toString('base64')}` } });
   const [{ clientId }] = await (await send('[{"channel":"/meta/handshake","version":"1.0","supportedConnectionTypes":["long-polling"]}]', '/cep/realtime')).json() as [{ clientId: string }];
   const until = Date.now() + DURATION_MS;

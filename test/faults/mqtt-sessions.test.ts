@@ -6,8 +6,6 @@ import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 import { account, measurementsOf } from '../helpers/server-process-load.ts';
 import { ExactlyOnceSender } from '../helpers/server-process-qos2.ts';
 
-t.setTimeout(120_000);
-
 const KILLS = 2;
 
 t.test('QoS 2 is exactly once over dropped connections and kill -9', async (t) => {

@@ -7,8 +7,6 @@ import { ServerProcess, delay, readHistory, seeded } from '../helpers/server-pro
 import { millrace, until } from '../helpers/setup-command.ts';
 import { DIST } from '../helpers/root.ts';
 
-t.setTimeout(180_000);
-
 const POISON = 666;
 const TIME = '2026-01-01T00:00:00.000Z';
 

@@ -8,8 +8,6 @@ import { AUTHORIZATION, PASSWORD, ServerProcess, USER } from '../helpers/server-
 import { RawMqtt } from '../helpers/server-process-mqtt.ts';
 import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
 
-t.setTimeout(120_000);
-
 const GROWTH_MAX_BYTES = 250 * 1_048_576;
 /** Rows that cannot be understood, each answered on s/e: more than a client's queue holds. */
 const BAD_ROWS = 300_000;

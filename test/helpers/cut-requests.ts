@@ -1,11 +1,12 @@
 /** Sends the same request again and again, cut in two at another place each time: no answer may depend on how a request was cut into reads. */
 import { createConnection } from 'node:net';
+import { PATIENCE } from './until.ts';
 
 /** Connections at a time. */
 const AT_ONCE = 100;
 /** Between two pieces: in the server's process a read of the first is many turns of the event loop away by then. */
 const READ_MS = 5;
-const ANSWER_MS = 20_000;
+const ANSWER_MS = 20_000 * PATIENCE;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
 /** Without what differs from answer to answer. */

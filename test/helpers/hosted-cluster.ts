@@ -6,10 +6,11 @@ import { ConnectionProxy } from './connection-proxy.ts';
 import type { HostAnswer, HostRequest, HostedNode } from './node-host.ts';
 import { untilComplete } from './running-cluster.ts';
 import type { ClusterPasswords } from './running-cluster.ts';
+import { PATIENCE } from './until.ts';
 
 const HOSTS = (process.env['MILLRACE_TEST_NODE_HOSTS'] ?? '').split(',').filter((port) => port !== '').map(Number);
 const RETRY_MS = 100;
-const BUSY_MAX_MS = 120_000;
+const BUSY_MAX_MS = 120_000 * PATIENCE;
 
 export const hasHosts = HOSTS.length > 0;
 

@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Log } from '../../src/model/log.ts';
 import type { Teardown } from './running-server.ts';
+import { PATIENCE } from './until.ts';
 
-const START_TIMEOUT_MS = 15_000;
+const START_TIMEOUT_MS = 15_000 * PATIENCE;
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => silentLog };
 

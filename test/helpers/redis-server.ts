@@ -7,6 +7,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Log } from '../../src/model/log.ts';
+import { until } from './until.ts';
 
 export interface Teardown { teardown(run: () => unknown): void }
 
@@ -21,13 +22,6 @@ const MEET_INTERVAL_MS = 3_000;
 const PORT_MAX = 55_000;
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
-
-export async function until(what: string, condition: () => unknown, timeoutMs = 15_000): Promise<void> {
-  for (const end = performance.now() + timeoutMs; !(await condition());) {
-    if (performance.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`);
-    await sleep(10);
-  }
-}
 
 /** A port that was looked for and closed again may be found a second time. */
 const given = new Set<number>();

@@ -15,10 +15,11 @@ import { startRedisCluster, startRedisWithin } from './redis-server.ts';
 import type { RedisServer } from './redis-server.ts';
 import { cleanEnvironment, until } from './setup-command.ts';
 import { DIST } from './root.ts';
+import { PATIENCE } from './until.ts';
 
 const MAIN = join(DIST, 'src', 'main.js');
 const START_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 15_000;
+const STOP_TIMEOUT_MS = 15_000 * PATIENCE;
 const OUTPUT_MAX = 2_000_000;
 const CLICKHOUSE_BYTES_MAX = 2 ** 30;
 const SHARDS = 64;

@@ -10,6 +10,7 @@ import { HostedCluster, hasHosts } from './hosted-cluster.ts';
 import { RunningCluster } from './running-cluster.ts';
 import { cleanEnvironment, scratchDirectory, until } from './setup-command.ts';
 import { DIST } from './root.ts';
+import { PATIENCE } from './until.ts';
 
 const MAIN = join(DIST, 'src', 'main.js');
 
@@ -24,7 +25,7 @@ export const PASSWORD = 'mill-Race-7';
 export const MANAGEMENT_PASSWORD = 'mill-Race-8';
 
 const START_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 15_000;
+const STOP_TIMEOUT_MS = 15_000 * PATIENCE;
 
 /** A test, or the file's root. */
 export interface Teardown { teardown(action: () => unknown): void }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import mqttPacket from 'mqtt-packet';
 import type { IPublishPacket, Packet } from 'mqtt-packet';
 import { PASSWORD, USER } from './server-process.ts';
+import { PATIENCE } from './until.ts';
 
 export interface RawOptions { readonly clientId: string; readonly clean?: boolean; readonly version?: 4 | 5; readonly keepalive?: number; readonly timeoutMs?: number;
   /** Called before CONNECT is sent: what follows CONNACK at once is not missed. */
@@ -51,7 +52,7 @@ export class RawMqtt {
     const socket = connectSocket({ host: '127.0.0.1', port, noDelay: true });
     const client = new RawMqtt(socket, version);
     options.prepare?.(client);
-    const timer = setTimeout(() => socket.destroy(), options.timeoutMs ?? 30_000);
+    const timer = setTimeout(() => socket.destroy(), options.timeoutMs ?? 30_000 * PATIENCE);
     const clean = options.clean ?? true;
     socket.write(mqttPacket.generate({
       cmd: 'connect', protocolId: 'MQTT', protocolVersion: version, clean, clientId: options.clientId, keepalive: options.keepalive ?? 0,

@@ -2,12 +2,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { ROOT } from './root.ts';
+import { PATIENCE } from './until.ts';
 
 export { scratchDirectory, until } from './until.ts';
 
 export const COMMAND = join(ROOT, 'bin', 'millrace.mjs');
 
-const RUN_TIMEOUT_MS = 60_000;
+const RUN_TIMEOUT_MS = 60_000 * PATIENCE;
 
 export interface Ended { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string }
 

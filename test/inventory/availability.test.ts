@@ -7,6 +7,7 @@ import { COMMAND } from '../../src/model/command.ts';
 import { joinMembers, splitMembers } from '../../src/model/json-document.ts';
 import { NOW, TENANT, openPlatform, silentLog } from '../actors/platform.ts';
 import type { Platform } from '../actors/platform.ts';
+import { until } from '../helpers/until.ts';
 
 const MINUTE_MS = 60_000;
 const ALARM_TYPE = 'c8y_UnavailabilityAlarm';
@@ -308,8 +309,7 @@ t.test('runs by itself and stops', async (t: Test) => {
   monitor.start();
   connected.add(1);
   monitor.lookAt(TENANT, 1);
-  const deadline = Date.now() + 10_000;
-  while (object(platform, '1').c8y_Connection === undefined && Date.now() < deadline) await new Promise((resolve) => { setTimeout(resolve, 5); });
+  await until('it has looked', () => object(platform, '1').c8y_Connection !== undefined);
   t.same(object(platform, '1').c8y_Connection, { status: 'CONNECTED' });
   await monitor.stop();
 });

@@ -7,7 +7,8 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { TestNotification } from './helpers.ts';
 import type { Message } from './helpers.ts';
-import { AUTHORIZATION, startServer, until } from './http-server.ts';
+import { until } from '../helpers/until.ts';
+import { AUTHORIZATION, startServer } from './http-server.ts';
 import type { RealServer } from './http-server.ts';
 
 adapt();
@@ -47,17 +48,17 @@ async function checkComet(t: any, transport: Transport): Promise<void> {
   t.equal((await handshake(comet, { ext })).successful, true);
   t.equal((await subscribe(comet, '/measurements/*', (message) => seen.push(message.data.data.value))).successful, true);
   t.equal((await subscribe(comet, '/nothing/here', () => undefined)).successful, false);
-  await until(() => connects.length > 0, 'connected');
+  await until('connected', () => connects.length > 0);
   for (let value = 0; value < 1_000; value += 1) {
     server.bus.publish(new TestNotification('measurements', String(value % 7), JSON.stringify({ value })));
     if (value % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  await until(() => seen.length === 1_000, 'all measurements');
+  await until('all measurements', () => seen.length === 1_000);
   t.same(seen, Array.from({ length: 1_000 }, (_, index) => index));
   t.ok(connects.every((message) => message.successful));
   t.same(server.refusals.counts, {});
   await new Promise<void>((resolve) => void comet.disconnect(() => resolve()));
-  await until(() => server.server.sessionCount === 0, 'disconnected');
+  await until('disconnected', () => server.server.sessionCount === 0);
 }
 
 t.test('CometD over long polling', (t) => checkComet(t, 'long-polling'));
@@ -75,11 +76,11 @@ t.test('CometD shakes hands again by itself when its session is gone', async (t)
       comet.subscribe('/alarms/1', (message: Message) => seen.push(message));
     });
     await handshake(comet, { ext: { 'com.platform.authn': { token: TOKEN } } });
-    await until(() => server.bus.hasSubscribers(1, 'alarms'), 'subscribed');
+    await until('subscribed', () => server.bus.hasSubscribers(1, 'alarms'));
     server.server.endUser('t1', 'admin');
-    await until(() => handshakes === 2 && server.bus.hasSubscribers(1, 'alarms'), 'subscribed again');
+    await until('subscribed again', () => handshakes === 2 && server.bus.hasSubscribers(1, 'alarms'));
     server.bus.publish(new TestNotification('alarms', '1', '{}'));
-    await until(() => seen.length === 1, 'alarm');
+    await until('alarm', () => seen.length === 1);
     await new Promise<void>((resolve) => void comet.disconnect(() => resolve()));
   }
 });
@@ -103,7 +104,7 @@ t.test('what is lost reaches a CometD listener', async (t) => {
   await handshake(comet);
   await subscribe(comet, '/events/1', (message) => seen.push(message));
   for (let index = 0; index < 25; index += 1) server.bus.publish(new TestNotification('events', '1', String(index)));
-  await until(() => seen.length === 10, 'events');
+  await until('events', () => seen.length === 10);
   t.same(lost, [{ lost: 15, limit: 'realtime/queue-messages' }]);
   t.same(seen[0].data, [{ realtimeAction: 'CREATE', data: 15 }], 'an array at the documents\' URL');
   await new Promise<void>((resolve) => void comet.disconnect(() => resolve()));
@@ -123,7 +124,7 @@ t.test('a long poll that is cut off leaves its messages for the next', async (t)
   const abort = new AbortController();
   const before = server.requestCount();
   const held = post([{ channel: '/meta/connect', clientId }], abort.signal);
-  await until(() => server.requestCount() > before, 'held');
+  await until('held', () => server.requestCount() > before);
   await new Promise((resolve) => setTimeout(resolve, 50));
   abort.abort();
   await t.rejects(held);
@@ -139,17 +140,17 @@ async function stuckWebSocket(server: RealServer): Promise<() => void> {
   socket.on('data', (chunk) => { text += chunk.toString('latin1'); });
   socket.write(`GET /notification/realtime HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n`
     + `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\nAuthorization: ${AUTHORIZATION}\r\n\r\n`);
-  await until(() => text.includes('\r\n\r\n'), 'upgraded');
+  await until('upgraded', () => text.includes('\r\n\r\n'));
   const send = (message: object): void => {
     const payload = Buffer.from(JSON.stringify([message]));
     socket.write(Buffer.concat([Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 255, 0, 0, 0, 0]), payload]));
   };
   send({ channel: '/meta/handshake', version: '1.0' });
-  await until(() => text.includes('clientId'), 'handshake');
+  await until('handshake', () => text.includes('clientId'));
   const clientId = /"clientId":"([0-9a-f]+)"/.exec(text)?.[1];
   send({ channel: '/meta/subscribe', clientId, subscription: '/measurements/*' });
   send({ channel: '/meta/connect', clientId });
-  await until(() => text.includes('/meta/connect'), 'connected');
+  await until('connected', () => text.includes('/meta/connect'));
   send({ channel: '/meta/connect', clientId });
   socket.pause();
   return () => socket.destroy();
@@ -177,7 +178,7 @@ t.test('a WebSocket that stops reading slows neither the publisher nor another, 
   });
   await new Promise((resolve) => void other.on('open', resolve));
   send({ channel: '/meta/handshake', version: '1.0' });
-  await until(() => server.server.sessionCount === 2, 'both');
+  await until('both', () => server.server.sessionCount === 2);
   await new Promise((resolve) => setTimeout(resolve, 50));
   const text = JSON.stringify({ filling: 'x'.repeat(1_000) });
   const total = 20_000;
@@ -186,7 +187,7 @@ t.test('a WebSocket that stops reading slows neither the publisher nor another, 
     // Small batches: the reading client keeps up, the other has long stopped.
     if (index % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
-  await until(() => seenCount === total, `the other gets all, has ${seenCount}`);
+  await until(`the other gets all, has ${seenCount}`, () => seenCount === total);
   t.equal(lostCount, 0);
   t.ok(server.refusals.counts['realtime/queue-bytes'] > 1_000, 'the stuck one loses');
   t.ok(server.server.queuedBytes <= 1_048_576 && server.server.queuedMessageCount <= 1_000);

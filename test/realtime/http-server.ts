@@ -82,12 +82,3 @@ export async function startServer(options: Partial<BayeuxOptions> = {}): Promise
     },
   };
 }
-
-/** Waits for a condition, 10 s at most. */
-export async function until(condition: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not within 10 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

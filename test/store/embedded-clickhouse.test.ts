@@ -13,6 +13,7 @@ import type { EmbeddedState } from '../../src/store/embedded-clickhouse/supervis
 import { encodeNative } from '../../src/store/native-columns.ts';
 import type { NativeColumn } from '../../src/store/native-columns.ts';
 import { DIST } from '../helpers/root.ts';
+import { until } from '../helpers/until.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'millrace-clickhouse-'));
 const silent: Log = {
@@ -20,7 +21,6 @@ const silent: Log = {
 };
 const childPath = join(DIST, 'src/store/embedded-clickhouse/child.js');
 const COLUMNS = ['id', 'text', 'kind'];
-const DEADLINE_MS = 20_000;
 
 // As an operator sets it: the engine's process must not get it.
 process.env['MILLRACE_ADMIN_PASSWORD'] ??= 'not for the engine';
@@ -55,14 +55,6 @@ async function count(table: string): Promise<number> {
   return (await client.query<{ count: number }>(`SELECT count() AS count FROM ${table}`))[0].count;
 }
 
-async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + DEADLINE_MS;
-  while (!await condition()) {
-    if (Date.now() > deadline) throw new Error(`timed out: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 async function textOf(stream: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk as Buffer);
@@ -72,7 +64,7 @@ async function textOf(stream: Readable): Promise<string> {
 async function killAndWait(): Promise<void> {
   const restarts = embedded.restartsCount;
   process.kill(embedded.pid ?? 0, 'SIGKILL');
-  await until(() => embedded.restartsCount > restarts && embedded.state === 'ready', 'restart');
+  await until('restart', () => embedded.restartsCount > restarts && embedded.state === 'ready');
 }
 
 t.test('values are bound, whatever they hold', async (t) => {
@@ -225,12 +217,12 @@ t.test('what was acknowledged is there after kill -9, and the same client works 
   const before = embedded.url;
   let acknowledged = 0;
   let isKilled = false;
-  const kill = until(() => acknowledged >= 5, 'inserts').then(killAndWait).then(() => { isKilled = true; });
+  const kill = until('inserts', () => acknowledged >= 5).then(killAndWait).then(() => { isKilled = true; });
   for (let id = 0; !isKilled || id < 10; id++) {
     const body = block(id * 100, Array.from({ length: 100 }, () => 'text'));
     const settings = { insert_deduplication_token: `batch ${id}` };
     // The retry is the caller's: the same rows with the same token, until acknowledged.
-    await until(() => client.insertNative('durable', COLUMNS, body, settings).then(() => true, () => false), 'insert');
+    await until('insert', () => client.insertNative('durable', COLUMNS, body, settings).then(() => true, () => false));
     acknowledged++;
   }
   await kill;
@@ -258,14 +250,14 @@ async function running(word: string): Promise<number> {
 t.test('a short query does not wait for a long one, and an abandoned one is ended', async (t) => {
   for (const settings of ['', ' SETTINGS max_threads = 2']) {
     const abandon = abandonable(`SELECT max(sipHash64(number)) FROM numbers(2000000000000)${settings} FORMAT TSV`);
-    await until(async () => await running('sipHash64') === 1, 'the slow query runs');
+    await until('the slow query runs', async () => await running('sipHash64') === 1);
     await client.query('SELECT 1');
     t.equal(await running('sipHash64'), 1, 'beside the slow query');
     // Takes the other session, and so returns it last: the next queries are not of the session that has to forget the slow one.
     const last = client.query('SELECT sleep(1)');
     abandon();
     await last;
-    await until(async () => await running('sipHash64') === 0, 'the slow query is ended');
+    await until('the slow query is ended', async () => await running('sipHash64') === 0);
   }
 });
 
@@ -295,7 +287,7 @@ t.test('what waits is forgotten when its client goes', async (t) => {
   await delay(100);
   let refused = 0;
   const waiting = Array.from({ length: 9 }, () => abandonable('SELECT 1', () => { refused++; }));
-  await until(() => refused === 1, 'eight wait, the ninth is refused');
+  await until('eight wait, the ninth is refused', () => refused === 1);
   for (const abandon of waiting) abandon();
   await delay(500);
   const answers = await Promise.all(Array.from({ length: 8 }, () => client.query('SELECT 1 AS one')));
@@ -353,12 +345,12 @@ t.test('a process that stands still is told, forgiven when it goes on, and start
   t.teardown(() => engine.stop());
   const first = engine.pid!;
   process.kill(first, 'SIGSTOP');
-  await until(() => engine.state === 'unresponsive', 'silence');
+  await until('silence', () => engine.state === 'unresponsive');
   process.kill(first, 'SIGCONT');
-  await until(() => engine.state === 'ready', 'an answer');
+  await until('an answer', () => engine.state === 'ready');
   t.equal(engine.pid, first);
   process.kill(first, 'SIGSTOP');
-  await until(() => engine.restartsCount === 1 && engine.state === 'ready', 'another process');
+  await until('another process', () => engine.restartsCount === 1 && engine.state === 'ready');
   t.not(engine.pid, first);
   t.same(seen, ['starting', 'ready', 'unresponsive', 'ready', 'unresponsive', 'down', 'starting', 'ready']);
 });

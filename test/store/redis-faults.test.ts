@@ -10,8 +10,9 @@ import { RedisDocumentReader } from '../../src/store/redis-document-reader.ts';
 import { RedisDocuments } from '../../src/store/redis-documents.ts';
 import { RedisDurability } from '../../src/store/redis-durability.ts';
 import { readRedisTarget } from '../../src/store/redis-settings.ts';
-import { Proxy, quiet, sleep, startRedis, startRedisCluster, until } from '../helpers/redis-server.ts';
+import { Proxy, quiet, sleep, startRedis, startRedisCluster } from '../helpers/redis-server.ts';
 import { missing } from '../helpers/tools.ts';
+import { until } from '../helpers/until.ts';
 
 const skip = missing('redis-server', 'redis-cli');
 const change = (id: string, value: string | undefined): DocumentChange => ({ collection: 'event', tenant: 1, id, value });

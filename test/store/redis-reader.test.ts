@@ -18,8 +18,9 @@ import { describeRedisTarget, readRedisTarget } from '../../src/store/redis-sett
 import { Random } from '../smartrest/random.ts';
 import { connectionRegistryContract } from '../cluster/connection-registry-contract.ts';
 import { idsInOrder } from './ids-contract.ts';
-import { Proxy, quiet, startRedis, startRedisCluster, until } from '../helpers/redis-server.ts';
+import { Proxy, quiet, startRedis, startRedisCluster } from '../helpers/redis-server.ts';
 import { missing } from '../helpers/tools.ts';
+import { until } from '../helpers/until.ts';
 
 const skip = missing('redis-server', 'redis-cli');
 const byteOrder = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));

@@ -14,9 +14,10 @@ import { freePort, silentLog, startNats } from '../helpers/nats-server.ts';
 import { startRedis } from '../helpers/redis-server.ts';
 import { scratchDirectory } from '../helpers/until.ts';
 import { missing } from '../helpers/tools.ts';
+import { PATIENCE } from '../helpers/until.ts';
 
 const skip = missing('openssl', 'nats-server', 'redis-server');
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 5_000 * PATIENCE;
 const PASSWORD = 'p@ss';
 
 t.test('one authority and one client certificate for the three', { skip }, async (t) => {
