@@ -7,7 +7,7 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { buildTests, checkNode, checkTypes, compiledTestPath, ensureBuilt, ensureInstalled, ensurePrograms, hasProgram, root, say } from './setup.mjs';
@@ -127,6 +127,8 @@ if (flags.length > 0) {
 }
 const files = testFiles(given);
 const run = new TestRun();
+const absentNames = [...CLUSTER_ONLY_FILES, ...SECOND_NODE_FILES, ...LONG_FILES].filter((name) => !existsSync(join(root, name)));
+if (absentNames.length > 0) run.step(`bin/test.mjs names ${absentNames.join(', ')}, which does not exist`, false);
 if (files.length === 0) run.step(`no test file is named like ${given.join(' ')}`, false);
 run.step('build', await ensureBuilt() && await buildTests());
 
