@@ -1,10 +1,10 @@
 /** Writes the data of the scenario `lists` straight into the stores of a server that is stopped: rows made in the engine, documents read back. */
 import { join } from 'node:path';
-import type { Log } from '../../src/model/log.ts';
-import { ClickHouse } from '../../src/store/clickhouse.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { ClickHouse } from '../../src/store/clickhouse/adapter.ts';
 import { EmbeddedClickHouse } from '../../src/store/embedded-clickhouse/supervisor.ts';
-import { openLmdb } from '../../src/store/lmdb-environment.ts';
-import type { LmdbEnvironment } from '../../src/store/lmdb-environment.ts';
+import { openLmdb } from '../../src/store/lmdb/environment.ts';
+import type { LmdbEnvironment } from '../../src/store/lmdb/environment.ts';
 import { CHUNK, fillStatements } from './data.ts';
 import type { Sizes } from './data.ts';
 

@@ -1,6 +1,6 @@
 /** A bare uWebSockets.js handler that collects the body, JSON.parses it and answers 201: the ceiling of an HTTP server here. */
-import type { LibraryResponse } from '../../src/api/http-library.ts';
-import { loadUws } from '../../src/api/uws.ts';
+import type { LibraryResponse } from '../../src/api/http/library.ts';
+import { loadUws } from '../../src/api/http/engines/uws.ts';
 
 function answer(response: LibraryResponse, body: Buffer): void {
   let status = '201 Created';

@@ -1,6 +1,6 @@
 /** The embedded ClickHouse in a process of its own, for a cluster on a machine without a ClickHouse server: `<directory>` → message `{ url }`. */
 import { EmbeddedClickHouse } from '../../src/store/embedded-clickhouse/supervisor.ts';
-import type { Log } from '../../src/model/log.ts';
+import type { Log } from '../../src/ports/log.ts';
 
 const MEMORY_BYTES_MAX = 1024 ** 3;
 

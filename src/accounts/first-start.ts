@@ -1,15 +1,15 @@
 /** Accounts of the first start: administrators of both tenants and the device bootstrap user. */
 import { randomInt } from 'node:crypto';
-import type { DocumentChange, Documents } from '../actors/documents.ts';
-import type { StoredUser } from '../actors/user.ts';
-import { memberKey } from '../actors/user.ts';
-import { kindOfName } from './password-hashes.ts';
-import type { PasswordHashes } from './password-hashes.ts';
-import { ADMINS_GROUP, GROUPS_MADE_KEY, predefinedRecords } from './groups.ts';
-import { matchesGenerated } from '../model/password-hash.ts';
-import { BOOTSTRAP_ROLE, BOOTSTRAP_USER, ROLES } from '../model/roles.ts';
-import type { Tenants } from './tenants.ts';
-import { MANAGEMENT_TENANT } from './tenants.ts';
+import type { DocumentChange, Documents } from '../actors/runtime/documents.ts';
+import type { StoredUser } from '../actors/handlers/users/user.ts';
+import { memberKey } from '../actors/handlers/users/user.ts';
+import { kindOfName } from './passwords/hashes.ts';
+import type { PasswordHashes } from './passwords/hashes.ts';
+import { ADMINS_GROUP, GROUPS_MADE_KEY, predefinedRecords } from './users/groups.ts';
+import { matchesGenerated } from '../model/access/password-hash.ts';
+import { BOOTSTRAP_ROLE, BOOTSTRAP_USER, ROLES } from '../model/access/roles.ts';
+import type { Tenants } from './tenants/tenants.ts';
+import { MANAGEMENT_TENANT } from './tenants/tenants.ts';
 
 /** Without characters that look alike; 32 of them, so each is 5 bits. */
 const PASSWORD_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';

@@ -2,26 +2,26 @@
  * Feeds durable groups to the actors and commits what they decide: one commit of documents for each group, then replies,
  * notifications and follow-up commands (design 1 to 3).
  */
-import { COMMAND } from '../model/command.ts';
-import type { Collection, Command, LiveBus, Notification, RecordChange, RecordsChange } from '../model/command.ts';
+import { COMMAND } from '../model/commands/command.ts';
+import type { Collection, Command, LiveBus, Notification, RecordChange, RecordsChange } from '../model/commands/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import type { Log } from '../model/log.ts';
-import { isNotified, isStored } from '../model/processing-mode.ts';
-import type { ProcessingMode } from '../model/processing-mode.ts';
-import { decodeCommand, undecodable } from '../ingest/command-record.ts';
-import type { JournalCommand } from '../ingest/command-record.ts';
-import type { HistoryRow } from '../ingest/history-writer.ts';
-import { decodeMeasurement, entityText, isWholeMeasurement } from '../ingest/measurement-record.ts';
-import { ActorContext } from './context.ts';
-import type { ChangedUser } from './context.ts';
-import type { DocumentChange, Documents } from './documents.ts';
-import { charsOf, COMMAND_CHARS_MAX, GROUP_CHARS_MAX, newestRows } from './group-size.ts';
-import { FollowUps, HANDLED_PREFIX, shardOfPending } from './follow-ups.ts';
-import { auditCommand } from './command-audit.ts';
-import { HANDLERS } from './handlers.ts';
-import { Mailbox } from './mailbox.ts';
-import { documentsOf } from './prefetch.ts';
-import { NotLoaded, StateView, StoreFailed } from './state-view.ts';
+import type { Log } from '../ports/log.ts';
+import { isNotified, isStored } from '../model/commands/processing-mode.ts';
+import type { ProcessingMode } from '../model/commands/processing-mode.ts';
+import { decodeCommand, undecodable } from '../ingest/journal/command-record.ts';
+import type { JournalCommand } from '../ingest/journal/command-record.ts';
+import type { HistoryRow } from '../ingest/projector/history-writer.ts';
+import { decodeMeasurement, entityText, isWholeMeasurement } from '../ingest/measurements/record.ts';
+import { ActorContext } from './runtime/context.ts';
+import type { ChangedUser } from './runtime/context.ts';
+import type { DocumentChange, Documents } from './runtime/documents.ts';
+import { charsOf, COMMAND_CHARS_MAX, GROUP_CHARS_MAX, newestRows } from './runtime/group-size.ts';
+import { FollowUps, HANDLED_PREFIX, shardOfPending } from './runtime/follow-ups.ts';
+import { auditCommand } from './runtime/command-audit.ts';
+import { HANDLERS } from './handler-table.ts';
+import { Mailbox } from './runtime/mailbox.ts';
+import { documentsOf } from './runtime/prefetch.ts';
+import { NotLoaded, StateView, StoreFailed } from './runtime/state-view.ts';
 
 /** Key prefix of outbox entries in `meta`, see outboxKey. */
 export const OUTBOX_PREFIX = 'rows/';

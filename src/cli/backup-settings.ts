@@ -1,6 +1,6 @@
 /** The flags of `millrace backup` and `millrace restore`: the data directory is found where the server finds it. */
-import { SETTINGS } from '../config.ts';
-import type { Setting, SettingValues } from './settings.ts';
+import { SETTINGS } from '../config/config.ts';
+import type { Setting, SettingValues } from '../config/settings.ts';
 
 type Named<Name extends string> = Extract<(typeof SETTINGS)[number], { readonly name: Name }>;
 const ofServer = <Name extends string>(name: Name): Named<Name> => SETTINGS.find((setting) => setting.name === name) as Named<Name>;

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
-import { copyDirectory, copySynchronised, isEmptyOrAbsent, makeBackup, sealDirectory, VOLATILE_NAMES } from './backup-files.ts';
+import { copyDirectory, copySynchronised, isEmptyOrAbsent, makeBackup, sealDirectory, VOLATILE_NAMES } from '../operate/backup/files.ts';
 import type { BackupOptions } from './backup-settings.ts';
-import { askServer, lockHolder } from './control.ts';
+import { askServer, lockHolder } from '../operate/control.ts';
 import { PRIVATE_DIRECTORY_MODE } from '../operate/data-directory.ts';
-import { CommandError, EXIT_OK } from './exit-codes.ts';
-import { isRestoreWaiting } from './restore-files.ts';
+import { CommandError, EXIT_OK } from '../operate/exit-codes.ts';
+import { isRestoreWaiting } from '../operate/backup/restore-files.ts';
 
 /** The LMDB environments under the data directory: copied by LMDB itself, whatever else has them open. */
 const DOCUMENTS_NAME = 'documents';

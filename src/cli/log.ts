@@ -1,6 +1,6 @@
 /** The process's log: pino to standard error, as JSON or as lines for people. Nothing below src/cli imports pino. */
 import { pino } from 'pino';
-import type { Log } from '../model/log.ts';
+import type { Log } from '../ports/log.ts';
 
 /** Bytes of log that wait for a reader that does not read (a full pipe); past it entries are dropped, the server goes on. */
 const BUFFER_MAX_BYTES = 1024 * 1024;

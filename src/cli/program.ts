@@ -1,12 +1,12 @@
 /** The commands and their flags, parsed by commander; values are checked by the settings tables, all mistakes at once. */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { loadConfig, loadDataSettings, SETTINGS } from '../config.ts';
+import { loadConfig, loadDataSettings, SETTINGS } from '../config/config.ts';
 import { BACKUP_SETTINGS, REPAIR_SETTING, RESTORE_SETTINGS } from './backup-settings.ts';
-import { CommandError, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './exit-codes.ts';
-import { readSettings, SettingsError, suggestion, type Setting, type SettingValues } from './settings.ts';
-import { helpText } from './settings-text.ts';
-import { SIMULATE_SETTINGS } from './simulate-settings.ts';
+import { CommandError, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from '../operate/exit-codes.ts';
+import { readSettings, SettingsError, suggestion, type Setting, type SettingValues } from '../config/settings.ts';
+import { helpText } from '../config/text.ts';
+import { SIMULATE_SETTINGS } from './simulate/settings.ts';
 
 /** What commander found: flags by setting name, and what is wrong with the command line itself. */
 interface ParsedFlags { flags: Record<string, unknown>; mistakes: string[]; words: string[] }
@@ -30,13 +30,13 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'simulate', description: 'run a fleet of simulated devices against a server', settings: SIMULATE_SETTINGS,
-    run: async (parsed) => (await import('./simulate.ts')).simulate(read(SIMULATE_SETTINGS, parsed)),
+    run: async (parsed) => (await import('./simulate/simulate.ts')).simulate(read(SIMULATE_SETTINGS, parsed)),
   },
   {
     name: 'doctor', description: 'check whether this machine can run the server', settings: [...SETTINGS, REPAIR_SETTING],
     run: async (parsed) => {
       const loaded = loadConfig({ flags: parsed.flags, environment: process.env }, parsed.mistakes);
-      return (await import('./doctor.ts')).doctor(loaded.config, parsed.flags['repair'] === true);
+      return (await import('./doctor/doctor.ts')).doctor(loaded.config, parsed.flags['repair'] === true);
     },
   },
   {

@@ -1,15 +1,15 @@
 /** `millrace restore <from>`: puts a whole backup into the data directory; a running server takes it over itself. */
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isEmptyOrAbsent } from './backup-files.ts';
+import { isEmptyOrAbsent } from '../operate/backup/files.ts';
 import type { RestoreOptions } from './backup-settings.ts';
-import { askServer } from './control.ts';
+import { askServer } from '../operate/control.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';
-import { CLICKHOUSE_DIRECTORY } from '../operate/backup-running.ts';
+import { CLICKHOUSE_DIRECTORY } from '../operate/backup/running.ts';
 import { endOrphan } from '../store/embedded-clickhouse/orphan.ts';
-import { CommandError, EXIT_OK } from './exit-codes.ts';
-import { checkBackup, finishRestore, stageRestore } from './restore-files.ts';
+import { CommandError, EXIT_OK } from '../operate/exit-codes.ts';
+import { checkBackup, finishRestore, stageRestore } from '../operate/backup/restore-files.ts';
 
 /** So long is waited for a server to stop and to start on the backup. */
 const TAKEN_OVER_MS = 120_000;

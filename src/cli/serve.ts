@@ -1,8 +1,8 @@
 /** `millrace serve`: starts the server, shows where it is, stops it on a signal. */
-import { maskedConfig, type Config, type LoadedConfig } from '../config.ts';
-import type { Log } from '../model/log.ts';
-import type { RunningServer } from '../server.ts';
-import { EXIT_FAILED, EXIT_OK } from './exit-codes.ts';
+import { maskedConfig, type Config, type LoadedConfig } from '../config/config.ts';
+import type { Log } from '../ports/log.ts';
+import type { RunningServer } from '../server/start.ts';
+import { EXIT_FAILED, EXIT_OK } from '../operate/exit-codes.ts';
 import { createLog, type ProcessLog } from './log.ts';
 
 /** `startServer` of src/server.ts; tests pass a stand-in. */
@@ -31,7 +31,7 @@ export async function serve(loaded: LoadedConfig, startServer?: StartServer): Pr
   for (const warning of warnings) log.warn({}, warning);
   log.info({ config: maskedConfig(config), node: process.version, pid: process.pid }, 'configuration');
   try {
-    const start = startServer ?? (await import('../server.ts')).startServer;
+    const start = startServer ?? (await import('../server/start.ts')).startServer;
     return await runUntilStopped(start, config, log, stopSignal);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -3,30 +3,30 @@
  * and what it tells and is told by other nodes. The server's composition supplies the adapters and uses the parts.
  */
 import type { UsageCount } from '../actors/actor-system.ts';
-import { DataDeletion } from '../actors/data-deletion.ts';
+import { DataDeletion } from '../actors/handlers/data-deletion.ts';
 import { parseProgress, PROGRESS_KEY } from '../actors/projector-memory.ts';
-import type { JournalCommand } from '../ingest/command-record.ts';
-import { SHARD_COUNT, shardOf } from '../ingest/command-record.ts';
-import type { HistoryWriter } from '../ingest/history-writer.ts';
-import type { HistoryQuery } from '../ingest/projector.ts';
-import type { Quarantine } from '../ingest/quarantine.ts';
-import type { DataDelete, SourceDelete, LiveBus, RecordChange } from '../model/command.ts';
+import type { JournalCommand } from '../ingest/journal/command-record.ts';
+import { SHARD_COUNT, shardOf } from '../ingest/journal/command-record.ts';
+import type { HistoryWriter } from '../ingest/projector/history-writer.ts';
+import type { HistoryQuery } from '../ingest/projector/projector.ts';
+import type { Quarantine } from '../ingest/journal/quarantine.ts';
+import type { DataDelete, SourceDelete, LiveBus, RecordChange } from '../model/commands/command.ts';
 import { limitText } from '../model/errors.ts';
-import type { Log } from '../model/log.ts';
-import type { Refusals } from '../model/refusals.ts';
-import { ClusterProjector } from './cluster-projector.ts';
-import { CommandGateway } from './command-gateway.ts';
-import { GatewayJournal } from './gateway-journal.ts';
-import type { NodeMessages } from './node-messages.ts';
-import { OutcomeSender } from './outcome-sender.ts';
-import type { Change } from './outcome-sender.ts';
-import type { BlockIntent } from './projector-track.ts';
-import type { BlockStore, ClusterDocuments } from './shard-documents.ts';
-import { JournalUnavailable } from './shard-journal.ts';
-import type { ShardJournal } from './shard-journal.ts';
-import type { ShardLeases } from './shard-leases.ts';
+import type { Log } from '../ports/log.ts';
+import type { Refusals } from '../ports/refusals.ts';
+import { ClusterProjector } from './projector/projector.ts';
+import { CommandGateway } from './gateway/command-gateway.ts';
+import { GatewayJournal } from './gateway/journal.ts';
+import type { NodeMessages } from './peers/node-messages.ts';
+import { OutcomeSender } from './gateway/outcome-sender.ts';
+import type { Change } from './gateway/outcome-sender.ts';
+import type { BlockIntent } from './projector/track.ts';
+import type { BlockStore, ClusterDocuments } from './shards/documents.ts';
+import { JournalUnavailable } from './shards/journal.ts';
+import type { ShardJournal } from './shards/journal.ts';
+import type { ShardLeases } from './shards/leases.ts';
 import { ShardOwner } from './shard-owner.ts';
-import { Visibility } from './visibility.ts';
+import { Visibility } from './gateway/visibility.ts';
 
 /** A node that leaves waits so long in all for the follow-ups and the projector of its shards, which are handed over a few at a time. */
 const LEAVE_MS = 2_000;

@@ -5,19 +5,19 @@
 import { ActorSystem } from '../actors/actor-system.ts';
 import type { DecidedGroup, UsageCount } from '../actors/actor-system.ts';
 import { ProjectorMemory } from '../actors/projector-memory.ts';
-import { entryOfCommand } from '../ingest/quarantine.ts';
-import type { Quarantine } from '../ingest/quarantine.ts';
-import type { Command, LiveBus } from '../model/command.ts';
-import type { Log } from '../model/log.ts';
-import type { ClusterProjector } from './cluster-projector.ts';
-import { sweepMarkers } from './marker-sweep.ts';
-import { LINKS_ENDED } from './outcome-sender.ts';
-import type { OutcomeSender } from './outcome-sender.ts';
-import type { BlockIntent } from './projector-track.ts';
-import { Fenced, StateLost } from './shard-documents.ts';
-import type { ClusterDocuments, ShardDocuments } from './shard-documents.ts';
-import type { ShardFollower, ShardGroup, ShardJournal } from './shard-journal.ts';
-import { isOfShard, RoutedDocuments } from './shard-reader.ts';
+import { entryOfCommand } from '../ingest/journal/quarantine.ts';
+import type { Quarantine } from '../ingest/journal/quarantine.ts';
+import type { Command, LiveBus } from '../model/commands/command.ts';
+import type { Log } from '../ports/log.ts';
+import type { ClusterProjector } from './projector/projector.ts';
+import { sweepMarkers } from './shards/marker-sweep.ts';
+import { LINKS_ENDED } from './gateway/outcome-sender.ts';
+import type { OutcomeSender } from './gateway/outcome-sender.ts';
+import type { BlockIntent } from './projector/track.ts';
+import { Fenced, StateLost } from './shards/documents.ts';
+import type { ClusterDocuments, ShardDocuments } from './shards/documents.ts';
+import type { ShardFollower, ShardGroup, ShardJournal } from './shards/journal.ts';
+import { isOfShard, RoutedDocuments } from './shards/reader.ts';
 
 /** Groups on their way through the actors: more wait in the journal. */
 const UNDER_WAY_MAX = 16;

@@ -1,11 +1,11 @@
 /** MQTT over WebSocket: packets may be split over frames or joined in one (document 4 section 7.1). */
-import { NO_ADDRESS } from '../model/client-address.ts';
-import type { ClientAddress } from '../model/client-address.ts';
-import type { Connection } from './connection.ts';
-import { LIMIT } from './limits.ts';
-import { REASON } from './reason-codes.ts';
+import { NO_ADDRESS } from '../model/pacing/client-address.ts';
+import type { ClientAddress } from '../model/pacing/client-address.ts';
+import type { Connection } from './connections/connection.ts';
+import { LIMIT } from './wire/limits.ts';
+import { REASON } from './wire/reason-codes.ts';
 import type { MqttServer } from './server.ts';
-import type { Transport } from './transport.ts';
+import type { Transport } from './transports/transport.ts';
 
 /** What is used of an open WebSocket; the HTTP server's channels fit. */
 export interface MqttWebSocket {

@@ -5,15 +5,15 @@
  */
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import { COMMAND } from '../model/command.ts';
-import type { CommandPort, DocumentReader, RecordChange } from '../model/command.ts';
+import { COMMAND } from '../model/commands/command.ts';
+import type { CommandPort, DocumentReader, RecordChange } from '../model/commands/command.ts';
 import { PlatformError } from '../model/errors.ts';
-import type { Log } from '../model/log.ts';
-import { PROCESSING_MODE } from '../model/processing-mode.ts';
-import { withDigest } from '../model/record-change.ts';
-import type { Refusals } from '../model/refusals.ts';
-import { RETENTION_RULES } from '../model/retention.ts';
-import type { ExpiryClock } from '../model/session-expiry.ts';
+import type { Log } from '../ports/log.ts';
+import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
+import { withDigest } from '../model/commands/record-change.ts';
+import type { Refusals } from '../ports/refusals.ts';
+import { RETENTION_RULES } from '../model/entities/retention.ts';
+import type { ExpiryClock } from '../model/sessions/expiry.ts';
 
 /** Records of the whole server. */
 const SERVER_WIDE = 0;

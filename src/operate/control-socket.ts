@@ -2,7 +2,7 @@
 import { chmod, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
-import type { Log } from '../model/log.ts';
+import type { Log } from '../ports/log.ts';
 
 const LINE_BYTES_MAX = 65_536;
 

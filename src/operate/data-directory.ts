@@ -1,7 +1,7 @@
 /** Makes the data directory, and those of its copies: for nobody but their owner, since password hashes and all data lie in them. */
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { syncDirectory } from '../store/sync-directory.ts';
+import { syncDirectory } from '../store/files/sync-directory.ts';
 
 export const PRIVATE_DIRECTORY_MODE = 0o700;
 export const PRIVATE_FILE_MODE = 0o600;

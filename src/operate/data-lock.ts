@@ -2,7 +2,7 @@
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isEnding, isServerRunning, LOCK_NAME, lockHolder } from '../cli/control.ts';
+import { isEnding, isServerRunning, LOCK_NAME, lockHolder } from './control.ts';
 
 /** How long a process that was killed may take to be gone: its memory is given back first. */
 const ENDING_MS_MAX = 10_000;

@@ -1,6 +1,6 @@
 /** Watches the free space of a disk: writes are refused before anything breaks. */
 import { statfs } from 'node:fs/promises';
-import type { Log } from '../model/log.ts';
+import type { Log } from '../ports/log.ts';
 
 /** Short: others may fill the disk as well. One look costs some 20 µs. */
 const CHECK_EVERY_MS = 250;

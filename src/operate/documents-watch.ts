@@ -2,8 +2,8 @@
  * Knows whether the documents can be read and written: the result of the last commit, how long the oldest one under way takes, and a read
  * that is begun whenever somebody asks. Nobody waits for any of it.
  */
-import type { DocumentChange, Documents } from '../actors/documents.ts';
-import type { Collection } from '../model/command.ts';
+import type { DocumentChange, Documents } from '../actors/runtime/documents.ts';
+import type { Collection } from '../model/commands/command.ts';
 
 /** A commit or a read that takes longer means that the store is stuck. A commit takes milliseconds, on a slow disk some hundred. */
 const STUCK_MS = 5_000;

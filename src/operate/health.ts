@@ -1,9 +1,9 @@
 /** What /health/ready reports: each part and its lag (issue 2, section 1 point 5). */
 import type { ActorSystem } from '../actors/actor-system.ts';
-import type { GroupCommit } from '../ingest/group-commit.ts';
-import type { Journal } from '../ingest/journal.ts';
-import type { Projector } from '../ingest/projector.ts';
-import type { Quarantine } from '../ingest/quarantine.ts';
+import type { GroupCommit } from '../ingest/journal/group-commit.ts';
+import type { Journal } from '../ingest/journal/journal.ts';
+import type { Projector } from '../ingest/projector/projector.ts';
+import type { Quarantine } from '../ingest/journal/quarantine.ts';
 
 /** The parts that are asked. */
 export interface HealthParts {

@@ -1,8 +1,8 @@
 /** What /metrics shows (Prometheus text). Counting is cheap: plain numbers, read when somebody asks. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { Log } from '../model/log.ts';
-import type { Refusals } from '../model/refusals.ts';
+import type { Log } from '../ports/log.ts';
+import type { Refusals } from '../ports/refusals.ts';
 
 /** Upper bounds of the acknowledgement latency, seconds. */
 const LATENCY_BOUNDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];

@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Log } from '../model/log.ts';
+import type { Log } from '../ports/log.ts';
 
 /** Operators and what scrapes for them; more are refused. */
 const CONNECTIONS_MAX = 50;

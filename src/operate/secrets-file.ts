@@ -1,8 +1,8 @@
 /** `<data>/secrets.json`: generated passwords by `<tenant>/<user>`, readable by the server's user only. */
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { SecretsStore } from '../model/secrets.ts';
-import { syncDirectory } from '../store/sync-directory.ts';
+import type { SecretsStore } from '../ports/secrets.ts';
+import { syncDirectory } from '../store/files/sync-directory.ts';
 
 export class SecretsFile implements SecretsStore {
   readonly #path: string;

@@ -1,5 +1,5 @@
 /** Topics of JSON over MQTT (document 4 section 7.8): `[t/|q/|c/]<api>/<resource>/<action>[/<id>]`, a leading slash is tolerated. */
-import { PROCESSING_MODE, type ProcessingMode } from '../model/processing-mode.ts';
+import { PROCESSING_MODE, type ProcessingMode } from '../model/commands/processing-mode.ts';
 
 export type JsonArea = 'measurements' | 'events' | 'alarms' | 'managedObjects';
 export type JsonAction = 'create' | 'createBulk' | 'update' | 'delete' | 'createChildDevice';

@@ -1,5 +1,5 @@
 /** Topics of devices (document 4 section 7.4): what a PUBLISH means, and which topic filters a device may subscribe to. */
-import { PROCESSING_MODE, type ProcessingMode } from '../model/processing-mode.ts';
+import { PROCESSING_MODE, type ProcessingMode } from '../model/commands/processing-mode.ts';
 import { JSON_PUBLISH_FILTERS, parseJsonTopic, type JsonTopic } from './json-topics.ts';
 
 /** What is published on a topic. Callers keep the answers by topic: this is not made for the hot path. */

@@ -1,6 +1,6 @@
 /** The version of the tables that a data directory or a cluster has, in the collection `meta` of its documents. */
-import type { DocumentReader } from '../model/command.ts';
-import { SCHEMA_VERSION } from './schema.ts';
+import type { DocumentReader } from '../model/commands/command.ts';
+import { SCHEMA_VERSION } from './clickhouse/schema.ts';
 
 const ID = 'schema';
 export const SCHEMA_DOCUMENT = { collection: 'meta', tenant: 0, id: ID, value: String(SCHEMA_VERSION) } as const;

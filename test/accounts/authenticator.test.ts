@@ -1,17 +1,17 @@
 /** Logins: slow once, then from the cache until the user changes; the accounts of the first start. */
 import t from 'tap';
-import { CachingAuthenticator } from '../../src/accounts/authenticator.ts';
-import { ChangedUsers } from '../../src/accounts/changed-users.ts';
+import { CachingAuthenticator } from '../../src/accounts/login/authenticator.ts';
+import { ChangedUsers } from '../../src/accounts/users/changed-users.ts';
 import { createFirstAccounts } from '../../src/accounts/first-start.ts';
-import { ProvenPasswords } from '../../src/accounts/proven-passwords.ts';
-import { Tenants } from '../../src/accounts/tenants.ts';
-import type { Documents } from '../../src/actors/documents.ts';
-import type { StoredUser } from '../../src/actors/user.ts';
+import { ProvenPasswords } from '../../src/accounts/login/proven-passwords.ts';
+import { Tenants } from '../../src/accounts/tenants/tenants.ts';
+import type { Documents } from '../../src/actors/runtime/documents.ts';
+import type { StoredUser } from '../../src/actors/handlers/users/user.ts';
 import { quickHashes } from '../helpers/quick-hashes.ts';
-import { matchesGenerated } from '../../src/model/password-hash.ts';
-import type { Principal } from '../../src/model/principal.ts';
-import { ROLES } from '../../src/model/roles.ts';
-import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
+import { matchesGenerated } from '../../src/model/access/password-hash.ts';
+import type { Principal } from '../../src/model/access/principal.ts';
+import { ROLES } from '../../src/model/access/roles.ts';
+import { LmdbDocuments } from '../../src/store/lmdb/documents.ts';
 import { openEnvironment } from '../actors/platform.ts';
 import type { Test } from 'tap';
 

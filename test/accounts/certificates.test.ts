@@ -1,9 +1,9 @@
 /** Which tenant a chain leads to, and what that costs however many certificates have the name of its issuer. */
 import { X509Certificate } from 'node:crypto';
 import t from 'tap';
-import { TrustedCertificates, describeCertificate } from '../../src/accounts/certificates.ts';
-import type { StoredCertificate } from '../../src/accounts/certificates.ts';
-import { CHECKS_MAX } from '../../src/accounts/issuer-checks.ts';
+import { TrustedCertificates, describeCertificate } from '../../src/accounts/certificates/certificates.ts';
+import type { StoredCertificate } from '../../src/accounts/certificates/certificates.ts';
+import { CHECKS_MAX } from '../../src/accounts/certificates/issuer-checks.ts';
 import { CertificateFactory } from '../helpers/certificates.ts';
 import type { Issued } from '../helpers/certificates.ts';
 import { missing } from '../helpers/tools.ts';

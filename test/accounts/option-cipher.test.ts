@@ -1,6 +1,6 @@
 /** Secrets at rest: what is encrypted comes back with the same key and place only. */
 import t from 'tap';
-import { TextCipher, openCipher } from '../../src/accounts/option-cipher.ts';
+import { TextCipher, openCipher } from '../../src/accounts/options/cipher.ts';
 
 const KEY = 'a key of at least 32 characters, really';
 

@@ -1,18 +1,18 @@
 /** Checks of passwords under attack: who waits for whom, what a lock refuses, what the time tells, and which hash stays stored. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { CachingAuthenticator } from '../../src/accounts/authenticator.ts';
-import type { HashRenewal } from '../../src/accounts/authenticator.ts';
-import { LoginGuard } from '../../src/accounts/login-guard.ts';
-import { HeaderAuthentication } from '../../src/api/authentication.ts';
-import { Tenants } from '../../src/accounts/tenants.ts';
-import { NO_ADDRESS, clientAddress } from '../../src/model/client-address.ts';
-import type { ClientAddress } from '../../src/model/client-address.ts';
-import type { Log } from '../../src/model/log.ts';
-import { hashGenerated, matchesGenerated, parseScrypt } from '../../src/model/password-hash.ts';
-import type { ScryptHash } from '../../src/model/password-hash.ts';
-import type { LoginCaller, Principal } from '../../src/model/principal.ts';
-import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
+import { CachingAuthenticator } from '../../src/accounts/login/authenticator.ts';
+import type { HashRenewal } from '../../src/accounts/login/authenticator.ts';
+import { LoginGuard } from '../../src/accounts/login/guard.ts';
+import { HeaderAuthentication } from '../../src/api/request/authentication.ts';
+import { Tenants } from '../../src/accounts/tenants/tenants.ts';
+import { NO_ADDRESS, clientAddress } from '../../src/model/pacing/client-address.ts';
+import type { ClientAddress } from '../../src/model/pacing/client-address.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { hashGenerated, matchesGenerated, parseScrypt } from '../../src/model/access/password-hash.ts';
+import type { ScryptHash } from '../../src/model/access/password-hash.ts';
+import type { LoginCaller, Principal } from '../../src/model/access/principal.ts';
+import { LmdbDocuments } from '../../src/store/lmdb/documents.ts';
 import { openEnvironment } from '../actors/platform.ts';
 import { QuickKeys, quickHashes } from '../helpers/quick-hashes.ts';
 

@@ -1,8 +1,8 @@
 /** Hashes of passwords as they are stored, and the threads that compute them. */
 import t from 'tap';
 import { stat } from 'node:fs/promises';
-import { PasswordHashes } from '../../src/accounts/password-hashes.ts';
-import { hashGenerated, matchesGenerated, newScrypt, parseScrypt, scryptText } from '../../src/model/password-hash.ts';
+import { PasswordHashes } from '../../src/accounts/passwords/hashes.ts';
+import { hashGenerated, matchesGenerated, newScrypt, parseScrypt, scryptText } from '../../src/model/access/password-hash.ts';
 
 const TURN = { tenant: 1, account: 'a' };
 const hashes = new PasswordHashes({ refusals: { count: () => undefined }, cost: 14, threads: 1 });

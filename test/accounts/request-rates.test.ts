@@ -1,7 +1,7 @@
 /** Token buckets of tenants and users, by a clock of the test. */
 import t from 'tap';
-import { RequestRates } from '../../src/accounts/request-rates.ts';
-import type { Tenant } from '../../src/accounts/tenants.ts';
+import { RequestRates } from '../../src/accounts/login/request-rates.ts';
+import type { Tenant } from '../../src/accounts/tenants/tenants.ts';
 
 class Rig {
   nowMs = 0;

@@ -1,10 +1,10 @@
 /** Live sessions of users whose records change: those of microservices, beside the commands for people. */
 import t from 'tap';
-import type { CachingAuthenticator } from '../../src/accounts/authenticator.ts';
-import { RightsWatch } from '../../src/accounts/rights-watch.ts';
-import type { DocumentReader } from '../../src/model/command.ts';
-import type { Log } from '../../src/model/log.ts';
-import type { Principal } from '../../src/model/principal.ts';
+import type { CachingAuthenticator } from '../../src/accounts/login/authenticator.ts';
+import { RightsWatch } from '../../src/accounts/login/rights-watch.ts';
+import type { DocumentReader } from '../../src/model/commands/command.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Principal } from '../../src/model/access/principal.ts';
 
 t.test('a user whose record was changed or removed is ended, one that was made or left as it was is not', async (t) => {
   const ended: string[] = [];

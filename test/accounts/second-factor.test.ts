@@ -1,9 +1,9 @@
 /** Whom two-factor authentication asks for a code: people, whatever their names; not devices and microservices. */
 import t from 'tap';
-import { isPerson } from '../../src/accounts/second-factor.ts';
-import type { SecondFactor } from '../../src/accounts/second-factor.ts';
-import type { StoredUser } from '../../src/actors/user.ts';
-import { ROLES } from '../../src/model/roles.ts';
+import { isPerson } from '../../src/accounts/login/second-factor.ts';
+import type { SecondFactor } from '../../src/accounts/login/second-factor.ts';
+import type { StoredUser } from '../../src/actors/handlers/users/user.ts';
+import { ROLES } from '../../src/model/access/roles.ts';
 import { startApi } from '../api/helpers/api.ts';
 import { FakePlatform } from '../api/helpers/fake-platform.ts';
 

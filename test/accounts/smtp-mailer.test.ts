@@ -3,9 +3,9 @@ import { SMTPServer } from 'smtp-server';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
-import { SmtpMailer } from '../../src/accounts/smtp-mailer.ts';
-import type { SmtpTls } from '../../src/accounts/smtp-mailer.ts';
-import type { MailResult } from '../../src/accounts/mailer.ts';
+import { SmtpMailer } from '../../src/accounts/mail/smtp.ts';
+import type { SmtpTls } from '../../src/accounts/mail/smtp.ts';
+import type { MailResult } from '../../src/accounts/mail/mailer.ts';
 import { until } from '../helpers/until.ts';
 
 interface Received { readonly from: string; readonly to: string[]; readonly text: string; readonly user: string }

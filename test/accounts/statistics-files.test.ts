@@ -1,12 +1,12 @@
 /** Files with the usage of all tenants: one for each month that is over, made once, and how many are kept (document 4 section 6.4). */
 import t from 'tap';
-import { REAL_FILES_MAX, StatisticsFiles, TEST_FILES_MAX, WAITING_LIMIT, WAITING_MAX, monthBefore, statisticsFileBlobs } from '../../src/accounts/statistics-files.ts';
-import type { StoredStatisticsFile } from '../../src/accounts/statistics-files.ts';
-import type { Tenant } from '../../src/accounts/tenants.ts';
-import type { Command, RecordsChange } from '../../src/model/command.ts';
+import { REAL_FILES_MAX, StatisticsFiles, TEST_FILES_MAX, WAITING_LIMIT, WAITING_MAX, monthBefore, statisticsFileBlobs } from '../../src/accounts/tenants/statistics-files.ts';
+import type { StoredStatisticsFile } from '../../src/accounts/tenants/statistics-files.ts';
+import type { Tenant } from '../../src/accounts/tenants/tenants.ts';
+import type { Command, RecordsChange } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { MemoryBlobs } from '../api/helpers/memory-blobs.ts';
-import { quiet } from '../helpers/redis-server.ts';
+import { quiet } from '../helpers/stores/redis-server.ts';
 import { until } from '../helpers/until.ts';
 
 /** alarms_created, alarms_updated, events_created, … as the table has them. */

@@ -1,16 +1,16 @@
 /** The deletion of a tenant, step by step: what is removed, what stays, what a crash leaves, what comes late. */
 import t from 'tap';
-import { removeApplicationsOf } from '../../src/api/service-users.ts';
-import { TenantDeletion, deletionKey } from '../../src/accounts/tenant-deletion.ts';
-import { attachmentKey, uniqueKeys } from '../../src/model/application.ts';
-import type { StoredApplication } from '../../src/model/application.ts';
-import { actorOfDocument } from '../../src/model/document-routing.ts';
-import { joinKey, requestKey, tenantKey } from '../../src/model/device-request.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { Blobs } from '../../src/model/blobs.ts';
-import type { Collection, Command, DocumentReader, DocumentsRemove, RecordsChange, UserDelete } from '../../src/model/command.ts';
+import { removeApplicationsOf } from '../../src/api/applications/service-users.ts';
+import { TenantDeletion, deletionKey } from '../../src/accounts/tenants/deletion.ts';
+import { attachmentKey, uniqueKeys } from '../../src/model/entities/application.ts';
+import type { StoredApplication } from '../../src/model/entities/application.ts';
+import { actorOfDocument } from '../../src/model/commands/document-routing.ts';
+import { joinKey, requestKey, tenantKey } from '../../src/model/entities/device-request.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { Blobs } from '../../src/ports/blobs.ts';
+import type { Collection, Command, DocumentReader, DocumentsRemove, RecordsChange, UserDelete } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
-import { isAsExpected } from '../../src/model/record-change.ts';
+import { isAsExpected } from '../../src/model/commands/record-change.ts';
 
 const COLLECTIONS = ['managedObject', 'children', 'externalId', 'user', 'option', 'session', 'sessionMessage', 'application', 'subscription'] as const;
 const log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => log };

@@ -1,14 +1,14 @@
 /** Tokens, the guard against guessing, the signing key: with a clock of the test. */
 import t from 'tap';
-import { LoginGuard } from '../../src/accounts/login-guard.ts';
-import { NO_ADDRESS } from '../../src/model/client-address.ts';
-import { SigningKey } from '../../src/accounts/signing-key.ts';
-import { REVOCATIONS_OF_USER_MAX, Tokens } from '../../src/accounts/tokens.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { AuditEntry, Collection, Command, RecordsChange } from '../../src/model/command.ts';
+import { LoginGuard } from '../../src/accounts/login/guard.ts';
+import { NO_ADDRESS } from '../../src/model/pacing/client-address.ts';
+import { SigningKey } from '../../src/accounts/login/signing-key.ts';
+import { REVOCATIONS_OF_USER_MAX, Tokens } from '../../src/accounts/login/tokens.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { AuditEntry, Collection, Command, RecordsChange } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
-import type { Log } from '../../src/model/log.ts';
-import { passwordStrength, isAllowedPassword } from '../../src/model/password.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { passwordStrength, isAllowedPassword } from '../../src/model/access/password.ts';
 
 const TENANT = { id: 't1', number: 2 };
 const ADA = { tenant: 't1', tenantNumber: 2, userName: 'ada', tokenGeneration: 0 };

@@ -1,7 +1,7 @@
 /** Counting what tenants use: increments by day, what a failed write keeps, sizes now and then. */
 import t from 'tap';
-import { USAGE_COUNTERS, Usage } from '../../src/accounts/usage.ts';
-import { USAGE_TABLES } from '../../src/store/schema.ts';
+import { USAGE_COUNTERS, Usage } from '../../src/accounts/tenants/usage.ts';
+import { USAGE_TABLES } from '../../src/store/clickhouse/schema.ts';
 
 const log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabled: () => false, child: () => log };
 const DAY = Date.UTC(2024, 4, 2);

@@ -1,11 +1,11 @@
 /** Rules about alarms beside their status: audit records, options, maintenance; binaries of events (document 4 sections 2.10, 5.4, 5.6, 5.7). */
 import t from 'tap';
-import { changesBetween, describeChanges, describeListChanges } from '../../src/actors/audit.ts';
-import { withChanges } from '../../src/api/audit-changes.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import { eventBinaryKeys, isLastChunk, parseChunkRange } from '../../src/model/event-binary.ts';
-import { splitMembers } from '../../src/model/json-document.ts';
-import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
+import { changesBetween, describeChanges, describeListChanges } from '../../src/actors/runtime/audit.ts';
+import { withChanges } from '../../src/api/records/audit-changes.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import { eventBinaryKeys, isLastChunk, parseChunkRange } from '../../src/model/entities/event-binary.ts';
+import { splitMembers } from '../../src/model/documents/json-document.ts';
+import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { NOW, openPlatform } from './platform.ts';
 import type { Platform } from './platform.ts';
 

@@ -1,8 +1,8 @@
 /** Documents that answer later: a group counts as decided when all of it is, and nobody decides on what was old when it came. */
 import t from 'tap';
-import type { DocumentChange, Documents } from '../../src/actors/documents.ts';
-import { NotLoaded, StateView } from '../../src/actors/state-view.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import type { DocumentChange, Documents } from '../../src/actors/runtime/documents.ts';
+import { NotLoaded, StateView } from '../../src/actors/runtime/state-view.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { NOW, openPlatform, until } from './platform.ts';
 
 t.test('groups are offered whole and in order, with all their rows', async (t) => {

@@ -1,14 +1,14 @@
 /** DELETE by filters: who watches is told of every measurement before the store deletes them; what takes long is a job of the tenant. */
 import t from 'tap';
-import { DataDeletion, FAILURES_MAX } from '../../src/actors/data-deletion.ts';
-import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../src/ingest/history-writer.ts';
-import type { HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/history-writer.ts';
-import type { HistoryQuery } from '../../src/ingest/projector.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { AuditEntry, Command, EntityDelete, Notification, RecordsChange } from '../../src/model/command.ts';
+import { DataDeletion, FAILURES_MAX } from '../../src/actors/handlers/data-deletion.ts';
+import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../src/ingest/projector/history-writer.ts';
+import type { HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/projector/history-writer.ts';
+import type { HistoryQuery } from '../../src/ingest/projector/projector.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { AuditEntry, Command, EntityDelete, Notification, RecordsChange } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
-import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
-import type { ProcessingMode } from '../../src/model/processing-mode.ts';
+import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
+import type { ProcessingMode } from '../../src/model/commands/processing-mode.ts';
 
 type Found = { id: number; source: number }[];
 

@@ -1,10 +1,10 @@
 /** Managed objects, their links and external IDs. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { COMMAND } from '../../src/model/command.ts';
-import type { ChildKind, CommandKind, RecordChange } from '../../src/model/command.ts';
-import { idKey, subscriptionKey } from '../../src/model/notification-subscription.ts';
-import type { NotificationSubscription } from '../../src/model/notification-subscription.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { ChildKind, CommandKind, RecordChange } from '../../src/model/commands/command.ts';
+import { idKey, subscriptionKey } from '../../src/model/entities/notification-subscription.ts';
+import type { NotificationSubscription } from '../../src/model/entities/notification-subscription.ts';
 import type { Platform } from './platform.ts';
 import { NOW, openPlatform } from './platform.ts';
 

@@ -1,9 +1,9 @@
 /** What was journaled takes effect exactly once, wherever the process ends, and whether the store answers at once or later. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { encodeCommand } from '../../src/ingest/command-record.ts';
-import { LmdbJournal } from '../../src/store/lmdb-journal.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
+import { LmdbJournal } from '../../src/store/lmdb/journal.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import type { Sent } from './platform.ts';
 import { NOW, Platform, openEnvironment, openPlatform, until } from './platform.ts';
 

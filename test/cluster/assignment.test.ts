@@ -1,6 +1,6 @@
 /** Who should own which shard: even, the same for everybody, and moving no more than it must. */
 import t from 'tap';
-import { assignShards, weightOf } from '../../src/cluster/assignment.ts';
+import { assignShards, weightOf } from '../../src/cluster/shards/assignment.ts';
 import { Random } from '../smartrest/random.ts';
 
 const SHARDS = 64;

@@ -1,9 +1,9 @@
 /** Three nodes in one process: writes on any of them, answers, follow-ups over shards, what queries and caches see. */
 import t from 'tap';
-import { shardOf } from '../../src/ingest/command-record.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { shardOf } from '../../src/ingest/journal/command-record.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { NOW, until } from '../actors/platform.ts';
-import { TestCluster } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
 
 const value = (doc: string): Record<string, unknown> => JSON.parse(doc) as Record<string, unknown>;
 

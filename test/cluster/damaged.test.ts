@@ -1,11 +1,11 @@
 /** A record of the journal that cannot be decoded is set aside; the shard goes on behind it. And what a full journal says. */
 import t from 'tap';
-import { encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
-import { OFFSET_COUNT, encodeMeasurement } from '../../src/ingest/measurement-record.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import { JournalUnavailable } from '../../src/cluster/shard-journal.ts';
+import { encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
+import { OFFSET_COUNT, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import { JournalUnavailable } from '../../src/cluster/shards/journal.ts';
 import { NOW, TENANT, until } from '../actors/platform.ts';
-import { TestCluster } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
 
 const SOURCE = 77;
 

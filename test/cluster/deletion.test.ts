@@ -1,13 +1,13 @@
 /** A DELETE by filters of many entities on three nodes: who waits for it, and who goes on with it when its node is killed. */
 import t from 'tap';
-import { shardOf } from '../../src/ingest/command-record.ts';
-import { SELECT_PAGE } from '../../src/ingest/history-writer.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import { DATA_DELETION_PREFIX } from '../../src/model/data-deletion-jobs.ts';
-import { TenantJobs } from '../../src/model/tenant-jobs.ts';
+import { shardOf } from '../../src/ingest/journal/command-record.ts';
+import { SELECT_PAGE } from '../../src/ingest/projector/history-writer.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import { DATA_DELETION_PREFIX } from '../../src/model/commands/data-deletion-jobs.ts';
+import { TenantJobs } from '../../src/model/pacing/tenant-jobs.ts';
 import { NOW, TENANT, silentLog, until } from '../actors/platform.ts';
-import { TestCluster } from './nodes.ts';
-import type { TestNode } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
+import type { TestNode } from './memory/nodes.ts';
 
 const DEVICE = 5;
 const remove = (receivedAt: number) => ({ kind: COMMAND.DATA_DELETE, key: 't', receivedAt, body: { table: 'events', filter: { source: String(DEVICE) } } });

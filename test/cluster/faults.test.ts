@@ -1,12 +1,12 @@
 /** Nodes that are killed, that lose their shards without knowing, and stores that fail, under load: nothing lost, nothing twice. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { COMMAND } from '../../src/model/command.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { NOW, TENANT, openPlatform, until } from '../actors/platform.ts';
 import type { Sent } from '../actors/platform.ts';
 import { Random } from '../smartrest/random.ts';
-import { TestCluster } from './nodes.ts';
-import type { TestNode } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
+import type { TestNode } from './memory/nodes.ts';
 
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });

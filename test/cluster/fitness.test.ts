@@ -1,8 +1,8 @@
 /** Who should own shards when nodes lack a server: those that lack the least, once that has stayed so. */
 import t from 'tap';
-import { Fitness } from '../../src/cluster/fitness.ts';
-import type { Lack, Member } from '../../src/cluster/shard-leases.ts';
-import { StoreWatch } from '../../src/cluster/store-watch.ts';
+import { Fitness } from '../../src/cluster/shards/fitness.ts';
+import type { Lack, Member } from '../../src/cluster/shards/leases.ts';
+import { StoreWatch } from '../../src/cluster/peers/store-watch.ts';
 
 const SETTLE_MS = 100;
 const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });

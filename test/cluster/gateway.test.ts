@@ -1,14 +1,14 @@
 /** Groups of a gateway over the in-memory journal: orders, bounds, failures; commands and the answers that come for them. */
 import t from 'tap';
-import { CommandGateway } from '../../src/cluster/command-gateway.ts';
-import { GatewayJournal } from '../../src/cluster/gateway-journal.ts';
-import { JournalUnavailable, JSON_BODY_BYTES_MAX } from '../../src/cluster/shard-journal.ts';
-import type { ShardJournal } from '../../src/cluster/shard-journal.ts';
-import { decodeCommand, encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
-import { decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurement-record.ts';
-import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { Command } from '../../src/model/command.ts';
+import { CommandGateway } from '../../src/cluster/gateway/command-gateway.ts';
+import { GatewayJournal } from '../../src/cluster/gateway/journal.ts';
+import { JournalUnavailable, JSON_BODY_BYTES_MAX } from '../../src/cluster/shards/journal.ts';
+import type { ShardJournal } from '../../src/cluster/shards/journal.ts';
+import { decodeCommand, encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
+import { decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { Command } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { until } from '../actors/platform.ts';
 

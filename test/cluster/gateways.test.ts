@@ -1,19 +1,19 @@
 /** The gateways' own code over a cluster: devices over MQTT and bodies of measurements, with documents that answer later. */
 import t from 'tap';
-import { shardOf } from '../../src/ingest/command-record.ts';
-import { JsonMeasurementIntake } from '../../src/ingest/measurement-intake.ts';
-import type { PostedMeasurements } from '../../src/ingest/measurement-intake.ts';
-import { Sources } from '../../src/ingest/sources.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { IdSource } from '../../src/model/command.ts';
+import { shardOf } from '../../src/ingest/journal/command-record.ts';
+import { JsonMeasurementIntake } from '../../src/ingest/measurements/intake.ts';
+import type { PostedMeasurements } from '../../src/ingest/measurements/intake.ts';
+import { Sources } from '../../src/ingest/measurements/sources.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { IdSource } from '../../src/model/commands/command.ts';
 import type { PlatformError } from '../../src/model/errors.ts';
-import type { Principal } from '../../src/model/principal.ts';
-import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
-import type { DeviceConnection } from '../../src/mqtt/application.ts';
-import { DeviceApplication } from '../../src/mqtt/device-application.ts';
+import type { Principal } from '../../src/model/access/principal.ts';
+import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
+import type { DeviceConnection } from '../../src/mqtt/sessions/application.ts';
+import { DeviceApplication } from '../../src/mqtt/devices/application.ts';
 import { NOW, silentLog, until } from '../actors/platform.ts';
-import { TestCluster } from './nodes.ts';
-import type { TestNode } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
+import type { TestNode } from './memory/nodes.ts';
 
 function idsOf(cluster: TestCluster): IdSource {
   let last = 5_000;

@@ -1,9 +1,9 @@
 /** A node that does not reach the documents, or the history, any more: others take its shards, nothing is lost and nothing is there twice. */
 import t from 'tap';
-import { COMMAND } from '../../src/model/command.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { until } from '../actors/platform.ts';
-import { TestCluster } from './nodes.ts';
-import type { TestNode } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
+import type { TestNode } from './memory/nodes.ts';
 
 const SOURCES = Array.from({ length: 60 }, (_, index) => 300 + index);
 const inService = ({ node }: TestNode): number => node.owners.filter(({ isInService }) => isInService).length;

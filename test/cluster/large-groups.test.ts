@@ -1,11 +1,11 @@
 /** Groups of the journal that change more at once than a commit takes: a small change of a large object writes all of it. */
 import t from 'tap';
-import { COMMAND_CHARS_MAX } from '../../src/actors/group-size.ts';
-import { shardOf } from '../../src/ingest/command-record.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { COMMAND_CHARS_MAX } from '../../src/actors/runtime/group-size.ts';
+import { shardOf } from '../../src/ingest/journal/command-record.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { until } from '../actors/platform.ts';
-import { TestCluster } from './nodes.ts';
-import type { TestNode } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
+import type { TestNode } from './memory/nodes.ts';
 
 const CHANGES = 200;
 const LARGE = 400_000;

@@ -1,10 +1,10 @@
 /** What a take-over does not do again: counting and telling of measurements, commands whose handler fails. */
 import t from 'tap';
-import { encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { NOW, openPlatform, until } from '../actors/platform.ts';
-import { TestCluster } from './nodes.ts';
-import type { TestNode } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
+import type { TestNode } from './memory/nodes.ts';
 
 const toldOf = ({ notifications }: TestNode): number[] => notifications.filter(({ area }) => area === 'measurements')
   .map(({ text }) => (JSON.parse(text()) as { f: { s: { value: number } } }).f.s.value);

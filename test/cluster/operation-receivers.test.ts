@@ -1,9 +1,9 @@
 /** Who receives operations through another node: asked of the node that has the session, and of nobody else. */
 import t from 'tap';
-import { OperationReceivers } from '../../src/cluster/operation-receivers.ts';
+import { OperationReceivers } from '../../src/cluster/gateway/operation-receivers.ts';
 import { PlatformError } from '../../src/model/errors.ts';
-import { silentLog } from '../helpers/nats-server.ts';
-import { InMemoryCluster } from './in-memory.ts';
+import { silentLog } from '../helpers/stores/nats-server.ts';
+import { InMemoryCluster } from './memory/ports.ts';
 
 const TENANT = 2;
 const devices = new Map([[11, ['one']], [12, ['two', 'zwei']], [13, ['three']], [14, []]]);

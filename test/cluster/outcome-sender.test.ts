@@ -1,11 +1,11 @@
 /** What an owner tells the other nodes of changed records: no message is larger than NATS takes, and no text of a user leaves the node. */
 import t from 'tap';
-import type { CommandAnswer } from '../../src/cluster/command-gateway.ts';
-import { OutcomeSender } from '../../src/cluster/outcome-sender.ts';
-import type { Change, ToldRecord } from '../../src/cluster/outcome-sender.ts';
-import { NodeUnreachable } from '../../src/cluster/node-messages.ts';
-import type { NodeMessages } from '../../src/cluster/node-messages.ts';
-import type { RecordChange } from '../../src/model/command.ts';
+import type { CommandAnswer } from '../../src/cluster/gateway/command-gateway.ts';
+import { OutcomeSender } from '../../src/cluster/gateway/outcome-sender.ts';
+import type { Change, ToldRecord } from '../../src/cluster/gateway/outcome-sender.ts';
+import { NodeUnreachable } from '../../src/cluster/peers/node-messages.ts';
+import type { NodeMessages } from '../../src/cluster/peers/node-messages.ts';
+import type { RecordChange } from '../../src/model/commands/command.ts';
 import { silentLog } from '../actors/platform.ts';
 import { until } from '../helpers/until.ts';
 

@@ -1,13 +1,13 @@
 /** What the history store refuses for what it is, in a cluster: set aside alone by the node that inserts it, everything else exactly once. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { shardOf } from '../../src/ingest/command-record.ts';
-import { HistoryRefusal } from '../../src/ingest/history-writer.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { shardOf } from '../../src/ingest/journal/command-record.ts';
+import { HistoryRefusal } from '../../src/ingest/projector/history-writer.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { until } from '../actors/platform.ts';
 import type { FakeHistory } from '../ingest/fake-history.ts';
 import { Random } from '../smartrest/random.ts';
-import { TestCluster } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
 
 /** The store refuses these values and ids. */
 const POISON = 666;

@@ -1,10 +1,10 @@
 /** Blocks over several shards: begun by one node, settled by another; what the store of the blocks decides is what happens. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { shardOf } from '../../src/ingest/command-record.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { shardOf } from '../../src/ingest/journal/command-record.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { NOW, until } from '../actors/platform.ts';
-import { TestCluster } from './nodes.ts';
+import { TestCluster } from './memory/nodes.ts';
 
 /** Two nodes; the first has the shards of two sources. */
 async function two(t: Test): Promise<{ cluster: TestCluster; sources: number[] }> {

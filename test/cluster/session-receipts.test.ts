@@ -1,21 +1,21 @@
 /** QoS 2 over nodes that end at any moment: each message is there once, whichever node it is sent to again (docs/cluster.md). */
 import t from 'tap';
 import type { Test } from 'tap';
-import type { ConnectionHolder, ConnectionRegistry } from '../../src/cluster/connection-registry.ts';
-import { SessionReceipts } from '../../src/cluster/session-receipts.ts';
-import { SessionTakeover } from '../../src/cluster/session-takeover.ts';
-import { shardOf, textKeyIn } from '../../src/ingest/command-record.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { IdSource } from '../../src/model/command.ts';
-import type { Principal } from '../../src/model/principal.ts';
-import { DeviceApplication } from '../../src/mqtt/device-application.ts';
+import type { ConnectionHolder, ConnectionRegistry } from '../../src/cluster/peers/connection-registry.ts';
+import { SessionReceipts } from '../../src/cluster/gateway/session-receipts.ts';
+import { SessionTakeover } from '../../src/cluster/gateway/session-takeover.ts';
+import { shardOf, textKeyIn } from '../../src/ingest/journal/command-record.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { IdSource } from '../../src/model/commands/command.ts';
+import type { Principal } from '../../src/model/access/principal.ts';
+import { DeviceApplication } from '../../src/mqtt/devices/application.ts';
 import { MqttServer } from '../../src/mqtt/server.ts';
-import { SessionDocuments } from '../../src/mqtt/session-documents.ts';
+import { SessionDocuments } from '../../src/mqtt/devices/session-documents.ts';
 import { NOW, silentLog, until } from '../actors/platform.ts';
 import { TestClient, connectPacket, publish, seededRandom } from '../mqtt/helpers/harness.ts';
-import { InMemoryJournal } from './in-memory.ts';
-import { TestCluster } from './nodes.ts';
-import type { TestNode } from './nodes.ts';
+import { InMemoryJournal } from './memory/ports.ts';
+import { TestCluster } from './memory/nodes.ts';
+import type { TestNode } from './memory/nodes.ts';
 
 const SERIAL = 'sender';
 const principal: Principal = { tenant: 't1', tenantNumber: 1, userName: 'ada', roles: new Set(['ROLE_DEVICE_CONTROL_ADMIN', 'ROLE_INVENTORY_ADMIN', 'ROLE_MEASUREMENT_ADMIN']) };

@@ -1,15 +1,15 @@
 /** One session on several nodes: who opens it takes it from whoever has it. */
 import t from 'tap';
-import { SessionTakeover } from '../../src/cluster/session-takeover.ts';
-import { DEFAULT_LIMITS } from '../../src/mqtt/limits.ts';
-import { SessionRegistry } from '../../src/mqtt/session-registry.ts';
-import type { SessionOwner } from '../../src/mqtt/session.ts';
-import { TimerWheel } from '../../src/mqtt/timer-wheel.ts';
-import { silentLog } from '../helpers/nats-server.ts';
+import { SessionTakeover } from '../../src/cluster/gateway/session-takeover.ts';
+import { DEFAULT_LIMITS } from '../../src/mqtt/wire/limits.ts';
+import { SessionRegistry } from '../../src/mqtt/sessions/registry.ts';
+import type { SessionOwner } from '../../src/mqtt/sessions/session.ts';
+import { TimerWheel } from '../../src/mqtt/sessions/timer-wheel.ts';
+import { silentLog } from '../helpers/stores/nats-server.ts';
 import { MemorySessionStore } from '../mqtt/helpers/memory-session-store.ts';
-import { connectionRegistryContract } from './connection-registry-contract.ts';
-import { InMemoryRegistry } from './in-memory-registry.ts';
-import { InMemoryCluster } from './in-memory.ts';
+import { connectionRegistryContract } from './contracts/connection-registry.ts';
+import { InMemoryRegistry } from './memory/registry.ts';
+import { InMemoryCluster } from './memory/ports.ts';
 
 function setUp(names: readonly string[]) {
   const cluster = new InMemoryCluster();

@@ -1,8 +1,8 @@
 /** Who reads usage statistics has all nodes write down what they have counted. */
 import t from 'tap';
-import { UsageFlush } from '../../src/cluster/usage-flush.ts';
-import { silentLog } from '../helpers/nats-server.ts';
-import { InMemoryCluster } from './in-memory.ts';
+import { UsageFlush } from '../../src/cluster/peers/usage-flush.ts';
+import { silentLog } from '../helpers/stores/nats-server.ts';
+import { InMemoryCluster } from './memory/ports.ts';
 
 t.test('every node writes before the answer', async (t) => {
   const cluster = new InMemoryCluster();

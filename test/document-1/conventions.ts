@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import type { RuleRow, RuleTable } from './rows.ts';
 import { FUTURE, TIME, vendor } from './world.ts';
 import type { World } from './world.ts';
-import { MANAGEMENT_PASSWORD, PASSWORD, TENANT, eventually } from '../helpers/running-server.ts';
+import { MANAGEMENT_PASSWORD, PASSWORD, TENANT, eventually } from '../helpers/running/server.ts';
 
 const OBJECTS = '/inventory/managedObjects';
 

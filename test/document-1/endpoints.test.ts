@@ -4,7 +4,7 @@
  */
 import t from 'tap';
 import type { Test } from 'tap';
-import type { Reply, Rest } from '../helpers/running-server.ts';
+import type { Reply, Rest } from '../helpers/running/server.ts';
 import { ENDPOINTS } from './endpoints.ts';
 import type { Call, EndpointRow } from './rows.ts';
 import { World, vendor } from './world.ts';

@@ -1,6 +1,6 @@
 /** Document 1, "Endpoints": the rows of its tables, in their order, with the columns Path, Response and Role. */
 import { MANIFEST, microserviceZip } from '../helpers/zip.ts';
-import { Rest } from '../helpers/running-server.ts';
+import { Rest } from '../helpers/running/server.ts';
 import type { Call, EndpointRow, EndpointTable } from './rows.ts';
 import type { World } from './world.ts';
 

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import type { Test } from 'tap';
-import type { Reply, Rest } from '../helpers/running-server.ts';
+import type { Reply, Rest } from '../helpers/running/server.ts';
 import { RESOURCES } from './fields.ts';
 import { checkHeldBy } from './held-by.ts';
 import type { FieldRow, FieldType, Resource } from './rows.ts';

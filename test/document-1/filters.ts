@@ -3,7 +3,7 @@
  * parameters select, and for each parameter one that it alone leaves out.
  */
 import type { Test } from 'tap';
-import { eventually } from '../helpers/running-server.ts';
+import { eventually } from '../helpers/running/server.ts';
 import type { RuleTable } from './rows.ts';
 import { TIME } from './world.ts';
 import type { World } from './world.ts';

@@ -1,6 +1,6 @@
 /** Document 1, "Limits": the rows of its table, in its order; on POST and on PUT, at the limit and one beyond. */
-import { PASSWORD, Rest } from '../helpers/running-server.ts';
-import type { Reply } from '../helpers/running-server.ts';
+import { PASSWORD, Rest } from '../helpers/running/server.ts';
+import type { Reply } from '../helpers/running/server.ts';
 import type { RuleRow, RuleTable } from './rows.ts';
 
 const MIB = 1024 * 1024;

@@ -3,9 +3,9 @@ import type { Test } from 'tap';
 import type { RuleTable } from './rows.ts';
 import { TIME } from './world.ts';
 import type { World } from './world.ts';
-import { connectDevice } from '../helpers/running-server-mqtt.ts';
-import { PASSWORD, Rest, TENANT, eventually } from '../helpers/running-server.ts';
-import type { Reply } from '../helpers/running-server.ts';
+import { connectDevice } from '../helpers/running/mqtt.ts';
+import { PASSWORD, Rest, TENANT, eventually } from '../helpers/running/server.ts';
+import type { Reply } from '../helpers/running/server.ts';
 
 const OBJECTS = '/inventory/managedObjects';
 const COLLECTIONS: Readonly<Record<string, string>> = { events: '/event/events', alarms: '/alarm/alarms', operations: '/devicecontrol/operations', measurements: '/measurement/measurements' };

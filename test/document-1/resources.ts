@@ -2,8 +2,8 @@
 import type { RuleTable } from './rows.ts';
 import { TIME } from './world.ts';
 import type { World } from './world.ts';
-import { PASSWORD, Rest, TENANT, eventually } from '../helpers/running-server.ts';
-import type { Reply } from '../helpers/running-server.ts';
+import { PASSWORD, Rest, TENANT, eventually } from '../helpers/running/server.ts';
+import type { Reply } from '../helpers/running/server.ts';
 
 const OBJECTS = '/inventory/managedObjects';
 const APPS = '/application/applications';

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { RuleTable } from './rows.ts';
 import { vendor } from './world.ts';
 import type { World } from './world.ts';
-import type { Reply } from '../helpers/running-server.ts';
+import type { Reply } from '../helpers/running/server.ts';
 
 /** `dateFrom` and `dateTo` of a template for a time or a date. */
 const DATES = ['dateFrom', 'dateTo'];

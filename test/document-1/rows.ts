@@ -3,7 +3,7 @@
  * the two can be laid side by side. The runners `*.test.ts` of this folder exercise each row on a running server.
  */
 import type { Test } from 'tap';
-import type { Reply, Rest } from '../helpers/running-server.ts';
+import type { Reply, Rest } from '../helpers/running/server.ts';
 import type { World } from './world.ts';
 
 /** A rule in words of its own, or one that another test holds. */

@@ -7,9 +7,9 @@ import { BESIDE_FIELDS } from './resources.ts';
 import { API_RESOURCES } from './roots.ts';
 import type { RuleTable } from './rows.ts';
 import { vendor } from './world.ts';
-import { BayeuxSocket } from '../helpers/running-server-bayeux.ts';
-import { PASSWORD, TENANT } from '../helpers/running-server.ts';
-import type { Reply } from '../helpers/running-server.ts';
+import { BayeuxSocket } from '../helpers/running/bayeux.ts';
+import { PASSWORD, TENANT } from '../helpers/running/server.ts';
+import type { Reply } from '../helpers/running/server.ts';
 
 const OBJECTS = '/inventory/managedObjects';
 const basic = (user: string): Record<string, string> => ({ authorization: `Basic ${Buffer.from(`${user}:${PASSWORD}`).toString('base64')}` });

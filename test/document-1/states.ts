@@ -1,7 +1,7 @@
 /** Document 1, "States and transitions" and "Events": the rows of its tables, in their order. */
 import type { Test } from 'tap';
-import { PASSWORD, TENANT, eventually } from '../helpers/running-server.ts';
-import { BayeuxSocket } from '../helpers/running-server-bayeux.ts';
+import { PASSWORD, TENANT, eventually } from '../helpers/running/server.ts';
+import { BayeuxSocket } from '../helpers/running/bayeux.ts';
 import { checkTransition } from './transitions.ts';
 import type { RuleTable } from './rows.ts';
 import { TIME } from './world.ts';

@@ -1,7 +1,7 @@
 /** One running server with what the rows of document 1 need: entities to act on, users by their roles, tenants, an application. */
-import { ROLES } from '../../src/model/roles.ts';
-import { PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running-server.ts';
-import type { RunningServer, Teardown } from '../helpers/running-server.ts';
+import { ROLES } from '../../src/model/access/roles.ts';
+import { PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running/server.ts';
+import type { RunningServer, Teardown } from '../helpers/running/server.ts';
 
 export const TIME = '2024-05-02T10:00:00.000Z';
 /** Of the next centuries: what is scheduled for it does not start. */

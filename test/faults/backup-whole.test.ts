@@ -5,10 +5,10 @@
 import { appendFileSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { VOLATILE_NAMES } from '../../src/cli/backup-files.ts';
-import { openLmdb } from '../../src/store/lmdb-environment.ts';
-import { eventually, startServer } from '../helpers/running-server.ts';
-import type { Rest, RunningServer } from '../helpers/running-server.ts';
+import { VOLATILE_NAMES } from '../../src/operate/backup/files.ts';
+import { openLmdb } from '../../src/store/lmdb/environment.ts';
+import { eventually, startServer } from '../helpers/running/server.ts';
+import type { Rest, RunningServer } from '../helpers/running/server.ts';
 import { millrace, scratchDirectory } from '../helpers/setup-command.ts';
 
 const TIME = '2026-05-02T10:00:00.000Z';

@@ -1,6 +1,6 @@
 /** kill -9 in the middle of a change of many alarms: after the restart it goes on, and nothing is changed twice. */
 import t from 'tap';
-import { Rest, PASSWORD, TENANT, eventually, startServer } from '../helpers/running-server.ts';
+import { Rest, PASSWORD, TENANT, eventually, startServer } from '../helpers/running/server.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
 
 const ALARMS = 3_000;

@@ -1,6 +1,6 @@
 /** kill -9 in the middle of the ramp of a bulk operation: each device gets its operation exactly once. */
 import t from 'tap';
-import { ServerProcess, delay, seeded } from '../helpers/server-process.ts';
+import { ServerProcess, delay, seeded } from '../helpers/process/server.ts';
 import { until } from '../helpers/setup-command.ts';
 
 const DEVICES = 60;

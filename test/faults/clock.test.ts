@@ -1,7 +1,7 @@
 /** A server whose clock is wrong deletes nothing by age. Its clock is `Date.now`; the machine's and the engine's go on as they are. */
 import mqtt from 'mqtt';
 import t from 'tap';
-import { PASSWORD, ServerProcess, USER } from '../helpers/server-process.ts';
+import { PASSWORD, ServerProcess, USER } from '../helpers/process/server.ts';
 import { until } from '../helpers/setup-command.ts';
 
 const DAYS = 61;

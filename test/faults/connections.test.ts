@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import mqttPacket from 'mqtt-packet';
 import t from 'tap';
-import { PASSWORD, ServerProcess, USER } from '../helpers/server-process.ts';
+import { PASSWORD, ServerProcess, USER } from '../helpers/process/server.ts';
 import { until } from '../helpers/setup-command.ts';
 
 const CONNECTIONS = 5_000;

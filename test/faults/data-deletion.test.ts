@@ -1,6 +1,6 @@
 /** DELETE by filters: other tenants' lists do not wait for that of many events, and kill -9 in the middle leaves nothing half done, or half kept. */
 import t from 'tap';
-import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running-server.ts';
+import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running/server.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
 
 const EVENTS = 10_000;

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { until } from '../helpers/setup-command.ts';
-import { readHistory, ServerProcess } from '../helpers/server-process.ts';
-import { RawMqtt } from '../helpers/server-process-mqtt.ts';
-import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
+import { readHistory, ServerProcess } from '../helpers/process/server.ts';
+import { RawMqtt } from '../helpers/process/mqtt.ts';
+import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/process/load.ts';
 
 const MIB = 1_048_576;
 const DISK_BYTES = 512 * MIB;

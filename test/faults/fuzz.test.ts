@@ -6,7 +6,7 @@ import type { Packet } from 'mqtt-packet';
 import t from 'tap';
 import type { Test } from 'tap';
 import WebSocket from 'ws';
-import { AUTHORIZATION, PASSWORD, seeded, ServerProcess, USER } from '../helpers/server-process.ts';
+import { AUTHORIZATION, PASSWORD, seeded, ServerProcess, USER } from '../helpers/process/server.ts';
 import { PATIENCE } from '../helpers/until.ts';
 
 const MQTT_CONNECTIONS = 1_000;

@@ -1,10 +1,10 @@
 /** The journal at its bound: devices are held back without a disconnect, HTTP is told; when the history store is back all goes on. */
 import t from 'tap';
 import { until } from '../helpers/setup-command.ts';
-import { ServerProcess, signal } from '../helpers/server-process.ts';
-import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
-import { readHistory } from '../helpers/server-process.ts';
-import { RawMqtt } from '../helpers/server-process-mqtt.ts';
+import { ServerProcess, signal } from '../helpers/process/server.ts';
+import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/process/load.ts';
+import { readHistory } from '../helpers/process/server.ts';
+import { RawMqtt } from '../helpers/process/mqtt.ts';
 
 const BOUND_BYTES = 16 * 1_048_576;
 

@@ -1,8 +1,8 @@
 /** kill -9 of the ClickHouse process under load: ingestion goes on, the projector catches up, nothing is lost or doubled. */
 import t from 'tap';
 import { until } from '../helpers/setup-command.ts';
-import { delay, readHistory, seeded, ServerProcess, signal } from '../helpers/server-process.ts';
-import { account, DeviceSender, HttpSender } from '../helpers/server-process-load.ts';
+import { delay, readHistory, seeded, ServerProcess, signal } from '../helpers/process/server.ts';
+import { account, DeviceSender, HttpSender } from '../helpers/process/load.ts';
 
 const KILLS = 4;
 /** An acknowledgement that takes longer has waited for something. */

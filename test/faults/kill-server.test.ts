@@ -1,8 +1,8 @@
 /** kill -9 of the server (and of both processes, and while it recovers) under mixed load: what was acknowledged is stored exactly once. */
 import t from 'tap';
 import { until } from '../helpers/setup-command.ts';
-import { delay, readHistory, seeded, ServerProcess, signal } from '../helpers/server-process.ts';
-import { account, DeviceSender, HttpSender, measurementsOf, NewDevicesSender } from '../helpers/server-process-load.ts';
+import { delay, readHistory, seeded, ServerProcess, signal } from '../helpers/process/server.ts';
+import { account, DeviceSender, HttpSender, measurementsOf, NewDevicesSender } from '../helpers/process/load.ts';
 
 const KILLS = 3;
 const DEVICES = 4;

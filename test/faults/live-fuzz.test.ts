@@ -5,10 +5,10 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
-import { Random, TEXTS } from '../helpers/hostile-requests.ts';
-import { connectDevice } from '../helpers/running-server-mqtt.ts';
-import type { Device } from '../helpers/running-server-mqtt.ts';
-import { PASSWORD, Rest, startServer } from '../helpers/running-server.ts';
+import { Random, TEXTS } from '../helpers/clients/hostile-requests.ts';
+import { connectDevice } from '../helpers/running/mqtt.ts';
+import type { Device } from '../helpers/running/mqtt.ts';
+import { PASSWORD, Rest, startServer } from '../helpers/running/server.ts';
 import { PATIENCE } from '../helpers/until.ts';
 
 const SEED = Number(process.env['MILLRACE_TEST_SEED'] ?? 20_261_121);

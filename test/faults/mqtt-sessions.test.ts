@@ -1,10 +1,10 @@
 /** QoS 2 exactly once, queued and acknowledged operations over dropped connections and kill -9 of the server. */
 import t from 'tap';
 import { until } from '../helpers/setup-command.ts';
-import { delay, seeded, ServerProcess } from '../helpers/server-process.ts';
-import { RawMqtt } from '../helpers/server-process-mqtt.ts';
-import { account, measurementsOf } from '../helpers/server-process-load.ts';
-import { ExactlyOnceSender } from '../helpers/server-process-qos2.ts';
+import { delay, seeded, ServerProcess } from '../helpers/process/server.ts';
+import { RawMqtt } from '../helpers/process/mqtt.ts';
+import { account, measurementsOf } from '../helpers/process/load.ts';
+import { ExactlyOnceSender } from '../helpers/process/qos2.ts';
 
 const KILLS = 2;
 

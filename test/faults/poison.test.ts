@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t from 'tap';
-import { ServerProcess, delay, readHistory, seeded } from '../helpers/server-process.ts';
+import { ServerProcess, delay, readHistory, seeded } from '../helpers/process/server.ts';
 import { millrace, until } from '../helpers/setup-command.ts';
 import { DIST } from '../helpers/root.ts';
 

@@ -3,14 +3,14 @@ import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { ClickHouse } from '../../src/store/clickhouse.ts';
+import { ClickHouse } from '../../src/store/clickhouse/adapter.ts';
 import { EmbeddedClickHouse } from '../../src/store/embedded-clickhouse/supervisor.ts';
-import { LossyDisk, lossyDisksFail } from '../helpers/lossy-disk.ts';
+import { LossyDisk, lossyDisksFail } from '../helpers/stores/lossy-disk.ts';
 import { DIST } from '../helpers/root.ts';
 import { until } from '../helpers/setup-command.ts';
-import { ENTITY_KINDS, EntitySender } from '../helpers/server-process-entities.ts';
-import { delay, readHistory, seeded, ServerProcess, signal } from '../helpers/server-process.ts';
-import { account, DeviceSender, HttpSender } from '../helpers/server-process-load.ts';
+import { ENTITY_KINDS, EntitySender } from '../helpers/process/entities.ts';
+import { delay, readHistory, seeded, ServerProcess, signal } from '../helpers/process/server.ts';
+import { account, DeviceSender, HttpSender } from '../helpers/process/load.ts';
 
 t.setTimeout(3_600_000);
 

@@ -1,11 +1,11 @@
 /** The process ends between the commit of the journal and that of the documents: the next start handles what the journal has beyond them, once. */
 import { join } from 'node:path';
 import t from 'tap';
-import { encodeCommand } from '../../src/ingest/command-record.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import { LmdbJournal } from '../../src/store/lmdb-journal.ts';
-import { openLmdb } from '../../src/store/lmdb-environment.ts';
-import { ServerProcess } from '../helpers/server-process.ts';
+import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import { LmdbJournal } from '../../src/store/lmdb/journal.ts';
+import { openLmdb } from '../../src/store/lmdb/environment.ts';
+import { ServerProcess } from '../helpers/process/server.ts';
 
 /** Of the first tenant. */
 const TENANT_NUMBER = 2;

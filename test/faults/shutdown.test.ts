@@ -1,8 +1,8 @@
 /** SIGTERM under load: in order, in time, nothing acknowledged is missing. */
 import t from 'tap';
 import { until } from '../helpers/setup-command.ts';
-import { delay, readHistory, ServerProcess, signal } from '../helpers/server-process.ts';
-import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
+import { delay, readHistory, ServerProcess, signal } from '../helpers/process/server.ts';
+import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/process/load.ts';
 
 const ROUNDS = 2;
 

@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 import t from 'tap';
 import WebSocket from 'ws';
 import { until } from '../helpers/setup-command.ts';
-import { AUTHORIZATION, PASSWORD, ServerProcess, USER } from '../helpers/server-process.ts';
-import { RawMqtt } from '../helpers/server-process-mqtt.ts';
-import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/server-process-load.ts';
+import { AUTHORIZATION, PASSWORD, ServerProcess, USER } from '../helpers/process/server.ts';
+import { RawMqtt } from '../helpers/process/mqtt.ts';
+import { account, DeviceSender, HttpSender, measurementsOf } from '../helpers/process/load.ts';
 
 const GROWTH_MAX_BYTES = 250 * 1_048_576;
 /** Rows that cannot be understood, each answered on s/e: more than a client's queue holds. */

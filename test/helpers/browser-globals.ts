@@ -1,6 +1,6 @@
 /** As much of a browser as `@c8y/client` looks for: cookies, session storage, relative URLs, uploads that tell their progress. */
 import { request as httpRequest } from 'node:http';
-import type { Teardown } from './running-server.ts';
+import type { Teardown } from './running/server.ts';
 
 /** XMLHttpRequest for uploads; relative URLs are those of the page. */
 function uploadsOf(page: string): new () => EventTarget {

@@ -1,8 +1,8 @@
 /** The gate of password hashes without its threads: keys take no time, unless a test holds them up, and what was computed can be looked at. */
 import { createHmac } from 'node:crypto';
-import { PasswordHashes } from '../../src/accounts/password-hashes.ts';
-import type { KeyDerivation } from '../../src/accounts/password-threads.ts';
-import type { ScryptCost } from '../../src/model/password-hash.ts';
+import { PasswordHashes } from '../../src/accounts/passwords/hashes.ts';
+import type { KeyDerivation } from '../../src/accounts/passwords/threads.ts';
+import type { ScryptCost } from '../../src/model/access/password-hash.ts';
 
 export class QuickKeys implements KeyDerivation {
   /** Binary logarithms of N, in order. */

@@ -1,12 +1,12 @@
 /** What both implementations of DeviceCommands promise, over one process and over the nodes of a cluster. */
 import type { Test } from 'tap';
-import { encodeCommand } from '../../src/ingest/command-record.ts';
-import type { DeviceCommands, OfferedRecord } from '../../src/ingest/command-bus.ts';
-import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
-import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { Command } from '../../src/model/command.ts';
-import type { SessionStore } from '../../src/mqtt/application.ts';
+import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
+import type { DeviceCommands, OfferedRecord } from '../../src/ingest/journal/command-bus.ts';
+import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { Command } from '../../src/model/commands/command.ts';
+import type { SessionStore } from '../../src/mqtt/sessions/application.ts';
 import { NOW, TENANT, until } from '../actors/platform.ts';
 
 export interface DeviceCommandsPlace {

@@ -1,17 +1,17 @@
 /** Commands of devices: one contract for the command bus of one process and the command gateway of a cluster's node. */
 import t from 'tap';
-import { CommandGateway } from '../../src/cluster/command-gateway.ts';
-import type { GatewayJournal } from '../../src/cluster/gateway-journal.ts';
-import { SessionReceipts } from '../../src/cluster/session-receipts.ts';
-import { CommandBus } from '../../src/ingest/command-bus.ts';
-import type { DeviceCommands } from '../../src/ingest/command-bus.ts';
-import { shardOf } from '../../src/ingest/command-record.ts';
-import type { GroupCommit } from '../../src/ingest/group-commit.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { CommandGateway } from '../../src/cluster/gateway/command-gateway.ts';
+import type { GatewayJournal } from '../../src/cluster/gateway/journal.ts';
+import { SessionReceipts } from '../../src/cluster/gateway/session-receipts.ts';
+import { CommandBus } from '../../src/ingest/journal/command-bus.ts';
+import type { DeviceCommands } from '../../src/ingest/journal/command-bus.ts';
+import { shardOf } from '../../src/ingest/journal/command-record.ts';
+import type { GroupCommit } from '../../src/ingest/journal/group-commit.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import type { PlatformError } from '../../src/model/errors.ts';
-import { SessionDocuments } from '../../src/mqtt/session-documents.ts';
+import { SessionDocuments } from '../../src/mqtt/devices/session-documents.ts';
 import { NOW, TENANT, openPlatform } from '../actors/platform.ts';
-import { TestCluster } from '../cluster/nodes.ts';
+import { TestCluster } from '../cluster/memory/nodes.ts';
 import { deviceCommandsContract } from './device-commands-contract.ts';
 
 const now = (): number => NOW;

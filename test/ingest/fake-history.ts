@@ -1,8 +1,8 @@
 /** A history store in memory that behaves like ClickHouse: blocks with a known token change nothing, newer versions replace rows. */
-import { SELECT_PAGE } from '../../src/ingest/history-writer.ts';
-import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/history-writer.ts';
-import type { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
-import type { DataDelete } from '../../src/model/command.ts';
+import { SELECT_PAGE } from '../../src/ingest/projector/history-writer.ts';
+import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/projector/history-writer.ts';
+import type { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
+import type { DataDelete } from '../../src/model/commands/command.ts';
 
 export interface Value { tenant: number; id: number; seq: number; part: number; source: number; value: number }
 

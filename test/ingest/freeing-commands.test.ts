@@ -1,8 +1,8 @@
 /** What gives space back passes the limits of the disk and of the journal, a few times for each tenant, as long as the reserve is there. */
 import t from 'tap';
-import { FreeingCommands } from '../../src/ingest/freeing-commands.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { Command } from '../../src/model/command.ts';
+import { FreeingCommands } from '../../src/ingest/journal/freeing-commands.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { Command } from '../../src/model/commands/command.ts';
 
 t.test('a share of each tenant, which comes back with time', async (t) => {
   const state = { refusal: undefined as string | undefined, freeBytes: 60, now: 0 };

@@ -1,11 +1,11 @@
 /** Group commit over a journal that settles when the test says so. */
 import t from 'tap';
-import { CommandBus } from '../../src/ingest/command-bus.ts';
-import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/command-record.ts';
-import { GROUP_BYTES_MAX, GroupCommit } from '../../src/ingest/group-commit.ts';
-import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
-import type { Journal } from '../../src/ingest/journal.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { CommandBus } from '../../src/ingest/journal/command-bus.ts';
+import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/journal/command-record.ts';
+import { GROUP_BYTES_MAX, GroupCommit } from '../../src/ingest/journal/group-commit.ts';
+import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
+import type { Journal } from '../../src/ingest/journal/journal.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 
 interface Append { firstSeq: number; records: Buffer; count: number; resolve: () => void; reject: (error: Error) => void }
 

@@ -1,9 +1,9 @@
 /** What was tried more than once is looked for: by whom it is restored, and when that ends. */
 import t from 'tap';
-import { shardOf } from '../../src/ingest/command-record.ts';
-import { GivenUp, HistoryInsert } from '../../src/ingest/history-insert.ts';
-import { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
-import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
+import { shardOf } from '../../src/ingest/journal/command-record.ts';
+import { GivenUp, HistoryInsert } from '../../src/ingest/projector/history-insert.ts';
+import { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
+import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import { silentLog, until } from '../actors/platform.ts';
 import { FakeHistory } from './fake-history.ts';
 

@@ -1,8 +1,8 @@
 /** What every adapter of the HistoryWriter port promises; run for each of them. */
 import type { Test } from 'tap';
-import type { HistoryWriter, MeasurementDeletion } from '../../src/ingest/history-writer.ts';
-import { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
-import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
+import type { HistoryWriter, MeasurementDeletion } from '../../src/ingest/projector/history-writer.ts';
+import { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
+import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 
 export interface HistoryWriterPlace {
   readonly writer: HistoryWriter;

@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
-import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/command-record.ts';
-import type { Journal } from '../../src/ingest/journal.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/journal/command-record.ts';
+import type { Journal } from '../../src/ingest/journal/journal.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { Random } from '../smartrest/random.ts';
 
 export interface OpenJournal { readonly journal: Journal; close(): Promise<void> }

@@ -1,9 +1,9 @@
 /** Columns of one insert: the same rows as the records, and full before anything overflows. */
 import t from 'tap';
-import { Interner } from '../../src/ingest/interner.ts';
-import { MeasurementColumns } from '../../src/ingest/measurement-columns.ts';
-import { OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT, decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurement-record.ts';
-import type { MeasurementValue } from '../../src/ingest/measurement-record.ts';
+import { Interner } from '../../src/ingest/measurements/interner.ts';
+import { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
+import { OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT, decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import type { MeasurementValue } from '../../src/ingest/measurements/record.ts';
 import { Random } from '../smartrest/random.ts';
 
 const record = (values: readonly MeasurementValue[],

@@ -1,8 +1,8 @@
 /** The form of a measurement: the canonical one is 0, every other gives its text, converted values have no decimals of their own. */
 import t from 'tap';
-import { FORM_DECIMALS_MAX, NO_FORM, decimalsForm, formedText, layoutForm, timeForm } from '../../src/ingest/measurement-form.ts';
-import { parseTime } from '../../src/model/iso-time.ts';
-import { measurementText } from '../../src/model/measurement.ts';
+import { FORM_DECIMALS_MAX, NO_FORM, decimalsForm, formedText, layoutForm, timeForm } from '../../src/ingest/measurements/form.ts';
+import { parseTime } from '../../src/model/documents/iso-time.ts';
+import { measurementText } from '../../src/model/entities/measurement.ts';
 
 const value = { fragment: 'f', series: 's', value: 20, unit: 'C' };
 const parts = { time: Date.UTC(2026, 0, 1), sourceId: '5', type: 'T', values: [value] };

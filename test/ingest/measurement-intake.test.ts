@@ -1,22 +1,22 @@
 /** Bodies with measurements: all of it or nothing; the scanner and the general path agree. */
 import t from 'tap';
-import { GroupCommit } from '../../src/ingest/group-commit.ts';
-import type { Journal } from '../../src/ingest/journal.ts';
-import { JsonMeasurementIntake } from '../../src/ingest/measurement-intake.ts';
-import type { PostedMeasurements } from '../../src/ingest/measurement-intake.ts';
-import { copyCompact, skipSpace } from '../../src/ingest/json-bytes.ts';
-import { ScannedMeasurement, scanMeasurement } from '../../src/ingest/measurement-json.ts';
-import { parseMeasurement, splitBody } from '../../src/ingest/measurement-parse.ts';
-import { decodeMeasurement, documentText } from '../../src/ingest/measurement-record.ts';
-import type { DecodedMeasurement } from '../../src/ingest/measurement-record.ts';
-import { Sources } from '../../src/ingest/sources.ts';
-import type { DocumentReader } from '../../src/model/command.ts';
+import { GroupCommit } from '../../src/ingest/journal/group-commit.ts';
+import type { Journal } from '../../src/ingest/journal/journal.ts';
+import { JsonMeasurementIntake } from '../../src/ingest/measurements/intake.ts';
+import type { PostedMeasurements } from '../../src/ingest/measurements/intake.ts';
+import { copyCompact, skipSpace } from '../../src/ingest/measurements/json-bytes.ts';
+import { ScannedMeasurement, scanMeasurement } from '../../src/ingest/measurements/json.ts';
+import { parseMeasurement, splitBody } from '../../src/ingest/measurements/parse.ts';
+import { decodeMeasurement, documentText } from '../../src/ingest/measurements/record.ts';
+import type { DecodedMeasurement } from '../../src/ingest/measurements/record.ts';
+import { Sources } from '../../src/ingest/measurements/sources.ts';
+import type { DocumentReader } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
-import { joinMembers, parseMembers } from '../../src/model/json-document.ts';
-import type { InventoryGrant } from '../../src/model/inventory-access.ts';
-import type { MeasurementBody } from '../../src/model/measurement.ts';
-import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
-import type { ProcessingMode } from '../../src/model/processing-mode.ts';
+import { joinMembers, parseMembers } from '../../src/model/documents/json-document.ts';
+import type { InventoryGrant } from '../../src/model/access/inventory-access.ts';
+import type { MeasurementBody } from '../../src/model/entities/measurement.ts';
+import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
+import type { ProcessingMode } from '../../src/model/commands/processing-mode.ts';
 import { Random } from '../smartrest/random.ts';
 
 const NOW = Date.UTC(2026, 10, 21);

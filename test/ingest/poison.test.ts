@@ -1,12 +1,12 @@
 /** What the history store refuses for what it is: set aside alone, on disk, while everything else goes on exactly once. */
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { HistoryRefusal } from '../../src/ingest/history-writer.ts';
-import { OFFSET_COUNT, OFFSET_ID, encodeMeasurement } from '../../src/ingest/measurement-record.ts';
-import type { QuarantineEntry } from '../../src/ingest/quarantine.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { Log } from '../../src/model/log.ts';
-import { QuarantineFile } from '../../src/store/quarantine-file.ts';
+import { HistoryRefusal } from '../../src/ingest/projector/history-writer.ts';
+import { OFFSET_COUNT, OFFSET_ID, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import type { QuarantineEntry } from '../../src/ingest/journal/quarantine.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { QuarantineFile } from '../../src/store/files/quarantine.ts';
 import { Platform, openEnvironment, silentLog, until } from '../actors/platform.ts';
 import { Random } from '../smartrest/random.ts';
 import { FakeHistory } from './fake-history.ts';

@@ -1,9 +1,9 @@
 /** The projector over real journal and documents with a history store that can be slow, away or cut off in the middle. */
 import t from 'tap';
-import { decodeMeasurement } from '../../src/ingest/measurement-record.ts';
-import type { HistoryQuery } from '../../src/ingest/projector.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
+import { decodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import type { HistoryQuery } from '../../src/ingest/projector/projector.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { Platform, openEnvironment, until } from '../actors/platform.ts';
 import { Random } from '../smartrest/random.ts';
 import { FakeHistory } from './fake-history.ts';

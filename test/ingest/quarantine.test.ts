@@ -1,8 +1,8 @@
 /** The quarantine as a file, and in memory for the nodes of tests. */
 import { renameSync, rmSync } from 'node:fs';
 import t from 'tap';
-import { QuarantineFile } from '../../src/store/quarantine-file.ts';
-import { MemoryQuarantine } from '../cluster/memory-quarantine.ts';
+import { QuarantineFile } from '../../src/store/files/quarantine.ts';
+import { MemoryQuarantine } from '../cluster/memory/quarantine.ts';
 import { quarantinePath } from './projector-harness.ts';
 import { quarantineContract } from './quarantine-contract.ts';
 

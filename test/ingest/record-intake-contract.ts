@@ -1,8 +1,8 @@
 /** What every adapter of the RecordIntake port promises; run for each of them. */
 import type { Test } from 'tap';
-import { countRecords, decodeCommand, encodeCommand, shardOf } from '../../src/ingest/command-record.ts';
-import type { AcknowledgementSink, RecordIntake } from '../../src/ingest/record-intake.ts';
-import { COMMAND } from '../../src/model/command.ts';
+import { countRecords, decodeCommand, encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
+import type { AcknowledgementSink, RecordIntake } from '../../src/ingest/journal/record-intake.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
 import { until } from '../helpers/until.ts';
 
 export interface RecordIntakePlace {

@@ -2,15 +2,15 @@
 import t from 'tap';
 import {
   RECORD_HEADER_BYTES, SHARD_COUNT, countRecords, decodeCommand, encodeCommand, shardOf, shardOfId, shardOfText,
-} from '../../src/ingest/command-record.ts';
+} from '../../src/ingest/journal/command-record.ts';
 import {
   OFFSET_COUNT, OFFSET_ID, OFFSET_TEXTS, OFFSET_TIME, OFFSET_TYPE_LENGTH, decodeMeasurement, documentText, encodeMeasurement, entityText, isWholeMeasurement,
   newMeasurementHead, writeMeasurementHead, writeValueHead,
-} from '../../src/ingest/measurement-record.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { CommandKind } from '../../src/model/command.ts';
-import { applicableMode } from '../../src/model/processing-mode.ts';
-import type { ProcessingMode } from '../../src/model/processing-mode.ts';
+} from '../../src/ingest/measurements/record.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { CommandKind } from '../../src/model/commands/command.ts';
+import { applicableMode } from '../../src/model/commands/processing-mode.ts';
+import type { ProcessingMode } from '../../src/model/commands/processing-mode.ts';
 import { Random } from '../smartrest/random.ts';
 
 const TEXTS = ['', 'a', 'c8y_Temperature', 'ä温😀', 'a\nb', '"\\', '\u0000', 'x'.repeat(300)];

@@ -1,7 +1,7 @@
 /** What every adapter of the blobs port promises; run by the tests of the adapters. */
 import type { Test } from 'tap';
-import { BlobTooLarge } from '../../src/model/blobs.ts';
-import type { Blobs } from '../../src/model/blobs.ts';
+import { BlobTooLarge } from '../../src/ports/blobs.ts';
+import type { Blobs } from '../../src/ports/blobs.ts';
 
 /** One place where an adapter keeps content; opened several times, one after the other. */
 export interface BlobsPlace { open(): Promise<{ readonly blobs: Blobs; close(): Promise<void> }> }

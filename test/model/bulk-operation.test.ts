@@ -1,7 +1,7 @@
 /** What follows from the record of a bulk operation (document 1 Bulk operation; document 4 section 5.2). */
 import t from 'tap';
-import { bulkGeneralStatus, bulkProgress, countsWithDeleted, dueOperations, isOverAsCounted } from '../../src/model/bulk-operation.ts';
-import type { OperationCounts, StoredBulkOperation } from '../../src/model/bulk-operation.ts';
+import { bulkGeneralStatus, bulkProgress, countsWithDeleted, dueOperations, isOverAsCounted } from '../../src/model/entities/bulk-operation.ts';
+import type { OperationCounts, StoredBulkOperation } from '../../src/model/entities/bulk-operation.ts';
 
 const STORED: StoredBulkOperation = {
   id: '7', owner: 'ada', groupId: '1', startDate: '2024-01-01T00:00:00.000Z', startsAt: 0, creationRamp: 1, prototype: '{}', fragments: '{}', status: 'ACTIVE',

@@ -1,6 +1,6 @@
 /** Fields of CSV files that people open with a spreadsheet. */
 import t from 'tap';
-import { csvField, csvText } from '../../src/model/csv.ts';
+import { csvField, csvText } from '../../src/model/documents/csv.ts';
 
 t.test('quoted where it has to be', async (t) => {
   for (const [text, want] of [['', ''], ['a', 'a'], ['a,b', '"a,b"'], ['a"b', '"a""b"'], ['a\nb', '"a\nb"'], ['=1', '=1']]) t.equal(csvField(text), want);

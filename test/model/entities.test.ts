@@ -1,9 +1,9 @@
 import t from 'tap';
-import { ALARM_TYPE_BYTES_MAX, checkAlarmUpdate, checkNewAlarm, isOpenStatus } from '../../src/model/alarm.ts';
-import { joinMembers, parseMembers } from '../../src/model/json-document.ts';
-import { isMeasurementName, measurementText } from '../../src/model/measurement.ts';
-import { parseNumber, toJsonNumber } from '../../src/model/number-scan.ts';
-import { fitFailureReason, isOpenOperation } from '../../src/model/operation.ts';
+import { ALARM_TYPE_BYTES_MAX, checkAlarmUpdate, checkNewAlarm, isOpenStatus } from '../../src/model/entities/alarm.ts';
+import { joinMembers, parseMembers } from '../../src/model/documents/json-document.ts';
+import { isMeasurementName, measurementText } from '../../src/model/entities/measurement.ts';
+import { parseNumber, toJsonNumber } from '../../src/model/documents/number-scan.ts';
+import { fitFailureReason, isOpenOperation } from '../../src/model/entities/operation.ts';
 
 t.test('names of fragments and series (document 4 section 1.1)', (t) => {
   for (const name of ['c8y_Temperature', 'T', 'A+:1', 'A-', 'Länge', '%', '温度']) t.ok(isMeasurementName(name), name);

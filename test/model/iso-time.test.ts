@@ -1,5 +1,5 @@
 import t from 'tap';
-import { formatTime, parseTime, parseTimeBytes, shapedTime } from '../../src/model/iso-time.ts';
+import { formatTime, parseTime, parseTimeBytes, shapedTime } from '../../src/model/documents/iso-time.ts';
 
 t.test('timestamps of document 4 section 0.3', (t) => {
   const want = Date.UTC(2024, 4, 2, 10, 0, 0);

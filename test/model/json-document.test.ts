@@ -3,7 +3,7 @@ import t from 'tap';
 import { PlatformError } from '../../src/model/errors.ts';
 import {
   NESTING_MAX, compact, joinMembers, mergeMembers, parseMembers, requireShallow, splitElements, splitMembers, stringMember,
-} from '../../src/model/json-document.ts';
+} from '../../src/model/documents/json-document.ts';
 import { Random } from '../smartrest/random.ts';
 
 /** Without characters that end a line for some readers of the output. */

@@ -1,6 +1,6 @@
 /** When two JSON texts say the same. */
 import t from 'tap';
-import { isSameJson } from '../../src/model/json-equality.ts';
+import { isSameJson } from '../../src/model/documents/json-equality.ts';
 
 const pair = (left: string, right: string): string => `${left.slice(0, 60)} | ${right.slice(0, 60)}`;
 

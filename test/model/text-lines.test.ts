@@ -1,6 +1,6 @@
 /** Lines of a stream of text: cut anywhere, too long, and broken off. */
 import t from 'tap';
-import { textLines } from '../../src/model/text-lines.ts';
+import { textLines } from '../../src/model/documents/text-lines.ts';
 
 async function* pieces(...parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* parts;

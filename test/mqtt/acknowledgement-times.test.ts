@@ -1,8 +1,8 @@
 /** The latency that is measured: from the read that brought a PUBLISH to the write of its acknowledgement. */
 import t from 'tap';
-import { AcknowledgementTimes } from '../../src/mqtt/acknowledgement-times.ts';
-import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
-import type { MqttMetrics } from '../../src/mqtt/metrics.ts';
+import { AcknowledgementTimes } from '../../src/mqtt/connections/acknowledgement-times.ts';
+import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
+import type { MqttMetrics } from '../../src/mqtt/connections/metrics.ts';
 import { Harness, publish, seededRandom, settle } from './helpers/harness.ts';
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });

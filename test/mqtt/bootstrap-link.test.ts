@@ -1,10 +1,10 @@
 /** The link of a device without credentials: one request at a time, answers and faults (document 4 section 4.5). */
 import t from 'tap';
-import type { DeviceCredentials } from '../../src/model/device-request.ts';
+import type { DeviceCredentials } from '../../src/model/entities/device-request.ts';
 import { PlatformError } from '../../src/model/errors.ts';
-import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
-import type { DeviceConnection, PublishResult } from '../../src/mqtt/application.ts';
-import { BootstrapLink } from '../../src/mqtt/bootstrap-link.ts';
+import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
+import type { DeviceConnection, PublishResult } from '../../src/mqtt/sessions/application.ts';
+import { BootstrapLink } from '../../src/mqtt/devices/bootstrap-link.ts';
 import { silentLog } from '../actors/platform.ts';
 
 class Harness {

@@ -1,13 +1,13 @@
 import t from 'tap';
-import type { OfferedRecord } from '../../src/ingest/command-bus.ts';
-import type { ReceivedPacket } from '../../src/ingest/received-packet.ts';
-import type { AcknowledgementSink } from '../../src/ingest/record-intake.ts';
-import type { Collection } from '../../src/model/command.ts';
-import type { Log } from '../../src/model/log.ts';
-import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
-import type { DeviceConnection, DownlinkMessage, PublishResult } from '../../src/mqtt/application.ts';
-import { DeviceApplication } from '../../src/mqtt/device-application.ts';
-import type { PlatformDeviceLink } from '../../src/mqtt/device-link.ts';
+import type { OfferedRecord } from '../../src/ingest/journal/command-bus.ts';
+import type { ReceivedPacket } from '../../src/ingest/journal/received-packet.ts';
+import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
+import type { Collection } from '../../src/model/commands/command.ts';
+import type { Log } from '../../src/ports/log.ts';
+import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
+import type { DeviceConnection, DownlinkMessage, PublishResult } from '../../src/mqtt/sessions/application.ts';
+import { DeviceApplication } from '../../src/mqtt/devices/application.ts';
+import type { PlatformDeviceLink } from '../../src/mqtt/devices/link.ts';
 import { settle, until } from './helpers/harness.ts';
 
 /** The application over a document store in memory, with a journal that takes everything at once. */

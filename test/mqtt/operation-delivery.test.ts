@@ -1,9 +1,9 @@
 /** What a session remembers of operations that its device has acknowledged: as long as they are PENDING. */
 import t from 'tap';
 import { PlatformError } from '../../src/model/errors.ts';
-import type { Collection, DocumentReader, Notification } from '../../src/model/command.ts';
-import type { PlatformDeviceLink } from '../../src/mqtt/device-link.ts';
-import { OperationDelivery } from '../../src/mqtt/operation-delivery.ts';
+import type { Collection, DocumentReader, Notification } from '../../src/model/commands/command.ts';
+import type { PlatformDeviceLink } from '../../src/mqtt/devices/link.ts';
+import { OperationDelivery } from '../../src/mqtt/devices/operation-delivery.ts';
 import { RECEIVE } from '../../src/smartrest/topics.ts';
 import { silentLog } from '../actors/platform.ts';
 import { settle, until } from './helpers/harness.ts';

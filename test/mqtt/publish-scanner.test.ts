@@ -1,8 +1,8 @@
 import t from 'tap';
 import mqttPacket from 'mqtt-packet';
 import type { Packet } from 'mqtt-packet';
-import { packetLength } from '../../src/mqtt/fixed-header.ts';
-import { SCAN, PublishScanner } from '../../src/mqtt/publish-scanner.ts';
+import { packetLength } from '../../src/mqtt/wire/fixed-header.ts';
+import { SCAN, PublishScanner } from '../../src/mqtt/wire/publish-scanner.ts';
 import { seededRandom } from './helpers/harness.ts';
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);

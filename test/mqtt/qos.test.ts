@@ -1,5 +1,5 @@
 import t from 'tap';
-import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
+import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import { Harness, publish, settle, until } from './helpers/harness.ts';
 
 t.test('QoS 0, 1 and 2 from the client', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
+import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import { Harness, connectPacket, publish, seededRandom, settle, subscribe, until } from './helpers/harness.ts';
 import type { TestClient } from './helpers/harness.ts';
 

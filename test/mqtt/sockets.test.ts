@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import mqtt from 'mqtt';
 import type { MqttClient } from 'mqtt';
-import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
+import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import { Harness, until } from './helpers/harness.ts';
 
 /** A key and a certificate of this run's own. */

@@ -2,7 +2,7 @@
 import t from 'tap';
 import mqttPacket from 'mqtt-packet';
 import type { Packet } from 'mqtt-packet';
-import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
+import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import { mqttWebSocketHandlers } from '../../src/mqtt/web-socket-transport.ts';
 import type { MqttWebSocket } from '../../src/mqtt/web-socket-transport.ts';
 import { Harness, connectPacket, publish, until } from './helpers/harness.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { PUBLISH_RESULT } from '../../src/mqtt/application.ts';
+import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import { Harness, settle } from './helpers/harness.ts';
 
 const will = (properties?: object) => ({

@@ -1,12 +1,12 @@
 /** Whom ClockTrust believes: with a wall clock, a steady clock and a record of the test's own. Retention's part is in retention-runner.test.ts. */
 import t from 'tap';
-import { encodeCommand } from '../../src/ingest/command-record.ts';
-import { encodeMeasurement } from '../../src/ingest/measurement-record.ts';
-import { COMMAND } from '../../src/model/command.ts';
-import type { RecordsChange } from '../../src/model/command.ts';
+import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
+import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
+import { COMMAND } from '../../src/model/commands/command.ts';
+import type { RecordsChange } from '../../src/model/commands/command.ts';
 import { ClockTrust } from '../../src/operate/clock-trust.ts';
-import { newestRetentionDay } from '../../src/operate/retention-runner.ts';
-import { LmdbJournal } from '../../src/store/lmdb-journal.ts';
+import { newestRetentionDay } from '../../src/jobs/retention/runner.ts';
+import { LmdbJournal } from '../../src/store/lmdb/journal.ts';
 import { NOW, openEnvironment, silentLog } from '../actors/platform.ts';
 
 const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { copyMissing } from '../../src/cli/backup-files.ts';
+import { copyMissing } from '../../src/operate/backup/files.ts';
 import { scratchDirectory } from '../helpers/until.ts';
 
 t.test('what is missing is copied, what is being written is not', async (t) => {

@@ -1,7 +1,7 @@
 /** The disk is nearly full: which limit refuses writes, from when to when, and what the log says of it. */
 import t from 'tap';
 import { statfsSync } from 'node:fs';
-import type { Log } from '../../src/model/log.ts';
+import type { Log } from '../../src/ports/log.ts';
 import { DiskGuard } from '../../src/operate/disk-guard.ts';
 import { silentLog, until } from '../actors/platform.ts';
 

@@ -1,6 +1,6 @@
 /** /health/ready tells whether the documents can be read and written, and never waits for them. */
 import t from 'tap';
-import type { Documents } from '../../src/actors/documents.ts';
+import type { Documents } from '../../src/actors/runtime/documents.ts';
 import { WatchedDocuments } from '../../src/operate/documents-watch.ts';
 import { reportHealth } from '../../src/operate/health.ts';
 import type { HealthParts } from '../../src/operate/health.ts';

@@ -1,7 +1,7 @@
 /** What /metrics shows: refusals by named limit, latency histograms, and the values that are read from the parts of a server. */
 import t from 'tap';
 import type { Test } from 'tap';
-import type { Log } from '../../src/model/log.ts';
+import type { Log } from '../../src/ports/log.ts';
 import { Metrics } from '../../src/operate/metrics.ts';
 import { registerNodeMetrics, registerServerMetrics } from '../../src/operate/server-metrics.ts';
 import { silentLog } from '../actors/platform.ts';

@@ -1,11 +1,11 @@
 /** What retention runs stand on in tests: a clock, records and a store. */
-import type { Command, DocumentReader, RecordsChange } from '../../src/model/command.ts';
+import type { Command, DocumentReader, RecordsChange } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
-import { isAsExpected } from '../../src/model/record-change.ts';
-import { RUN_PREFIX } from '../../src/model/retention.ts';
-import type { RetentionRun, RetentionState, RetentionStore, RetentionTarget } from '../../src/model/retention.ts';
+import { isAsExpected } from '../../src/model/commands/record-change.ts';
+import { RUN_PREFIX } from '../../src/model/entities/retention.ts';
+import type { RetentionRun, RetentionState, RetentionStore, RetentionTarget } from '../../src/model/entities/retention.ts';
 import { ClockTrust } from '../../src/operate/clock-trust.ts';
-import { RetentionRunner, newestRetentionDay } from '../../src/operate/retention-runner.ts';
+import { RetentionRunner, newestRetentionDay } from '../../src/jobs/retention/runner.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;

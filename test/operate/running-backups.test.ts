@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { verifyManifest } from '../../src/cli/backup-files.ts';
-import { RunningBackups, UNDER_WAY_LIMIT } from '../../src/operate/backup-running.ts';
+import { verifyManifest } from '../../src/operate/backup/files.ts';
+import { RunningBackups, UNDER_WAY_LIMIT } from '../../src/operate/backup/running.ts';
 import { scratchDirectory } from '../helpers/until.ts';
 
 type Tap = Parameters<typeof scratchDirectory>[0];

@@ -3,7 +3,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { SecretsFile } from '../../src/operate/secrets-file.ts';
-import { LossyDisk, lossyDisksFail } from '../helpers/lossy-disk.ts';
+import { LossyDisk, lossyDisksFail } from '../helpers/stores/lossy-disk.ts';
 
 t.test('kept beside each other, read by the next process, taken once', async (t) => {
   const directory = t.testdir();

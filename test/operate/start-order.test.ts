@@ -1,13 +1,13 @@
 /** Nobody reads that the server is ready before every other way in is open. */
 import t from 'tap';
 import { join } from 'node:path';
-import type * as config from '../../src/config.ts';
+import type * as config from '../../src/config/config.ts';
 import type * as mqtt from '../../src/mqtt/server.ts';
 import type * as control from '../../src/operate/control-socket.ts';
-import type * as server from '../../src/server.ts';
+import type * as server from '../../src/server/start.ts';
 import { silentLog } from '../actors/platform.ts';
 import { DIST } from '../helpers/root.ts';
-import { freePort } from '../helpers/nats-server.ts';
+import { freePort } from '../helpers/stores/nats-server.ts';
 import { scratchDirectory } from '../helpers/until.ts';
 
 /** The built server: its ClickHouse child is beside it. */

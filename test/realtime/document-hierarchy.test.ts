@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { DocumentReader } from '../../src/model/command.ts';
-import { DocumentHierarchy, OwnerAccess } from '../../src/realtime/document-hierarchy.ts';
+import type { DocumentReader } from '../../src/model/commands/command.ts';
+import { DocumentHierarchy, OwnerAccess } from '../../src/realtime/bayeux/document-hierarchy.ts';
 import { principal } from './helpers.ts';
 
 const LINKS = ['1\nchildDevices\n2', '1\nchildAssets\n3', '2\nchildDevices\n4', '3\nchildAssets\n4', '4\nchildAssets\n1',

@@ -1,14 +1,14 @@
 /** In-memory surroundings of a Bayeux server: a clock moved by hand, a bus, users, transports. */
-import type { Notification } from '../../src/model/command.ts';
-import type { Log } from '../../src/model/log.ts';
-import type { Principal } from '../../src/model/principal.ts';
-import { BAYEUX_URLS } from '../../src/realtime/bayeux-channel.ts';
-import type { UrlForm } from '../../src/realtime/bayeux-channel.ts';
-import { BayeuxServer } from '../../src/realtime/bayeux-server.ts';
-import type { BayeuxOptions } from '../../src/realtime/bayeux-server.ts';
-import type { BayeuxChannel, BayeuxSocket } from '../../src/realtime/bayeux-websocket.ts';
-import type { Clock } from '../../src/realtime/clock.ts';
-import { InProcessLiveBus } from '../../src/realtime/live-bus.ts';
+import type { Notification } from '../../src/model/commands/command.ts';
+import type { Log } from '../../src/ports/log.ts';
+import type { Principal } from '../../src/model/access/principal.ts';
+import { BAYEUX_URLS } from '../../src/realtime/bayeux/channel.ts';
+import type { UrlForm } from '../../src/realtime/bayeux/channel.ts';
+import { BayeuxServer } from '../../src/realtime/bayeux/server.ts';
+import type { BayeuxOptions } from '../../src/realtime/bayeux/server.ts';
+import type { BayeuxChannel, BayeuxSocket } from '../../src/realtime/bayeux/web-socket.ts';
+import type { Clock } from '../../src/realtime/bayeux/clock.ts';
+import { InProcessLiveBus } from '../../src/realtime/bus/live-bus.ts';
 
 export const CLIENTS_URL = BAYEUX_URLS['/notification/realtime'];
 export const DOCUMENTS_URL = BAYEUX_URLS['/cep/realtime'];

@@ -3,12 +3,12 @@ import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
-import type { Principal } from '../../src/model/principal.ts';
-import { urlFormOf } from '../../src/realtime/bayeux-channel.ts';
-import type { UrlForm } from '../../src/realtime/bayeux-channel.ts';
-import { BayeuxServer } from '../../src/realtime/bayeux-server.ts';
-import type { BayeuxOptions } from '../../src/realtime/bayeux-server.ts';
-import { InProcessLiveBus } from '../../src/realtime/live-bus.ts';
+import type { Principal } from '../../src/model/access/principal.ts';
+import { urlFormOf } from '../../src/realtime/bayeux/channel.ts';
+import type { UrlForm } from '../../src/realtime/bayeux/channel.ts';
+import { BayeuxServer } from '../../src/realtime/bayeux/server.ts';
+import type { BayeuxOptions } from '../../src/realtime/bayeux/server.ts';
+import { InProcessLiveBus } from '../../src/realtime/bus/live-bus.ts';
 import { CountingRefusals, principal, RecordingLog } from './helpers.ts';
 
 export const AUTHORIZATION = `Basic ${Buffer.from('t1/admin:secret').toString('base64')}`;

@@ -1,6 +1,6 @@
 /** The live bus inside one process. */
 import t from 'tap';
-import { InProcessLiveBus } from '../../src/realtime/live-bus.ts';
+import { InProcessLiveBus } from '../../src/realtime/bus/live-bus.ts';
 import { RecordingLog, TestNotification } from './helpers.ts';
 import { liveBusContract } from './live-bus-contract.ts';
 

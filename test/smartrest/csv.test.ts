@@ -1,7 +1,7 @@
 import t from 'tap';
-import { encodeField, encodeRow } from '../../src/smartrest/csv-encode.ts';
-import { CsvRows, FIELDS_MAX, ROWS_MAX } from '../../src/smartrest/csv.ts';
-import { SmartRestError } from '../../src/smartrest/error.ts';
+import { encodeField, encodeRow } from '../../src/smartrest/rows/csv-encode.ts';
+import { CsvRows, FIELDS_MAX, ROWS_MAX } from '../../src/smartrest/rows/csv.ts';
+import { SmartRestError } from '../../src/smartrest/rows/error.ts';
 import { Random } from './random.ts';
 
 type Row = { line: number; fields: string[] } | string;

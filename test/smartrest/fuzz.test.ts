@@ -1,9 +1,9 @@
 import t from 'tap';
-import { parseTimeBytes } from '../../src/model/iso-time.ts';
-import { CsvRows } from '../../src/smartrest/csv.ts';
-import { SmartRestError } from '../../src/smartrest/error.ts';
-import { MeasurementRow, scanMeasurementRow, SCAN_RESULT } from '../../src/smartrest/measurement-rows.ts';
-import { interpretRow, STATIC_TEMPLATES } from '../../src/smartrest/static-templates.ts';
+import { parseTimeBytes } from '../../src/model/documents/iso-time.ts';
+import { CsvRows } from '../../src/smartrest/rows/csv.ts';
+import { SmartRestError } from '../../src/smartrest/rows/error.ts';
+import { MeasurementRow, scanMeasurementRow, SCAN_RESULT } from '../../src/smartrest/rows/measurement-rows.ts';
+import { interpretRow, STATIC_TEMPLATES } from '../../src/smartrest/static/templates.ts';
 import { classifyPublish, receivedBy } from '../../src/smartrest/topics.ts';
 import { Random } from './random.ts';
 

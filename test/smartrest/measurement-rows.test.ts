@@ -1,10 +1,10 @@
 import t from 'tap';
-import { numberScan, scanNumber } from '../../src/model/number-scan.ts';
-import { CsvRows } from '../../src/smartrest/csv.ts';
-import type { NewMeasurement } from '../../src/smartrest/effects.ts';
-import { SmartRestError } from '../../src/smartrest/error.ts';
-import { BUILT_IN, MeasurementRow, scanMeasurementRow, SCAN_RESULT, VALUES_MAX } from '../../src/smartrest/measurement-rows.ts';
-import { interpretRow } from '../../src/smartrest/static-templates.ts';
+import { numberScan, scanNumber } from '../../src/model/documents/number-scan.ts';
+import { CsvRows } from '../../src/smartrest/rows/csv.ts';
+import type { NewMeasurement } from '../../src/smartrest/effects/effects.ts';
+import { SmartRestError } from '../../src/smartrest/rows/error.ts';
+import { BUILT_IN, MeasurementRow, scanMeasurementRow, SCAN_RESULT, VALUES_MAX } from '../../src/smartrest/rows/measurement-rows.ts';
+import { interpretRow } from '../../src/smartrest/static/templates.ts';
 import { Random } from './random.ts';
 
 const NOW = Date.UTC(2030, 0, 1);

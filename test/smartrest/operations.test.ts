@@ -1,7 +1,7 @@
 import t from 'tap';
-import { parseMembers } from '../../src/model/json-document.ts';
-import { operationResult } from '../../src/model/operation-result.ts';
-import { childrenRow, managedObjectIdRow, operationRows } from '../../src/smartrest/operation-rows.ts';
+import { parseMembers } from '../../src/model/documents/json-document.ts';
+import { operationResult } from '../../src/model/entities/operation-result.ts';
+import { childrenRow, managedObjectIdRow, operationRows } from '../../src/smartrest/rows/operation-rows.ts';
 
 const rows = (operation: object, hasSoftwareTypes = false): string[] =>
   operationRows(parseMembers(JSON.stringify(operation)), { serial: 'dev1', hasSoftwareTypes });

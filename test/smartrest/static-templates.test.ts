@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { SmartRestError } from '../../src/smartrest/error.ts';
-import { existingDeviceError, interpretRow, noOperationError, STATIC_TEMPLATES } from '../../src/smartrest/static-templates.ts';
+import { SmartRestError } from '../../src/smartrest/rows/error.ts';
+import { existingDeviceError, interpretRow, noOperationError, STATIC_TEMPLATES } from '../../src/smartrest/static/templates.ts';
 import { ROOT } from '../helpers/root.ts';
 
 const now = Date.UTC(2024, 4, 2, 10);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { PROCESSING_MODE } from '../../src/model/processing-mode.ts';
+import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { parseJsonTopic } from '../../src/smartrest/json-topics.ts';
 import { classifyPublish, RECEIVE, receivedBy, RECEIVES_OPERATIONS } from '../../src/smartrest/topics.ts';
 

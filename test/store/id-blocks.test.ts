@@ -1,8 +1,8 @@
 /** Ids grow and never repeat, whatever happens to the process. */
 import t from 'tap';
-import { shardOf, shardOfId } from '../../src/ingest/command-record.ts';
+import { shardOf, shardOfId } from '../../src/ingest/journal/command-record.ts';
 import { IdBlocks } from '../../src/store/id-blocks.ts';
-import { LmdbDocuments } from '../../src/store/lmdb-documents.ts';
+import { LmdbDocuments } from '../../src/store/lmdb/documents.ts';
 import { openEnvironment } from '../actors/platform.ts';
 import { idsInOrder } from './ids-contract.ts';
 

@@ -1,6 +1,6 @@
 /** The version of the tables is checked before them and written after them. */
 import t from 'tap';
-import { SCHEMA_VERSION } from '../../src/store/schema.ts';
+import { SCHEMA_VERSION } from '../../src/store/clickhouse/schema.ts';
 import { withSchema } from '../../src/store/schema-version.ts';
 
 function start(stored: string | undefined, isCutOff = false): { steps: string[]; started: Promise<void> } {

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DURABILITY } from '../schema.ts';
+import { DURABILITY } from '../clickhouse/schema.ts';
 
 /**
  * For all tables, also those of older versions, which have none of this in their definition. A part that is broken in spite of it (a disk that lies, files

@@ -1,7 +1,7 @@
 /** What the embedded engine does not do by itself to keep its acknowledged rows over a power cut; its settings are in engine-config.ts. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { syncDirectory } from '../sync-directory.ts';
+import { syncDirectory } from '../files/sync-directory.ts';
 
 /**
  * Resolves when every name that the engine has given is on disk. The engine synchronises files and the directories of parts, but not the directories in

@@ -3,7 +3,7 @@
  * open its data directory. It is killed; nothing that an insert acknowledged is lost by that.
  */
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import type { Log } from '../../model/log.ts';
+import type { Log } from '../../ports/log.ts';
 
 /** Long: a busy machine frees the memory of a killed process late, and the next engine does not start while the files are locked. */
 const END_LIMIT_MS = 60_000;

@@ -6,7 +6,7 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import type { Log } from '../../model/log.ts';
+import type { Log } from '../../ports/log.ts';
 import type { ChildOptions, ParentMessage, StartMessage } from './child.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { endOrphan, forgetOwner, rememberOwner } from './orphan.ts';

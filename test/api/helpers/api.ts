@@ -1,10 +1,10 @@
 /** An API server over the fake platform on a free port, and a small client. */
 import type { Test } from 'tap';
 import { ApiServer } from '../../../src/api/api-server.ts';
-import type { HttpLibrary } from '../../../src/api/http-library.ts';
-import type { ApiConfig, Platform } from '../../../src/api/platform.ts';
+import type { HttpLibrary } from '../../../src/api/http/library.ts';
+import type { ApiConfig, Platform } from '../../../src/api/request/platform.ts';
 import { apiRoutes } from '../../../src/api/routes.ts';
-import type { Route } from '../../../src/api/route.ts';
+import type { Route } from '../../../src/api/request/route.ts';
 import { LIBRARY } from './engines.ts';
 import { FakePlatform } from './fake-platform.ts';
 

@@ -1,7 +1,7 @@
 /** Both HTTP engines, and the one that a run of the tests is about. */
-import type { HttpLibrary } from '../../../src/api/http-library.ts';
-import { nodeHttpLibrary } from '../../../src/api/node-engine/app.ts';
-import { loadUws } from '../../../src/api/uws.ts';
+import type { HttpLibrary } from '../../../src/api/http/library.ts';
+import { nodeHttpLibrary } from '../../../src/api/http/node-engine/app.ts';
+import { loadUws } from '../../../src/api/http/engines/uws.ts';
 
 const uws = loadUws();
 

@@ -1,32 +1,32 @@
 /** The platform in memory: documents as maps, actors as far as the resources need them, history as answers that a test sets. */
-import { TrustedProxies } from '../../../src/api/trusted-proxies.ts';
+import { TrustedProxies } from '../../../src/api/http/trusted-proxies.ts';
 import { quickHashes } from '../../helpers/quick-hashes.ts';
-import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../../../src/model/json-document.ts';
-import type { Members } from '../../../src/model/json-document.ts';
-import { fitFailureReason } from '../../../src/model/operation.ts';
-import { COMMAND } from '../../../src/model/command.ts';
+import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../../../src/model/documents/json-document.ts';
+import type { Members } from '../../../src/model/documents/json-document.ts';
+import { fitFailureReason } from '../../../src/model/entities/operation.ts';
+import { COMMAND } from '../../../src/model/commands/command.ts';
 import { MemoryBlobs } from './memory-blobs.ts';
-import { UntrustedCertificate } from '../../../src/accounts/certificates.ts';
-import { TextCipher } from '../../../src/accounts/option-cipher.ts';
-import type { Collection, Command, Notification, QueryAsker } from '../../../src/model/command.ts';
+import { UntrustedCertificate } from '../../../src/accounts/certificates/certificates.ts';
+import { TextCipher } from '../../../src/accounts/options/cipher.ts';
+import type { Collection, Command, Notification, QueryAsker } from '../../../src/model/commands/command.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
-import type { Log } from '../../../src/model/log.ts';
-import type { Mail } from '../../../src/accounts/mailer.ts';
-import { SecondFactor } from '../../../src/accounts/second-factor.ts';
-import { SigningKey } from '../../../src/accounts/signing-key.ts';
-import { Tokens } from '../../../src/accounts/tokens.ts';
-import { ActorContext } from '../../../src/actors/context.ts';
-import type { Handler } from '../../../src/actors/context.ts';
-import { changeRecords } from '../../../src/actors/records.ts';
-import type { StateView } from '../../../src/actors/state-view.ts';
-import { deleteUser, putUser } from '../../../src/actors/user.ts';
-import type { JournalCommand } from '../../../src/ingest/command-record.ts';
-import { Exports } from '../../../src/api/exports.ts';
-import { TotalCache } from '../../../src/api/total-cache.ts';
-import { passwordSearches } from '../../../src/api/user-passwords.ts';
-import type { LoginPlace, Principal } from '../../../src/model/principal.ts';
-import { ROLES } from '../../../src/model/roles.ts';
-import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/platform.ts';
+import type { Log } from '../../../src/ports/log.ts';
+import type { Mail } from '../../../src/accounts/mail/mailer.ts';
+import { SecondFactor } from '../../../src/accounts/login/second-factor.ts';
+import { SigningKey } from '../../../src/accounts/login/signing-key.ts';
+import { Tokens } from '../../../src/accounts/login/tokens.ts';
+import { ActorContext } from '../../../src/actors/runtime/context.ts';
+import type { Handler } from '../../../src/actors/runtime/context.ts';
+import { changeRecords } from '../../../src/actors/handlers/records.ts';
+import type { StateView } from '../../../src/actors/runtime/state-view.ts';
+import { deleteUser, putUser } from '../../../src/actors/handlers/users/user.ts';
+import type { JournalCommand } from '../../../src/ingest/journal/command-record.ts';
+import { Exports } from '../../../src/api/export/exports.ts';
+import { TotalCache } from '../../../src/api/lists/total-cache.ts';
+import { passwordSearches } from '../../../src/api/users/passwords.ts';
+import type { LoginPlace, Principal } from '../../../src/model/access/principal.ts';
+import { ROLES } from '../../../src/model/access/roles.ts';
+import type { ApiConfig, HealthReport, MeasurementAnswer, Platform } from '../../../src/api/request/platform.ts';
 
 /** What a history query asked for. */
 export interface AskedQuery {

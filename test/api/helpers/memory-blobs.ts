@@ -1,6 +1,6 @@
 /** Content in memory. */
-import { BlobTooLarge } from '../../../src/model/blobs.ts';
-import type { Blobs } from '../../../src/model/blobs.ts';
+import { BlobTooLarge } from '../../../src/ports/blobs.ts';
+import type { Blobs } from '../../../src/ports/blobs.ts';
 
 export class MemoryBlobs implements Blobs {
   readonly contents = new Map<string, { readonly content: Buffer; readonly writtenAt: number }>();

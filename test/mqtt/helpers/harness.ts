@@ -1,17 +1,17 @@
 /** The MQTT server over transports in memory, with an application that records what it is given. */
 import mqttPacket from 'mqtt-packet';
 import type { Packet } from 'mqtt-packet';
-import { PUBLISH_RESULT } from '../../../src/mqtt/application.ts';
-import type { DeviceConnection, DeviceLink, MqttApplication, PublishResult } from '../../../src/mqtt/application.ts';
-import { NO_ADDRESS } from '../../../src/model/client-address.ts';
-import type { ClientAddress } from '../../../src/model/client-address.ts';
-import type { Log } from '../../../src/model/log.ts';
-import type { Principal } from '../../../src/model/principal.ts';
-import type { Connection } from '../../../src/mqtt/connection.ts';
-import type { MqttLimits } from '../../../src/mqtt/limits.ts';
+import { PUBLISH_RESULT } from '../../../src/mqtt/sessions/application.ts';
+import type { DeviceConnection, DeviceLink, MqttApplication, PublishResult } from '../../../src/mqtt/sessions/application.ts';
+import { NO_ADDRESS } from '../../../src/model/pacing/client-address.ts';
+import type { ClientAddress } from '../../../src/model/pacing/client-address.ts';
+import type { Log } from '../../../src/ports/log.ts';
+import type { Principal } from '../../../src/model/access/principal.ts';
+import type { Connection } from '../../../src/mqtt/connections/connection.ts';
+import type { MqttLimits } from '../../../src/mqtt/wire/limits.ts';
 import { MqttServer } from '../../../src/mqtt/server.ts';
 import type { MqttServerOptions } from '../../../src/mqtt/server.ts';
-import type { Transport } from '../../../src/mqtt/transport.ts';
+import type { Transport } from '../../../src/mqtt/transports/transport.ts';
 import { PATIENCE } from '../../helpers/until.ts';
 import { MemorySessionStore } from './memory-session-store.ts';
 

@@ -1,8 +1,8 @@
 /** SessionStore in memory. Every change takes effect at a later turn of the event loop, as a durable one would. */
-import { changedMarks } from '../../../src/model/session-marks.ts';
-import type { MarkChange } from '../../../src/model/session-marks.ts';
+import { changedMarks } from '../../../src/model/sessions/marks.ts';
+import type { MarkChange } from '../../../src/model/sessions/marks.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
-import type { SessionChange, SessionStore, StoredMessage, StoredSession } from '../../../src/mqtt/application.ts';
+import type { SessionChange, SessionStore, StoredMessage, StoredSession } from '../../../src/mqtt/sessions/application.ts';
 
 interface Entry {
   subscriptions: Map<string, 0 | 1 | 2>;

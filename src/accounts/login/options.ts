@@ -1,0 +1,71 @@
+/** What tenants set of their ways to log in (document 4 section 3.7), and who may not use Basic: asked with each request, so it is in memory. */
+import type { DocumentReader, RecordChange } from '../../model/commands/command.ts';
+
+/** The ways that there are; single sign-on is not among them. */
+export const LOGIN_TYPES = ['OAUTH2_INTERNAL', 'BASIC'] as const;
+export type LoginType = (typeof LOGIN_TYPES)[number];
+/** The only kind of client that can be named. */
+export const WEB_BROWSERS = 'WEB_BROWSERS';
+
+export interface AuthenticationRestrictions {
+  readonly forbiddenClients: readonly string[];
+  /** Parts of the header User-Agent. */
+  readonly forbiddenUserAgents: readonly string[];
+  /** Of clients that are let through whatever else is forbidden. */
+  readonly trustedUserAgents: readonly string[];
+}
+
+/** In the collection `loginOption` of the tenant, by type; a tenant that has set nothing has none. */
+export interface StoredLoginOption {
+  readonly visibleOnLoginPage?: boolean;
+  readonly providerName?: string;
+  readonly buttonName?: string;
+  /** Only the management tenant changes it. */
+  readonly onlyManagementTenantAccess?: boolean;
+  /** Of BASIC. */
+  readonly authenticationRestrictions?: AuthenticationRestrictions;
+  /** Of OAUTH2_INTERNAL: how long its tokens are good, ms. */
+  readonly absoluteTimeoutMillis?: number;
+}
+
+/** What browsers call themselves; programs that pretend to be one are taken for one. */
+const BROWSER = /\b(?:mozilla|opera)\/\d/i;
+
+/** @returns whether somebody with this header User-Agent may log in with Basic. */
+export function mayUseBasic(restrictions: AuthenticationRestrictions, userAgent: string): boolean {
+  const has = (parts: readonly string[]): boolean => parts.some((part) => userAgent.includes(part));
+  if (has(restrictions.trustedUserAgents)) return true;
+  if (has(restrictions.forbiddenUserAgents)) return false;
+  return !(restrictions.forbiddenClients.includes(WEB_BROWSERS) && BROWSER.test(userAgent));
+}
+
+export class BasicRestrictions {
+  readonly #byTenant = new Map<number, AuthenticationRestrictions>();
+
+  async open(documents: DocumentReader, tenants: Iterable<number>): Promise<void> {
+    for (const tenant of tenants) this.#set(tenant, await documents.get('loginOption', tenant, 'BASIC'));
+  }
+
+  recordsChanged(tenant: number, changes: readonly RecordChange[]): void {
+    for (const { collection, id, value } of changes) if (collection === 'loginOption' && id === 'BASIC') this.#set(tenant, value);
+  }
+
+  /** A tenant is gone. */
+  forgetTenant(tenant: number): void {
+    this.#byTenant.delete(tenant);
+  }
+
+  /** Whether any tenant has some: otherwise nobody need look at the header. */
+  get isAny(): boolean { return this.#byTenant.size > 0; }
+
+  mayUseBasic(tenant: number, userAgent: string): boolean {
+    const restrictions = this.#byTenant.get(tenant);
+    return restrictions === undefined || mayUseBasic(restrictions, userAgent);
+  }
+
+  #set(tenant: number, text: string | undefined): void {
+    const restrictions = text === undefined ? undefined : (JSON.parse(text) as StoredLoginOption).authenticationRestrictions;
+    if (restrictions === undefined) this.#byTenant.delete(tenant);
+    else this.#byTenant.set(tenant, restrictions);
+  }
+}

@@ -1,0 +1,54 @@
+/** The key that login tokens are signed with: of the setting `secret-key`, or made once and kept in the records, so that all nodes have it. */
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { COMMAND } from '../../model/commands/command.ts';
+import type { CommandPort, DocumentReader, RecordsChange } from '../../model/commands/command.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+
+const KEY_BYTES = 32;
+/** The whole server's records. */
+const SERVER_WIDE = 0;
+const RECORD = 'login';
+
+export interface SigningKeyOptions {
+  readonly documents: DocumentReader;
+  readonly commands: CommandPort;
+  readonly now: () => number;
+  /** The same on every node. */
+  readonly secretKey?: string | undefined;
+}
+
+export class SigningKey {
+  readonly #options: SigningKeyOptions;
+  #key: Uint8Array | undefined;
+
+  constructor(options: SigningKeyOptions) {
+    this.#options = options;
+    if (options.secretKey !== undefined) this.#key = new Uint8Array(hkdfSync('sha256', options.secretKey, '', 'millrace login tokens', KEY_BYTES));
+  }
+
+  async read(): Promise<Uint8Array> {
+    this.#key ??= await this.#stored() ?? await this.#make();
+    return this.#key;
+  }
+
+  async #stored(): Promise<Uint8Array | undefined> {
+    const text = await this.#options.documents.get('signingKey', SERVER_WIDE, RECORD);
+    return text === undefined ? undefined : Buffer.from((JSON.parse(text) as { key: string }).key, 'base64');
+  }
+
+  /** Two nodes that make one at once: the first stays. */
+  async #make(): Promise<Uint8Array> {
+    const value = JSON.stringify({ key: randomBytes(KEY_BYTES).toString('base64') });
+    const body: RecordsChange = { changes: [{ collection: 'signingKey', id: RECORD, expected: undefined, value }] };
+    const { commands, now } = this.#options;
+    try {
+      await commands.request({ kind: COMMAND.RECORDS_CHANGE, tenant: SERVER_WIDE, key: 't', mode: PROCESSING_MODE.PERSISTENT, receivedAt: now(), body });
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code !== 'general/changed-meanwhile') throw error;
+    }
+    const key = await this.#stored();
+    if (key === undefined) throw new Error('the signing key was stored but is not there');
+    return key;
+  }
+}

@@ -1,0 +1,118 @@
+/** Groups that files with devices name by their path (document 4 section 4.4): found, or made once, however many files want them on however many nodes. */
+import { createHash } from 'node:crypto';
+import { COMMAND } from '../../model/commands/command.ts';
+import type { ActorKey, CommandKind, CommandPort, DocumentReader, HistoryReader, IdSource, ManagedObjectCreate, RecordsChange } from '../../model/commands/command.ts';
+import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+
+const TENANT_KEY = 't';
+/** Records `g\n<parent>\n<hash of the name>` with the id of a group that is being made. */
+const CLAIMS = 'bulkRegistration';
+/** How often a claim is tried when somebody else was faster. */
+const TRIES_MAX = 8;
+
+export interface DeviceGroupParts {
+  readonly commands: CommandPort;
+  readonly documents: DocumentReader;
+  readonly history: HistoryReader;
+  readonly ids: IdSource;
+  now(): number;
+}
+
+/** A group by its place. `parent` undefined: one without any. */
+interface GroupPlace { readonly tenant: number; readonly parent: string | undefined; readonly name: string }
+interface Claim { readonly key: string; readonly value: string }
+
+export class DeviceGroups {
+  readonly #parts: DeviceGroupParts;
+  /** By tenant and path, of one file. */
+  readonly #known = new Map<string, Promise<string>>();
+
+  constructor(parts: DeviceGroupParts) {
+    this.#parts = parts;
+  }
+
+  /** @returns the last group of a path, undefined for none; what is missing of it is made. */
+  async last(path: readonly string[], tenant: number, owner: string): Promise<string | undefined> {
+    let group: string | undefined;
+    for (let length = 1; length <= path.length; length += 1) {
+      const key = JSON.stringify([tenant, ...path.slice(0, length)]);
+      let known = this.#known.get(key);
+      if (known === undefined) {
+        known = this.#findOrMake({ tenant, parent: group, name: path[length - 1] }, owner);
+        this.#known.set(key, known);
+        // A later line tries again.
+        known.catch(() => { this.#known.delete(key); });
+      }
+      group = await known;
+    }
+    return group;
+  }
+
+  /**
+   * The tenant's actor decides whose id the group gets. Who holds a claim, his own or one that he found, looks once more: before it, somebody else may
+   * have made the group and ended his claim. All who hold one create the same object, which is made once; so the claim of a process that was killed is used.
+   */
+  async #findOrMake(place: GroupPlace, owner: string): Promise<string> {
+    const found = await this.#find(place);
+    if (found !== undefined) return found;
+    const claim = await this.#claim(place);
+    const id = await this.#find(place) ?? await this.#make(claim.value, place, owner);
+    await this.#endClaim(place.tenant, claim);
+    return id;
+  }
+
+  /** A group that a device has made is none of the tenant's: its owner would get at what is put there. */
+  async #find({ tenant, parent, name }: GroupPlace): Promise<string | undefined> {
+    const place = parent === undefined ? "type = 'c8y_DeviceGroup'" : 'has(parents, {parent:UInt64})';
+    const sql = `SELECT toString(id) AS groupId FROM managed_objects FINAL WHERE tenant = {tenant:UInt32} AND name = {name:String} AND ${place} `
+      + `AND has(fragments, 'c8y_IsDeviceGroup') AND NOT startsWith(owner, '${DEVICE_USER_PREFIX}') ORDER BY id LIMIT 1`;
+    const [found] = await this.#parts.history.query<{ groupId: string }>(sql, { tenant, name, ...(parent === undefined ? {} : { parent: Number(parent) }) });
+    return found?.groupId;
+  }
+
+  async #claim({ tenant, parent, name }: GroupPlace): Promise<Claim> {
+    // A name may be longer than a key.
+    const key = `g\n${parent ?? ''}\n${createHash('sha256').update(name).digest('hex')}`;
+    for (let tries = 1; ; tries += 1) {
+      const standing = await this.#parts.documents.get(CLAIMS, tenant, key);
+      if (standing !== undefined) return { key, value: standing };
+      const value = String(this.#parts.ids.next());
+      try {
+        await this.#change(tenant, { changes: [{ collection: CLAIMS, id: key, expected: undefined, value }] });
+        return { key, value };
+      } catch (error) {
+        if (!isChangedMeanwhile(error) || tries >= TRIES_MAX) throw error;
+      }
+    }
+  }
+
+  async #make(id: string, { tenant, parent, name }: GroupPlace, owner: string): Promise<string> {
+    const body: ManagedObjectCreate = {
+      id, owner, doc: JSON.stringify({ name, type: parent === undefined ? 'c8y_DeviceGroup' : 'c8y_DeviceSubGroup', c8y_IsDeviceGroup: {} }),
+      ...(parent === undefined ? {} : { parent: { id: parent, kind: 'childAssets' as const } }),
+    };
+    await this.#command(COMMAND.MANAGED_OBJECT_CREATE, tenant, Number(id), body);
+    return id;
+  }
+
+  async #endClaim(tenant: number, { key, value }: Claim): Promise<void> {
+    try {
+      await this.#change(tenant, { changes: [{ collection: CLAIMS, id: key, expected: value, value: undefined }] });
+    } catch (error) {
+      // Somebody else with the same claim was faster.
+      if (!isChangedMeanwhile(error)) throw error;
+    }
+  }
+
+  async #change(tenant: number, body: RecordsChange): Promise<void> {
+    await this.#command(COMMAND.RECORDS_CHANGE, tenant, TENANT_KEY, body);
+  }
+
+  async #command(kind: CommandKind, tenant: number, key: ActorKey, body: object): Promise<void> {
+    await this.#parts.commands.request({ kind, tenant, key, mode: PROCESSING_MODE.PERSISTENT, receivedAt: this.#parts.now(), body });
+  }
+}
+
+const isChangedMeanwhile = (error: unknown): boolean => error instanceof PlatformError && error.code === 'general/changed-meanwhile';

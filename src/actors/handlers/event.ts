@@ -1,0 +1,86 @@
+/** Events of a source (document 1, Event; document 4 section 5.5). */
+import { COMMAND } from '../../model/commands/command.ts';
+import type { EntityDelete, EntityUpdate, EventBinaryChange, EventCreate } from '../../model/commands/command.ts';
+import { shapeTime } from '../../model/documents/entity-time.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { EVENT_FIXED_FIELDS } from '../../model/entities/event.ts';
+import { EVENT_BINARY_MARKS } from '../../model/entities/event-binary.ts';
+import { formatTime } from '../../model/documents/iso-time.ts';
+import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import { isStored } from '../../model/commands/processing-mode.ts';
+import type { ActorContext } from '../runtime/context.ts';
+import { requireSource } from './inventory/managed-object.ts';
+import { deletedRow, entityRow } from '../runtime/rows.ts';
+
+/** Members that no client writes. */
+const SERVER_KEPT = ['id', 'self', 'source', 'creationTime', 'lastUpdated', ...EVENT_BINARY_MARKS];
+
+export function createEvent(context: ActorContext, body: EventCreate): { doc: string } {
+  const { command } = context;
+  const source = requireSource(context, 'event');
+  const time = JSON.stringify(formatTime(command.receivedAt));
+  const sent = shapeTime(dropNulls(parseMembers(body.doc)));
+  for (const name of SERVER_KEPT) sent.delete(name);
+  const members: Members = new Map([['id', JSON.stringify(body.id)], ['source', `{"id":"${source}"}`], ...sent]);
+  members.set('creationTime', time);
+  members.set('lastUpdated', time);
+  const text = joinMembers(members);
+  if (isStored(command.mode)) {
+    context.put('event', body.id, text);
+    context.row(entityRow(command, 'events', { id: body.id, source: Number(source), members }));
+    if (body.managedObjectDoc) {
+      context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: command.key, body: { doc: body.managedObjectDoc, mayChangeOwner: false } });
+    }
+  }
+  context.notify('events', source, 'CREATE', text);
+  return { doc: text };
+}
+
+function load(context: ActorContext, id: string): Members {
+  const text = context.get('event', id);
+  if (text === undefined) throw new PlatformError('event/not-found', { id });
+  return splitMembers(text);
+}
+
+export function updateEvent(context: ActorContext, body: EntityUpdate): { doc: string } {
+  const { command } = context;
+  const members = load(context, body.id);
+  const changes = parseMembers(body.doc);
+  for (const name of [...SERVER_KEPT, ...EVENT_FIXED_FIELDS]) changes.delete(name);
+  if (!mergeMembers(members, changes)) return { doc: joinMembers(members) };
+  return { doc: writeChanged(context, body.id, members, isStored(command.mode)) };
+}
+
+function writeChanged(context: ActorContext, id: string, members: Members, mayStore: boolean): string {
+  const { command } = context;
+  members.set('lastUpdated', JSON.stringify(formatTime(command.receivedAt)));
+  const text = joinMembers(members);
+  if (mayStore) {
+    context.put('event', id, text);
+    context.row(entityRow(command, 'events', { id, source: Number(command.key), members }));
+  }
+  context.notify('events', String(command.key), 'UPDATE', text);
+  return text;
+}
+
+/** Attaches, replaces or removes the binary, unless somebody else was faster. Always stored: the content is. */
+export function changeEventBinary(context: ActorContext, body: EventBinaryChange): { doc: string } {
+  const { id, expected, value } = body;
+  const members = load(context, id);
+  if (context.get('eventBinary', id) !== expected) throw new PlatformError('general/changed-meanwhile', { collection: 'binary of event', id });
+  if (value === undefined) context.remove('eventBinary', id);
+  else context.put('eventBinary', id, value);
+  mergeMembers(members, parseMembers(body.marks));
+  return { doc: writeChanged(context, id, members, true) };
+}
+
+export function deleteEvent(context: ActorContext, body: EntityDelete): undefined {
+  const members = load(context, body.id);
+  context.remove('event', body.id);
+  // Its content is removed by the sweep.
+  if (context.get('eventBinary', body.id) !== undefined) context.remove('eventBinary', body.id);
+  context.row(deletedRow(context.command, 'events', body.id, Number(context.command.key), members));
+  context.notify('events', String(context.command.key), 'DELETE', JSON.stringify(body.id));
+  return undefined;
+}

@@ -1,0 +1,156 @@
+/** Operations of a device (document 1, Operation; document 4 sections 5.1 and 8.1). */
+import { COMMAND } from '../../model/commands/command.ts';
+import type { AuditEntry, EntityDelete, OperationCreate, OperationUpdate } from '../../model/commands/command.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { formatTime } from '../../model/documents/iso-time.ts';
+import {
+  AGENT_LINKS, fitFailureReason, isAgent, isOpenOperation, OPERATION_BEGINS_WITHOUT, OPERATION_SERVER_KEPT, openOperationKey, openOperationStatus,
+} from '../../model/entities/operation.ts';
+import { operationResult } from '../../model/entities/operation-result.ts';
+import { dropNulls, joinMembers, mergeMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import { isStored } from '../../model/commands/processing-mode.ts';
+import { changesBetween, describeChanges } from '../runtime/audit.ts';
+import type { ActorContext } from '../runtime/context.ts';
+import { requireSource } from './inventory/managed-object.ts';
+import { deletedRow, entityRow } from '../runtime/rows.ts';
+
+/** Objects looked at on the way up. */
+const ANCESTORS_MAX = 1_000;
+/** What changes with everything, or says nothing of its own in the audit log. */
+const NOT_AUDITED: ReadonlySet<string> = new Set(['lastUpdated']);
+
+/** Whether there is an agent for operations of `device`: itself or an ancestor. */
+function hasAgent(context: ActorContext, device: string): boolean {
+  const reached = new Set([device]);
+  for (const id of reached) {
+    const text = context.get('managedObject', id);
+    if (text !== undefined && isAgent(splitMembers(text))) return true;
+    for (const kind of AGENT_LINKS) {
+      const prefix = `${id}\n${kind}\n`;
+      for (const parent of context.list('parents', prefix)) if (reached.size < ANCESTORS_MAX) reached.add(parent.id.slice(prefix.length));
+    }
+  }
+  return false;
+}
+
+export function createOperation(context: ActorContext, body: OperationCreate): { doc: string } {
+  const device = requireSource(context, 'devicecontrol');
+  // A bulk operation sends what it has planned again after a crash.
+  const existing = context.get('operation', body.id);
+  if (existing !== undefined) return { doc: existing };
+  const noAgent = hasAgent(context, device) ? undefined : new PlatformError('devicecontrol/no-agent', { id: device });
+  if (noAgent !== undefined && body.isOfBulk !== true) throw noAgent;
+  const sent = dropNulls(parseMembers(body.doc));
+  for (const name of [...OPERATION_SERVER_KEPT, ...OPERATION_BEGINS_WITHOUT]) sent.delete(name);
+  const members: Members = new Map([['id', JSON.stringify(body.id)], ['deviceId', JSON.stringify(device)], ['status', '"PENDING"'],
+    ['creationTime', JSON.stringify(formatTime(context.command.receivedAt))], ...sent]);
+  if (noAgent !== undefined) {
+    members.set('status', '"FAILED"');
+    members.set('failureReason', JSON.stringify(noAgent.message));
+  }
+  audit(context, body.id, body, 'Operation created', { text: `Operation created: ${describe(members)}` });
+  return { doc: write(context, body.id, members, undefined) };
+}
+
+/** `status='PENDING', description='Restart'` */
+function describe(members: Members): string {
+  return ['status', 'description'].map((name) => [name, stringMember(members, name)])
+    .filter(([, value]) => value !== undefined).map(([name, value]) => `${name}='${value}'`).join(', ');
+}
+
+/** Who did what to the operation (document 4 section 5.7); of what is not stored nothing is kept. */
+function audit(context: ActorContext, id: string, by: Pick<OperationUpdate, 'user' | 'application'>, activity: string,
+  entry: Pick<AuditEntry, 'text' | 'changes'>): void {
+  if (!isStored(context.command.mode)) return;
+  context.audit({ type: 'Operation', activity, ...entry, user: by.user, source: id, ...(by.application === undefined ? {} : { application: by.application }) });
+}
+
+function load(context: ActorContext, id: string): Members {
+  const text = context.get('operation', id);
+  if (text === undefined) throw new PlatformError('devicecontrol/not-found', { id });
+  return splitMembers(text);
+}
+
+/** Stores the operation unless it is TRANSIENT, and tells of it. @param former the status before a change; a new operation has none. */
+function write(context: ActorContext, id: string, members: Members, former: string | undefined): string {
+  const device = String(context.command.key);
+  const text = joinMembers(members);
+  if (isStored(context.command.mode)) {
+    const status = stringMember(members, 'status') ?? 'PENDING';
+    context.put('operation', id, text);
+    if (!isOpenOperation(status)) context.remove('openOperation', openOperationKey(device, id));
+    else if (status !== former) context.put('openOperation', openOperationKey(device, id), openEntry(context, status, former));
+    context.row(entityRow(context.command, 'operations', { id, source: Number(device), members }));
+  }
+  context.notify('operations', device, former === undefined ? 'CREATE' : 'UPDATE', text);
+  return text;
+}
+
+/** One that is PENDING again is to be delivered again, whatever its device has acknowledged. */
+const openEntry = (context: ActorContext, status: string, former: string | undefined): string =>
+  (status === 'PENDING' && former !== undefined ? `PENDING ${context.command.seq}` : status);
+
+export function updateOperation(context: ActorContext, body: OperationUpdate): { doc: string } {
+  const device = String(context.command.key);
+  let managedObjectDoc = body.managedObjectDoc;
+  let last = '{}';
+  const ids = body.id === undefined ? select(context, device, body) : [body.id];
+  if (ids.length > 1) {
+    // Each is a change of its own, with its own audit record.
+    for (const id of ids) context.send({ kind: COMMAND.OPERATION_UPDATE, key: Number(device), body: { id, doc: body.doc, user: body.user } });
+    return { doc: '{}' };
+  }
+  for (const id of ids) {
+    const members = load(context, id);
+    const before = new Map(members);
+    const changes = parseMembers(body.doc);
+    for (const name of OPERATION_SERVER_KEPT) changes.delete(name);
+    const owner = stringMember(members, 'deviceId') ?? device;
+    if (owner !== device) {
+      // SmartREST 504 to 506 name an operation that may be a child's: its own actor decides.
+      context.send({ kind: COMMAND.OPERATION_UPDATE, key: Number(owner), body });
+      return { doc: joinMembers(members) };
+    }
+    if (body.parameters) {
+      const result = operationResult(members, body.parameters, context.command.receivedAt);
+      for (const [name, value] of result.members) changes.set(name, value);
+      managedObjectDoc = result.managedObjectDoc ?? managedObjectDoc;
+    }
+    fitFailureReason(changes, members);
+    last = joinMembers(members);
+    if (!mergeMembers(members, changes)) continue;
+    const changed = changesBetween(before, members, NOT_AUDITED);
+    audit(context, id, body, 'Operation updated', { text: `Operation updated: ${describeChanges(changed)}`, changes: changed.listed });
+    last = write(context, id, members, stringMember(before, 'status') ?? 'PENDING');
+  }
+  if (managedObjectDoc !== undefined) {
+    context.send({ kind: COMMAND.MANAGED_OBJECT_UPDATE, key: Number(device), body: { doc: managedObjectDoc, mayChangeOwner: false } });
+  }
+  return { doc: last };
+}
+
+/** Open operations in `fromStatus` with the fragment: the oldest, or all of them. */
+function select(context: ActorContext, device: string, body: OperationUpdate): string[] {
+  const found: string[] = [];
+  for (const entry of context.list('openOperation', `${device}\n`)) {
+    const id = String(Number(entry.id.slice(device.length + 1)));
+    if (body.fromStatus !== undefined && openOperationStatus(entry.value) !== body.fromStatus) continue;
+    if (body.fragment && !load(context, id).has(body.fragment)) continue;
+    found.push(id);
+    if (!body.all) return found;
+  }
+  if (found.length === 0) throw new PlatformError('devicecontrol/no-operation', { fragment: body.fragment ?? '', status: body.fromStatus ?? '' });
+  return found;
+}
+
+export function deleteOperation(context: ActorContext, body: EntityDelete): undefined {
+  const members = load(context, body.id);
+  if (body.onlyWhenOver === true && !['SUCCESSFUL', 'FAILED'].includes(stringMember(members, 'status') ?? '')) return undefined;
+  const device = String(context.command.key);
+  context.remove('operation', body.id);
+  context.remove('openOperation', openOperationKey(device, body.id));
+  context.row(deletedRow(context.command, 'operations', body.id, Number(device), members));
+  context.notify('operations', device, 'DELETE', JSON.stringify(body.id));
+  return undefined;
+}

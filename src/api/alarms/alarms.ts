@@ -1,0 +1,280 @@
+/** Alarms (document 1 Alarm and Alarms; document 4 sections 5.3 and 5.4). */
+import { ALARM_FIXED_FIELDS, checkAlarmType } from '../../model/entities/alarm.ts';
+import { COMMAND } from '../../model/commands/command.ts';
+import type { AlarmCreate, AlarmUpdate } from '../../model/commands/command.ts';
+import { PlatformError, refusedBy } from '../../model/errors.ts';
+import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import { isAlarmStored } from '../../model/commands/processing-mode.ts';
+import { ALARM_FILTERS, alarmFilter, alarmSelection } from './selection.ts';
+import type { ApiRequest } from '../request/request.ts';
+import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
+import { alarmHistoryText } from '../audits/audits.ts';
+import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX } from './bulk-changes.ts';
+import type { BulkAlarmChange } from './bulk-changes.ts';
+import { deleteData } from '../lists/data-delete.ts';
+import { documentPage } from '../lists/document-page.ts';
+import { changedMembers, newDocument, requiredTime, sentSource } from '../entities/changes.ts';
+import { isEntityId } from '../request/entity-id.ts';
+import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
+import { countText } from '../lists/filter.ts';
+import type { DocumentRow, HistoryFilter } from '../lists/filter.ts';
+import { accessOf, isOwner, ownsObjects, requireOwner } from '../lists/owner.ts';
+import { textsWithin } from '../request/page-budget.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
+import { REVERT } from '../request/query-parameters.ts';
+import { changeRecords } from '../records/records.ts';
+import { COUNT_TYPES, counted, created, found, notStored } from '../request/reply.ts';
+import { ANSWERED } from '../request/route.ts';
+import type { Answer, Route } from '../request/route.ts';
+import { Count } from '../request/schema-parts.ts';
+import * as schemas from '../entities/schemas.ts';
+import { selectingFilters } from '../lists/selecting-filters.ts';
+
+const READ = ['ROLE_ALARM_READ'];
+const ADMIN = ['ROLE_ALARM_ADMIN'];
+const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated'];
+const DERIVED = ['history'];
+/** A change of many alarms is waited for this long; then it goes on behind the answer (document 4 section 5.3). */
+const BULK_WAIT_MS = 500;
+const BULK_POLL_MS = 10;
+const BULK_LIMIT = 'alarms/bulk-changes';
+
+const alarmUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/alarm/alarms/${segment(id)}`;
+
+async function alarmTexts(
+  request: ApiRequest,
+  documents: readonly { readonly entityId: string; readonly doc: string }[],
+  history?: string,
+): Promise<string[]> {
+  const alarms = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
+  const sources = await namedSources(
+    request,
+    alarms.map(({ members }) => sourceIdOf(members)),
+  );
+  return textsWithin(request, alarms, ({ entityId, members }) => {
+    const source = sourceIdOf(members);
+    const replaced = new Map([['source', sources.get(source) ?? '{}']]);
+    if (history !== undefined) replaced.set('history', history);
+    return entityText(alarmUrl(request, entityId), entityId, members, replaced);
+  });
+}
+
+async function load(request: ApiRequest): Promise<Members> {
+  const { id } = request.params;
+  const doc = isEntityId(id) ? await request.platform.documents.get('alarm', request.tenant, id) : undefined;
+  if (doc === undefined) throw new PlatformError('alarm/not-found', { id });
+  return splitMembers(doc);
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const members = request.members();
+  const time = requiredTime(members, 'alarm');
+  const source = sentSource(members);
+  if (!isEntityId(source)) throw new PlatformError('source/not-found', { area: 'alarm', id: source });
+  await requireOwner(request, source);
+  const body: AlarmCreate = {
+    id: String(request.platform.ids.nextBeside(request.tenant, Number(source))),
+    type: checkAlarmType(stringMember(members, 'type') ?? ''),
+    time,
+    severity: stringMember(members, 'severity') ?? '',
+    status: stringMember(members, 'status') ?? 'ACTIVE',
+    doc: newDocument(members, 'alarm', ['count', 'firstOccurrenceTime', 'firstOccurenceTime', 'history']),
+    user: request.principal.userName,
+    ...applicationOf(request),
+  };
+  const { doc, isSuppressed } = await request.command<{ doc: string; isSuppressed?: boolean }>(COMMAND.ALARM_CREATE, Number(source), body);
+  if (isSuppressed === true || !isAlarmStored(request.mode)) return unstored(request, source, splitMembers(doc), isSuppressed === true);
+  // A repeat answers with the alarm that is open already.
+  const id = stringMember(splitMembers(doc), 'id') ?? 'null';
+  const [answer] = await alarmTexts(request, [{ entityId: id, doc }]);
+  return created('alarm', answer, alarmUrl(request, id));
+}
+
+/** Of a suppressed alarm the link says that there is none (document 4 sections 2.10, 5.4). */
+async function unstored(request: ApiRequest, source: string, members: Members, isSuppressed: boolean): Promise<Answer> {
+  const sources = await namedSources(request, [source]);
+  const replaced = new Map([['source', sources.get(source) ?? '{}']]);
+  const text = unstoredText(members, replaced);
+  return notStored('alarm', isSuppressed ? `{"self":${JSON.stringify(alarmUrl(request, 'null'))},${text.slice(1)}` : text);
+}
+
+async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
+  return alarmFilter(request.tenant, await alarmSelection(request));
+}
+
+const EXPORTED = ['type', 'time', 'text', 'status', 'severity', 'count', 'creationTime', 'lastUpdated'];
+
+async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
+  const page = pageOf(request);
+  const filter = await filterOf(request);
+  const order = { isDescending: !request.query.isTrue('revert') };
+  const format = exportFormat(request);
+  if (format !== undefined) {
+    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => alarmTexts(request, rows);
+    return exportDocuments(request, format, page, { table: 'alarms', filter, order, members: EXPORTED, toTexts });
+  }
+  const { rows, total, isFull } = await documentPage(request, 'alarms', filter, order, page);
+  const items = await alarmTexts(request, rows);
+  return found('alarmCollection', collectionText(request, page, { name: 'alarms', items, total, isFull }));
+}
+
+async function count(request: ApiRequest): Promise<Answer> {
+  return counted(request, await countText(request, 'alarms', await filterOf(request)));
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  const members = await load(request);
+  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members), members)) !== true) throw new PlatformError('security/forbidden');
+  const { id } = request.params;
+  const [answer] = await alarmTexts(request, [{ entityId: id, doc: joinMembers(members) }], await alarmHistoryText(request, id));
+  return found('alarm', answer);
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const stored = await load(request);
+  const source = sourceIdOf(stored);
+  await requireOwner(request, source, stored);
+  const changes = changedMembers(request.members(), stored, 'alarm', FIXED, DERIVED);
+  const body: AlarmUpdate = {
+    id: request.params['id'],
+    doc: joinMembers(changes),
+    user: request.principal.userName,
+    ...applicationOf(request),
+  };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.ALARM_UPDATE, Number(source), body);
+  const [answer] = await alarmTexts(request, [{ entityId: body.id, doc }]);
+  return found('alarm', answer);
+}
+
+/**
+ * Changes the status of all alarms that match. The owner, and who may administrate alarms by an inventory role, only changes those of what he may
+ * reach, as he sees those alone in a list (document 4 section 5.3).
+ * @throws PlatformError 403 for whom neither a global nor an inventory role allows it, and who owns nothing.
+ */
+async function putAll(request: ApiRequest): Promise<Answer> {
+  const { platform, tenant } = request;
+  if (!request.isPrivileged && accessOf(request).grants.length === 0 && !(await ownsObjects(request))) throw new PlatformError('security/forbidden');
+  if (selectingFilters(request.query, ALARM_FILTERS).length === 0) {
+    throw new PlatformError('general/invalid-parameter', { name: 'query', value: '', limit: 'at least one filter' });
+  }
+  const changes = await platform.documents.list('job', tenant, BULK_CHANGE_PREFIX, { limit: BULK_CHANGES_MAX });
+  if (changes.length >= BULK_CHANGES_MAX) {
+    platform.refusals.count(BULK_LIMIT);
+    throw refusedBy(BULK_LIMIT);
+  }
+  const change: Omit<BulkAlarmChange, 'seq'> = {
+    status: stringMember(request.members(), 'status') ?? '',
+    selection: await alarmSelection(request),
+    user: request.principal.userName,
+    ...applicationOf(request),
+    requestedAt: platform.now(),
+    after: 0,
+  };
+  const id = `${BULK_CHANGE_PREFIX}${String(await platform.ids.nextInOrder()).padStart(16, '0')}`;
+  await changeRecords(request, tenant, [{ collection: 'job', id, expected: undefined, value: JSON.stringify(change), isPositioned: true }]);
+  for (let waitedMs = 0; waitedMs < BULK_WAIT_MS; waitedMs += BULK_POLL_MS) {
+    if ((await platform.documents.get('job', tenant, id)) === undefined) return { status: 200, text: '' };
+    await new Promise((resolve) => {
+      setTimeout(resolve, BULK_POLL_MS);
+    });
+  }
+  return { status: 202, text: '' };
+}
+
+export function alarmRoutes(): Route[] {
+  const area = 'alarm';
+  const one = [{ status: 200, description: 'The alarm', mediaType: 'alarm' }];
+  return [
+    {
+      method: 'POST',
+      path: '/alarm/alarms',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Create an alarm, or count a repeat of an open one',
+      headers: APPLICATION_HEADERS,
+      body: {
+        schema: schemas.Alarm,
+        mediaTypes: ['alarm'],
+        example: { source: { id: '251' }, type: 'c8y_Overheat', time: '2024-05-02T10:00:00.000Z', text: 'Too hot', severity: 'MAJOR' },
+      },
+      answers: [{ status: 201, description: `Created or counted; ${UNSTORED}`, mediaType: 'alarm', schema: 'writtenAlarm' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: '/alarm/alarms',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'List alarms, newest first',
+      query: { ...ALARM_FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
+      produces: ['vendor', 'json', ...EXPORT_KINDS],
+      answers: [{ status: 200, description: 'A page of alarms', mediaType: 'alarmCollection', contentTypes: EXPORT_TYPES }],
+      handle: list,
+    },
+    {
+      method: 'PUT',
+      path: '/alarm/alarms',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Change the status of all alarms that match',
+      headers: APPLICATION_HEADERS,
+      query: ALARM_FILTERS,
+      body: { schema: schemas.AlarmStatusChange, mediaTypes: ['alarm'], example: { status: 'CLEARED' } },
+      answers: [
+        { status: 200, description: 'Changed' },
+        { status: 202, description: 'Being changed' },
+      ],
+      handle: putAll,
+    },
+    {
+      method: 'DELETE',
+      path: '/alarm/alarms',
+      area,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Delete alarms by filters',
+      query: ALARM_FILTERS,
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: (request) => deleteData(request, 'alarms', ALARM_FILTERS, 'ROLE_ALARM_ADMIN'),
+    },
+    {
+      method: 'GET',
+      path: '/alarm/alarms/count',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Count alarms',
+      query: ALARM_FILTERS,
+      produces: ['vendor', 'json', 'text'],
+      answers: [{ status: 200, description: 'A number', contentTypes: COUNT_TYPES, json: Count, example: 3 }],
+      handle: count,
+    },
+    {
+      method: 'GET',
+      path: '/alarm/alarms/{id}',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Read an alarm with its history',
+      answers: one,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path: '/alarm/alarms/{id}',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Change status, severity, text or fragments',
+      headers: APPLICATION_HEADERS,
+      body: { schema: schemas.AlarmUpdate, mediaTypes: ['alarm'], example: { status: 'ACKNOWLEDGED' } },
+      answers: one,
+      handle: put,
+    },
+  ];
+}

@@ -1,0 +1,122 @@
+/**
+ * Web applications at `/apps/<context path>/`, out of their archives, for tenants that have them (document 4 section 6.6). What they are made of
+ * is no secret: it is served before login, as the login page is a part of it. The tenant is that of the user, or of the host. Also the place of
+ * microservices, `/service/<context path>`, which do not run here.
+ */
+import { isActive } from '../../accounts/tenants/tenants.ts';
+import type { Tenant } from '../../accounts/tenants/tenants.ts';
+import type { StoredApplication } from '../../model/entities/application.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { ApiRequest } from '../request/request.ts';
+import { applicationsOfIds, findByUnique, loadAttachment, subscribedIds } from './records.ts';
+import { isKnownTag } from '../http/byte-range.ts';
+import { ArchiveCache } from './archive-cache.ts';
+import { archiveLimit } from './archive-limits.ts';
+import { contentTypeOf } from '../http/content-types.ts';
+import { tenantCalled } from '../request/login-host.ts';
+import { ANY_CONTENT } from '../http/media-types.ts';
+import { ANSWERED } from '../request/route.ts';
+import type { Answer, Method, Route, RouteBody } from '../request/route.ts';
+import { Binary } from '../request/schema-parts.ts';
+import { entryContent } from './zip-archive.ts';
+
+const INDEX_FILE = 'index.html';
+/** Code of an application may do what it needs, loaded from here only; who needs more says so in `contentSecurityPolicy`. */
+const PAGE_POLICY = [
+  "default-src 'self'", "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:", "style-src 'self' 'unsafe-inline'", 'img-src * data: blob:',
+  'font-src * data:', 'connect-src * ws: wss:', 'frame-src *', "worker-src 'self' blob:", "object-src 'none'", "base-uri 'self'", "frame-ancestors 'self'",
+].join('; ');
+
+/** Of the user, also of one whose cookie came without the header that scripts add; otherwise of the host. */
+function tenantAsked(request: ApiRequest): Tenant | undefined {
+  const { tenants } = request.platform;
+  const principal = request.principalOfCookie ?? request.principal;
+  if (principal.tenant !== '') return tenants.byNumber(principal.tenantNumber);
+  return tenantCalled(request) ?? tenants.default;
+}
+
+/** The own one before subscribed ones. @throws PlatformError 404. */
+async function applicationAt(request: ApiRequest, tenant: Tenant | undefined, contextPath: string, type: StoredApplication['type']):
+  Promise<StoredApplication> {
+  const missing = new PlatformError('applications/no-context-path', { contextPath });
+  if (!isActive(tenant)) throw missing;
+  const own = await findByUnique(request, 'contextPath', tenant.number, contextPath);
+  if (own?.application.type === type) return own.application;
+  for await (const application of applicationsOfIds(request, await subscribedIds(request, tenant.number))) {
+    if (application.type === type && application.contextPath === contextPath) return application;
+  }
+  throw missing;
+}
+
+/** @param asked version or tag; undefined for the active one. @throws PlatformError 404. */
+function binaryIdOf(application: StoredApplication, asked: string | undefined): string {
+  const { versions = [], activeVersionId } = application;
+  const id = asked === undefined ? activeVersionId : versions.find(({ version, tags }) => version === asked || tags.includes(asked))?.binaryId;
+  if (id === undefined) throw new PlatformError('applications/version-not-found');
+  return id;
+}
+
+function securityHeaders(application: StoredApplication): string[] {
+  const own = stringMember(splitMembers(application.doc), 'contentSecurityPolicy');
+  return [
+    'X-Content-Type-Options', 'nosniff', 'Content-Security-Policy', own === undefined || own === '' ? PAGE_POLICY : own, 'Referrer-Policy', 'same-origin',
+    'Cross-Origin-Resource-Policy', 'same-origin',
+  ];
+}
+
+async function serve(request: ApiRequest, archives: ArchiveCache): Promise<Answer | typeof ANSWERED> {
+  const { contextPath: segment, file = '' } = request.params;
+  const at = segment.indexOf('@');
+  const contextPath = at < 0 ? segment : segment.slice(0, at);
+  const isDirectory = request.exchange.path.endsWith('/');
+  if (file === '' && !isDirectory) {
+    // Relative links of the page begin at the directory.
+    return { status: 302, text: '', headers: ['Location', `${request.baseUrl}${request.exchange.path}/`, 'Cache-Control', 'no-cache'] };
+  }
+  const application = await applicationAt(request, tenantAsked(request), contextPath, 'HOSTED');
+  const attachment = await loadAttachment(request, application.id, binaryIdOf(application, at < 0 ? undefined : segment.slice(at + 1)));
+  const { unzipped, unzippedLimit } = archiveLimit(application.type);
+  const { blobs, refusals } = request.platform;
+  const source = { blobs, key: attachment.blob, bytes: attachment.bytes };
+  const archive = await archives.open(source, { bytesMax: unzipped, bytesLimit: unzippedLimit, refusals });
+  const name = isDirectory ? `${file}${file === '' ? '' : '/'}${INDEX_FILE}` : file;
+  const entry = archive.get(name);
+  if (entry === undefined) throw new PlatformError('applications/no-file', { file: name, contextPath });
+  const tag = `"${attachment.id}-${entry.crc32.toString(16)}"`;
+  const headers = ['ETag', tag, 'Cache-Control', 'no-cache', ...securityHeaders(application)];
+  if (isKnownTag(request.headers['if-none-match'], tag)) return { status: 304, text: '', headers };
+  await request.sendContent(200, ['Content-Type', contentTypeOf(name), ...headers], entry.bytes, entryContent(source, entry));
+  return ANSWERED;
+}
+
+/** @throws PlatformError 404 for a tenant without it, 503: no microservice runs here. */
+async function callService(request: ApiRequest): Promise<never> {
+  const { contextPath } = request.params;
+  await applicationAt(request, request.platform.tenants.byNumber(request.tenant), contextPath, 'MICROSERVICE');
+  request.platform.refusals.count('microservice/unavailable');
+  throw new PlatformError('microservice/unavailable', { contextPath });
+}
+
+export function hostedApplicationRoutes(): Route[] {
+  const archives = new ArchiveCache();
+  const file = {
+    method: 'GET', area: 'applications', access: 'optional', headers: ['if-none-match'],
+    produces: ANY_CONTENT,
+    answers: [{ status: 200, description: 'The file', contentTypes: ['text/html', '*/*'] }, { status: 304, description: 'Not changed' }],
+    handle: (request: ApiRequest) => serve(request, archives),
+  } as const;
+  const anything: RouteBody = { form: 'bytes', isOptional: true, contents: { 'application/octet-stream': { schema: Binary, example: '{}' } } };
+  const service = (method: Method, path: string, takesRest: boolean): Route => ({
+    method, path, takesRest, area: 'applications', access: 'user', summary: 'A microservice of the tenant; none runs here, so that it is never there',
+    produces: ANY_CONTENT, answers: [{ status: 503, description: 'It does not run' }],
+    ...(method === 'POST' || method === 'PUT' ? { body: anything } : {}), handle: callService,
+  });
+  const methods: Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
+  return [
+    { ...file, path: '/apps/{contextPath}', summary: 'The page of a web application' },
+    { ...file, path: '/apps/{contextPath}/{file}', takesRest: true, summary: 'A file of a web application' },
+    ...methods.map((method) => service(method, '/service/{contextPath}', false)),
+    ...methods.map((method) => service(method, '/service/{contextPath}/{rest}', true)),
+  ];
+}

@@ -1,0 +1,226 @@
+/**
+ * Applications that a tenant is subscribed to (document 1 Application reference, document 4 section 6.3). A record in `subscription` of the
+ * tenant, by the id of the application; applications are records of the whole server.
+ */
+import Type from 'typebox';
+import type { Tenant } from '../../accounts/tenants/tenants.ts';
+import type { AuditEntry } from '../../model/commands/command.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { formatTime } from '../../model/documents/iso-time.ts';
+import type { StoredApplication } from '../../model/entities/application.ts';
+import { ROLES } from '../../model/access/roles.ts';
+import type { ApiRequest } from '../request/request.ts';
+import { applicationsOfIds, findApplication, isOffered, ownIds, subscribedIds } from './records.ts';
+import { applicationText, applicationUrl } from './text.ts';
+import { quote, segment } from '../entities/text.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
+import { changeRecords, isChangedMeanwhile, readRecord, retried } from '../records/records.ts';
+import { NO_CONTENT, created, found } from '../request/reply.ts';
+import type { Answer, Route } from '../request/route.ts';
+import { requireRoles } from '../users/text.ts';
+
+/** In `subscription` of the tenant. */
+export interface StoredSubscription {
+  readonly application: string;
+  readonly since: string;
+  /** Context path, or the name, when the tenant was subscribed: the category of options whose secret values the microservice is trusted with. */
+  readonly trusted?: string;
+  /**
+   * Required roles of a microservice that the tenant has agreed to: its service user has no others. Absent in records of older servers: then they are those
+   * that the user has.
+   */
+  readonly granted?: readonly string[];
+}
+
+/** Called when a tenant is subscribed and no longer subscribed: microservices have a user in each of their tenants. */
+export interface SubscriptionHooks {
+  subscribed(request: ApiRequest, tenant: Tenant, applicationId: string): Promise<void>;
+  unsubscribed(request: ApiRequest, tenant: Tenant, applicationId: string): Promise<void>;
+  /** Required roles that wait for the tenant's consent. */
+  waitingRoles(request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<readonly string[]>;
+}
+
+const applicationsUrl = (request: ApiRequest, tenant: Tenant): string => `${request.baseUrl}/tenant/tenants/${segment(tenant.id)}/applications`;
+
+/** @param self of the reference, by default that of a subscription of the tenant. */
+function referenceText(request: ApiRequest, tenant: Tenant, application: StoredApplication,
+  self = `${applicationsUrl(request, tenant)}/${segment(application.id)}`, waiting: readonly string[] = []): string {
+  const waitingRoles = waiting.length === 0 ? '' : `,"waitingRoles":${JSON.stringify(waiting)}`;
+  return `{"self":${quote(self)},"application":${applicationText(request, application)}${waitingRoles}}`;
+}
+
+/** By id. Those that were deleted since are left out. */
+const applicationsOf = async (request: ApiRequest, tenant: Tenant): Promise<AsyncIterable<StoredApplication>> =>
+  applicationsOfIds(request, await subscribedIds(request, tenant.number));
+
+/** Names of subscribed applications, for the statistics. */
+export async function subscribedNames(request: ApiRequest, tenant: Tenant): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of await applicationsOf(request, tenant)) names.push(name);
+  return names.sort();
+}
+
+/** `{"self":…,"references":[…]}` @throws PlatformError `general/page-too-large`. */
+export async function subscribedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
+  const references = await referencesText(request, await applicationsOf(request, tenant), (application) => referenceText(request, tenant, application));
+  return `{"self":${quote(applicationsUrl(request, tenant))},"references":[${references}]}`;
+}
+
+/** Those that it offers to others; it need not be subscribed to them itself. @throws PlatformError `general/page-too-large`. */
+export async function ownedApplicationsText(request: ApiRequest, tenant: Tenant): Promise<string> {
+  const owned = applicationsOfIds(request, await ownIds(request, tenant.number));
+  const self = `${request.baseUrl}/application/applicationsByOwner/${segment(tenant.id)}`;
+  const references = await referencesText(request, owned, (application) =>
+    (application.availability === 'MARKET' ? referenceText(request, tenant, application, applicationUrl(request, application.id)) : undefined));
+  return `{"self":${quote(self)},"references":[${references}]}`;
+}
+
+/** @param textOf an application; undefined leaves it out. */
+async function referencesText(request: ApiRequest, applications: AsyncIterable<StoredApplication>,
+  textOf: (application: StoredApplication) => string | undefined): Promise<string> {
+  const references: string[] = [];
+  let bytes = 0;
+  for await (const application of applications) {
+    const text = textOf(application);
+    if (text === undefined) continue;
+    bytes += text.length;
+    requirePageBytes(request, bytes);
+    references.push(text);
+  }
+  return references.join(',');
+}
+
+/** What the caller knows of by an offer, and what his own tenant or the subscribed one owns. What is PRIVATE its owner gives, or the management tenant. */
+function isOfferedTo(request: ApiRequest, tenant: Tenant, application: StoredApplication): boolean {
+  return isOffered(request, application) || [request.tenant, tenant.number].includes(application.ownerNumber);
+}
+
+function sentId(request: ApiRequest): string {
+  const { application } = JSON.parse(request.bodyText()) as { application: { id?: string | number; self?: string } };
+  const id = application.id ?? application.self?.replace(/\/+$/, '').split('/').pop();
+  if (id === undefined || id === '') throw new PlatformError('validation/mandatory-fields', { names: 'application.id' });
+  return String(id);
+}
+
+/** @param hooks of the microservices. @param tenantOf refuses tenants that the request may not see. */
+export function subscriptionRoutes(hooks: SubscriptionHooks, tenantOf: (request: ApiRequest, id: string) => Tenant): Route[] {
+  const subscribedText = async (request: ApiRequest, tenant: Tenant, application: StoredApplication): Promise<string> =>
+    referenceText(request, tenant, application, undefined, await hooks.waitingRoles(request, tenant, application));
+
+  async function list(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const page = pageOf(request);
+    const items: string[] = [];
+    let [total, bytes] = [0, 0];
+    for await (const application of await applicationsOf(request, tenant)) {
+      total += 1;
+      if (total <= page.offset || items.length >= page.size) continue;
+      const item = await subscribedText(request, tenant, application);
+      bytes += item.length;
+      requirePageBytes(request, bytes);
+      items.push(item);
+    }
+    return found('applicationReferenceCollection', collectionText(request, page, { name: 'references', items, total }));
+  }
+
+  async function get(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const id = request.params['applicationId'];
+    const application = (await findApplication(request, id))?.application;
+    if (application === undefined || await readRecord(request, tenant.number, 'subscription', id) === undefined) {
+      throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+    }
+    return found('applicationReference', await subscribedText(request, tenant, application));
+  }
+
+  /** The tenant agrees to required roles; those that are left out end. Nobody gives a role that he lacks. */
+  async function put(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const id = request.params['applicationId'];
+    const application = (await findApplication(request, id))?.application;
+    if (application === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+    const { grantedRoles } = JSON.parse(request.bodyText()) as { grantedRoles: string[] };
+    const stranger = grantedRoles.find((role) => application.requiredRoles?.includes(role) !== true);
+    if (stranger !== undefined) {
+      const limit = 'roles that the application requires';
+      throw new PlatformError('validation/invalid-field', { area: 'tenants', name: 'grantedRoles', value: stranger, limit });
+    }
+    const waiting = await hooks.waitingRoles(request, tenant, application);
+    requireRoles(request, grantedRoles.filter((role) => waiting.includes(role) && ROLES.includes(role)));
+    await retried(request, async () => {
+      const expected = await readRecord(request, tenant.number, 'subscription', id);
+      if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+      const value: StoredSubscription = { ...JSON.parse(expected) as StoredSubscription, granted: [...new Set(grantedRoles)] };
+      const audit = auditOf(request, 'Application roles granted', `${application.name}, ${grantedRoles.join(' ')}`);
+      await changeRecords(request, tenant.number, [{ collection: 'subscription', id, expected, value: JSON.stringify(value) }], [audit]);
+    });
+    await hooks.subscribed(request, tenant, id);
+    return found('applicationReference', await subscribedText(request, tenant, application));
+  }
+
+  async function post(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const id = sentId(request);
+    const application = (await findApplication(request, id))?.application;
+    if (application === undefined || !isOfferedTo(request, tenant, application)) throw new PlatformError('applications/not-found', { id });
+    const { contextPath: trusted = application.name } = application;
+    const granted = application.type === 'MICROSERVICE' ? { granted: [...new Set(application.requiredRoles ?? [])] } : {};
+    const value: StoredSubscription = { application: id, since: formatTime(request.platform.now()), trusted, ...granted };
+    if (await readRecord(request, tenant.number, 'subscription', id) !== undefined) throw duplicate(tenant, id);
+    const change = { collection: 'subscription' as const, id, expected: undefined, value: JSON.stringify(value) };
+    try {
+      await changeRecords(request, tenant.number, [change], [auditOf(request, 'Application subscribed', application.name ?? id)]);
+    } catch (error) {
+      if (isChangedMeanwhile(error)) throw duplicate(tenant, id);
+      throw error;
+    }
+    await hooks.subscribed(request, tenant, id);
+    return created('applicationReference', referenceText(request, tenant, application), `${applicationsUrl(request, tenant)}/${segment(id)}`);
+  }
+
+  async function remove(request: ApiRequest): Promise<Answer> {
+    const tenant = tenantOf(request, request.params['id']);
+    const id = request.params['applicationId'];
+    await retried(request, async () => {
+      const expected = /^\d{1,16}$/.test(id) ? await readRecord(request, tenant.number, 'subscription', id) : undefined;
+      if (expected === undefined) throw new PlatformError('applications/not-subscribed', { id, tenant: tenant.id });
+      // First the users, so that none is left when this is broken off and tried again.
+      await hooks.unsubscribed(request, tenant, id);
+      const change = { collection: 'subscription' as const, id, expected, value: undefined };
+      await changeRecords(request, tenant.number, [change], [auditOf(request, 'Application unsubscribed', id)]);
+    });
+    return NO_CONTENT;
+  }
+
+  const area = 'tenants';
+  const access = 'roles';
+  const path = '/tenant/tenants/{id}/applications';
+  const read = ['ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_ADMIN'];
+  const manage = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_UPDATE'];
+  return [
+    { method: 'GET', path, area, access, roles: read, summary: 'Applications that a tenant is subscribed to',
+      query: PAGE_PARAMETERS, answers: [{ status: 200, description: 'A page of references', mediaType: 'applicationReferenceCollection' }], handle: list },
+    { method: 'POST', path, area, access, roles: manage, summary: 'Subscribe a tenant to an application',
+      body: { schema: SubscribeBody, mediaTypes: ['applicationReference'], example: { application: { id: '1001' } } },
+      answers: [{ status: 201, description: 'Subscribed', mediaType: 'applicationReference' }], handle: post },
+    { method: 'GET', path: `${path}/{applicationId}`, area, access, roles: read, summary: 'Read a subscription of a tenant',
+      answers: [{ status: 200, description: 'The reference', mediaType: 'applicationReference' }], handle: get },
+    { method: 'PUT', path: `${path}/{applicationId}`, area, access, roles: [...manage, 'ROLE_APPLICATION_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'],
+      summary: 'Agree to roles that a subscribed microservice requires',
+      body: { schema: GrantBody, mediaTypes: ['applicationReference'], example: { grantedRoles: ['ROLE_INVENTORY_READ'] } },
+      answers: [{ status: 200, description: 'The reference', mediaType: 'applicationReference' }], handle: put },
+    { method: 'DELETE', path: `${path}/{applicationId}`, area, access, roles: ['ROLE_TENANT_MANAGEMENT_ADMIN'], summary: 'End a subscription',
+      answers: [{ status: 204, description: 'Ended' }], handle: remove },
+  ];
+}
+
+const auditOf = (request: ApiRequest, activity: string, name: string): AuditEntry =>
+  ({ type: 'Application', activity, text: `${activity}: ${name}`, user: request.principal.userName });
+
+const duplicate = (tenant: Tenant, id: string): PlatformError => new PlatformError('applications/already-subscribed', { id, tenant: tenant.id });
+
+const OPEN = { additionalProperties: true } as const;
+const GrantBody = Type.Object({ grantedRoles: Type.Array(Type.String(), { maxItems: 1_000 }) }, OPEN);
+const SubscribeBody = Type.Object({
+  application: Type.Object({ id: Type.Optional(Type.Union([Type.String(), Type.Integer()])), self: Type.Optional(Type.String()) }, OPEN),
+}, OPEN);

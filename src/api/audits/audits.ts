@@ -1,0 +1,210 @@
+/** Audit records (document 1 Audit record; document 4 section 5.7). There is no way to change or delete one. */
+import type { AuditCreate } from '../../actors/runtime/audit.ts';
+import { COMMAND } from '../../model/commands/command.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import type { ApiRequest } from '../request/request.ts';
+import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
+import { TENANT_KEY } from '../lists/data-delete.ts';
+import { documentPage } from '../lists/document-page.ts';
+import { newDocument, requiredTime, sentSource } from '../entities/changes.ts';
+import { entityText, managedObjectUrl, quote, segment, sourceIdOf } from '../entities/text.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
+import { HistoryFilter } from '../lists/filter.ts';
+import type { DocumentRow } from '../lists/filter.ts';
+import { isOwner } from '../lists/owner.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
+import { RANGE, REVERT, text } from '../request/query-parameters.ts';
+import { created, found } from '../request/reply.ts';
+import { ANSWERED } from '../request/route.ts';
+import type { Answer, Route } from '../request/route.ts';
+import * as schemas from '../entities/schemas.ts';
+
+const READ = ['ROLE_AUDIT_READ', 'ROLE_AUDIT_ADMIN'];
+const ADMIN = ['ROLE_AUDIT_ADMIN'];
+const FILTERS = {
+  application: text('Name or key of the application'),
+  source: text('Id of what it is about'),
+  type: text('Exact type'),
+  user: text('Name of the user'),
+  ...RANGE,
+};
+/** Ids of the server's own records are up to 2^63. */
+const AUDIT_ID = /^[1-9]\d{0,18}$/;
+/** Beginnings of types in both spellings (document 4 section 0.1). */
+const SPELLINGS = ['com_platform_model_', 'com_cumulocity_model_'];
+/** Records of an alarm that its history shows, the latest ones. */
+const HISTORY_MAX = 100;
+const HISTORY_TYPES: Readonly<Record<string, string>> = { 'Alarm raised': 'alarm_AlarmRaised', 'Alarm updated': 'alarm_AlarmChanged' };
+
+/** Where the sources of records of a type are; all others are managed objects. */
+const SOURCES: Readonly<Record<string, (tenant: string) => string>> = {
+  Alarm: () => '/alarm/alarms/',
+  Application: () => '/application/applications/',
+  BulkOperation: () => '/devicecontrol/bulkoperations/',
+  Event: () => '/event/events/',
+  Group: (tenant) => `/user/${segment(tenant)}/groups/`,
+  InventoryRole: () => '/user/inventoryroles/',
+  Operation: () => '/devicecontrol/operations/',
+  Option: () => '/tenant/options/',
+  Tenant: () => '/tenant/tenants/',
+  User: (tenant) => `/user/${segment(tenant)}/users/`,
+  UserAuthentication: (tenant) => `/user/${segment(tenant)}/users/`,
+};
+
+/** Types whose records are about something else than a managed object, whatever id it has. */
+const NOT_OF_OBJECTS = [...Object.keys(SOURCES), 'SYSTEM', 'TenantAuthConfig', 'TrustedCertificates'];
+
+const auditUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/audit/auditRecords/${segment(id)}`;
+
+function sourceText(request: ApiRequest, type: string, id: string): string {
+  const path = Object.hasOwn(SOURCES, type) ? SOURCES[type](request.principal.tenant) : undefined;
+  const self = path === undefined ? managedObjectUrl(request, id) : `${request.baseUrl}${path}${segment(id)}`;
+  return `{"id":${quote(id)},"self":${quote(self)}}`;
+}
+
+/** @param replaced members that take the place of stored ones. */
+function auditText(request: ApiRequest, id: string, members: Members, replaced: readonly (readonly [string, string])[] = []): string {
+  const source = sourceIdOf(members);
+  const all = new Map(replaced);
+  if (source !== '') all.set('source', sourceText(request, stringMember(members, 'type') ?? '', source));
+  return entityText(auditUrl(request, id), id, members, all);
+}
+
+/** The `history` of an alarm: its audit records, oldest first, with the types of document 1. */
+export async function alarmHistoryText(request: ApiRequest, id: string): Promise<string> {
+  const filter = new HistoryFilter(request.tenant).text('source', id).text('type', 'Alarm');
+  const page = { size: HISTORY_MAX, current: 1, offset: 0, wantsTotal: false };
+  const { rows } = await documentPage(request, 'audits', filter, { isDescending: true }, page);
+  const prefix = SPELLINGS[request.accept.isBranded ? 1 : 0];
+  const records = [...rows].reverse().map(({ entityId, doc }) => {
+    const members = splitMembers(doc);
+    const name = HISTORY_TYPES[stringMember(members, 'activity') ?? ''];
+    return auditText(request, entityId, members, name === undefined ? [] : [['type', quote(prefix + name)]]);
+  });
+  const self = `${request.baseUrl}/audit/auditRecords?source=${segment(id)}`;
+  return `{"self":${quote(self)},"auditRecords":[${records.join(',')}]}`;
+}
+
+/** A type, in the other spelling too. */
+function typesOf(type: string | undefined): string[] {
+  if (type === undefined) return [];
+  const prefix = SPELLINGS.find((candidate) => type.startsWith(candidate));
+  return prefix === undefined ? [type] : SPELLINGS.map((spelling) => spelling + type.slice(prefix.length));
+}
+
+const EXPORTED = ['type', 'activity', 'text', 'time', 'user', 'application', 'severity', 'creationTime'];
+
+async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
+  const { query } = request;
+  const page = pageOf(request);
+  const filter = new HistoryFilter(request.tenant)
+    .text('application', query.text('application'))
+    .text('source', query.text('source'))
+    .textIn('type', typesOf(query.text('type')))
+    .text('user', query.text('user'))
+    .time('time', query.time('dateFrom'), query.time('dateTo'));
+  if (!request.isPrivileged) {
+    filter.add(`type NOT IN ${filter.bind('Array(String)', NOT_OF_OBJECTS)}`, 'type').ownedSources(request, 'toUInt64OrZero(source)');
+  }
+  const order = { isDescending: !query.isTrue('revert') };
+  const format = exportFormat(request);
+  if (format !== undefined) {
+    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> =>
+      Promise.resolve(rows.map(({ entityId, doc }) => auditText(request, entityId, splitMembers(doc))));
+    return exportDocuments(request, format, page, { table: 'audits', filter, order, members: EXPORTED, toTexts });
+  }
+  const { rows, total, isFull } = await documentPage(request, 'audits', filter, order, page);
+  const items = rows.map(({ entityId, doc }) => auditText(request, entityId, splitMembers(doc)));
+  return found('auditRecordCollection', collectionText(request, page, { name: 'auditRecords', items, total, isFull }));
+}
+
+async function load(request: ApiRequest): Promise<DocumentRow> {
+  const { id } = request.params;
+  if (AUDIT_ID.test(id) && BigInt(id) < 1n << 63n) {
+    const filter = new HistoryFilter(request.tenant);
+    filter.add(`id = ${filter.bind('UInt64', id)}`);
+    const { rows: [row] } = await documentPage(request, 'audits', filter, 'id', { size: 1, current: 1, offset: 0, wantsTotal: false });
+    if (row !== undefined) return row;
+  }
+  throw new PlatformError('audit/not-found', { id });
+}
+
+async function isOfOwnObject(request: ApiRequest, members: Members): Promise<boolean> {
+  return !NOT_OF_OBJECTS.includes(stringMember(members, 'type') ?? '') && (await isOwner(request, sourceIdOf(members), members)) === true;
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  const { entityId, doc } = await load(request);
+  const members = splitMembers(doc);
+  if (!request.isPrivileged && !(await isOfOwnObject(request, members))) throw new PlatformError('security/forbidden');
+  return found('auditRecord', auditText(request, entityId, members));
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const members = new Map(request.members());
+  requiredTime(members, 'audit');
+  members.set('source', `{"id":${quote(sentSource(members))}}`);
+  const { application } = applicationOf(request);
+  if (application !== undefined && !members.has('application')) members.set('application', quote(application));
+  const body: AuditCreate = {
+    id: String(request.platform.ids.next()),
+    doc: newDocument(members, 'audit'),
+    user: request.principal.userName,
+  };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.AUDIT_CREATE, TENANT_KEY, body);
+  return created('auditRecord', auditText(request, body.id, splitMembers(doc)), auditUrl(request, body.id));
+}
+
+export function auditRoutes(): Route[] {
+  const area = 'audit';
+  const path = '/audit/auditRecords';
+  return [
+    {
+      method: 'GET',
+      path,
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'List audit records, newest first',
+      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
+      produces: ['vendor', 'json', ...EXPORT_KINDS],
+      answers: [{ status: 200, description: 'A page of audit records', mediaType: 'auditRecordCollection', contentTypes: EXPORT_TYPES }],
+      handle: list,
+    },
+    {
+      method: 'POST',
+      path,
+      area,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Write an audit record',
+      headers: APPLICATION_HEADERS,
+      body: {
+        schema: schemas.AuditRecord,
+        mediaTypes: ['auditRecord'],
+        example: {
+          type: 'Inventory',
+          activity: 'Firmware approved',
+          text: 'The firmware 2.1 was approved',
+          time: '2024-05-02T10:00:00.000Z',
+          source: { id: '251' },
+          severity: 'INFORMATION',
+        },
+      },
+      answers: [{ status: 201, description: 'Written', mediaType: 'auditRecord' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: `${path}/{id}`,
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Read an audit record',
+      answers: [{ status: 200, description: 'The audit record', mediaType: 'auditRecord' }],
+      handle: get,
+    },
+  ];
+}

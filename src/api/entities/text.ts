@@ -1,0 +1,73 @@
+/** JSON text of entities: the stored document with links put around it, never parsed and written again. */
+import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import type { ApiRequest } from '../request/request.ts';
+
+/** Members that the gateway writes itself, whatever is stored. */
+const HEAD: ReadonlySet<string> = new Set(['id', 'self']);
+
+export const quote = (text: string): string => JSON.stringify(text);
+
+/** A segment of a path in a link. */
+export const segment = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+/**
+ * @param replaced members that take the place of stored ones; those that are not stored come at the end.
+ * @returns `{"self":…,"id":…,` and the other members in their own order.
+ */
+export function entityText(self: string, id: string, members: Members, replaced: ReadonlyMap<string, string> = new Map()): string {
+  const parts: [string, string][] = [
+    ['self', quote(self)],
+    ['id', quote(id)],
+  ];
+  for (const [name, value] of members) {
+    if (!HEAD.has(name)) parts.push([name, replaced.get(name) ?? value]);
+  }
+  for (const [name, value] of replaced) if (!members.has(name)) parts.push([name, value]);
+  return joinMembers(parts);
+}
+
+/** In descriptions of answers to a POST (document 2, Processing modes). */
+export const UNSTORED = 'what the processing mode does not store has the id null and no links';
+
+/** An entity that was not stored: without links, its id is null. @param replaced as in `entityText`. */
+export function unstoredText(members: Members, replaced: ReadonlyMap<string, string> = new Map()): string {
+  const parts = [...members].filter(([name]) => !HEAD.has(name)).map(([name, value]) => [name, replaced.get(name) ?? value] as const);
+  return joinMembers([['id', 'null'], ...parts]);
+}
+
+export const managedObjectUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/inventory/managedObjects/${segment(id)}`;
+
+/** `{"id":…,"self":…}` */
+export function sourceText(request: ApiRequest, id: string): string {
+  return `{"id":${quote(id)},"self":${quote(managedObjectUrl(request, id))}}`;
+}
+
+/** Value of `source.id` in a stored document: text, or a number that a client sent instead. */
+export function sourceIdOf(members: Members): string {
+  const source = members.get('source');
+  if (source === undefined || !source.startsWith('{')) return '';
+  return idText(splitMembers(source).get('id'));
+}
+
+/** An id as JSON text, as string or as number. */
+export function idText(value: string | undefined): string {
+  if (value === undefined) return '';
+  return value.startsWith('"') ? (JSON.parse(value) as string) : value;
+}
+
+/** Name and type of managed objects for the `source` of their data; one read for a page. */
+export async function namedSources(request: ApiRequest, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const distinct = [...new Set(ids)];
+  const documents = await request.platform.documents.getMany('managedObject', request.tenant, distinct);
+  return new Map(
+    distinct.map((id, index) => {
+      const text = documents[index];
+      const members: Members = text === undefined ? new Map() : splitMembers(text);
+      const name = stringMember(members, 'name');
+      const type = stringMember(members, 'type');
+      const tail = `${name === undefined ? '' : `,"name":${quote(name)}`}${type === undefined ? '' : `,"type":${quote(type)}`}`;
+      return [id, `${sourceText(request, id).slice(0, -1)}${tail}}`];
+    }),
+  );
+}

@@ -1,0 +1,255 @@
+/** Events (document 1 Event and Events and binaries; document 4 section 5.5). */
+import { COMMAND } from '../../model/commands/command.ts';
+import type { EntityDelete, EntityUpdate, EventCreate } from '../../model/commands/command.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import { isStored } from '../../model/commands/processing-mode.ts';
+import type { ApiRequest } from '../request/request.ts';
+import { deleteData } from '../lists/data-delete.ts';
+import { documentPage } from '../lists/document-page.ts';
+import { EVENT_FIXED_FIELDS } from '../../model/entities/event.ts';
+import { changedMembers, newDocument, requiredTime, sentSource } from '../entities/changes.ts';
+import { isEntityId } from '../request/entity-id.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
+import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText } from '../entities/text.ts';
+import { addSources, sourceSelection } from '../lists/hierarchy.ts';
+import { HistoryFilter, countText } from '../lists/filter.ts';
+import type { DocumentRow } from '../lists/filter.ts';
+import { isOwner, requireOwner } from '../lists/owner.ts';
+import { textsWithin } from '../request/page-budget.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
+import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from '../request/query-parameters.ts';
+import { COUNT_TYPES, NO_CONTENT, counted, created, found, notStored } from '../request/reply.ts';
+import { ANSWERED } from '../request/route.ts';
+import type { Answer, Route } from '../request/route.ts';
+import { Count } from '../request/schema-parts.ts';
+import * as schemas from '../entities/schemas.ts';
+
+const READ = ['ROLE_EVENT_READ'];
+const ADMIN = ['ROLE_EVENT_ADMIN'];
+const FIXED = ['id', ...EVENT_FIXED_FIELDS, 'lastUpdated'];
+const FILTERS = {
+  ...SOURCE,
+  ...HIERARCHY,
+  type: text('Exact type'),
+  fragmentType: text('Has this top-level property'),
+  fragmentValue: text('With fragmentType: its value is this text'),
+  ...RANGE,
+  ...CREATED,
+  ...LAST_UPDATED,
+};
+
+const eventUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/event/events/${segment(id)}`;
+
+/** JSON texts of stored events, with links and the names of their sources. */
+async function eventTexts(
+  request: ApiRequest,
+  documents: readonly { readonly entityId: string; readonly doc: string }[],
+): Promise<string[]> {
+  const events = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
+  const sources = await namedSources(
+    request,
+    events.map(({ members }) => sourceIdOf(members)),
+  );
+  return textsWithin(request, events, ({ entityId, members }) =>
+    entityText(eventUrl(request, entityId), entityId, members, new Map([['source', sources.get(sourceIdOf(members)) ?? '{}']])),
+  );
+}
+
+/** Links and name of the one source. */
+async function namedSource(request: ApiRequest, members: Members): Promise<ReadonlyMap<string, string>> {
+  const source = sourceIdOf(members);
+  const sources = await namedSources(request, [source]);
+  return new Map([['source', sources.get(source) ?? '{}']]);
+}
+
+async function load(request: ApiRequest): Promise<Members> {
+  const { id } = request.params;
+  const doc = isEntityId(id) ? await request.platform.documents.get('event', request.tenant, id) : undefined;
+  if (doc === undefined) throw new PlatformError('event/not-found', { id });
+  return splitMembers(doc);
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const members = request.members();
+  const time = requiredTime(members, 'event');
+  const source = sentSource(members);
+  if (!isEntityId(source)) throw new PlatformError('source/not-found', { area: 'event', id: source });
+  await requireOwner(request, source);
+  const body: EventCreate = {
+    id: String(request.platform.ids.nextBeside(request.tenant, Number(source))),
+    type: stringMember(members, 'type') ?? '',
+    time,
+    doc: newDocument(members, 'event'),
+  };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.EVENT_CREATE, Number(source), body);
+  if (!isStored(request.mode)) {
+    const sent = splitMembers(doc);
+    return notStored('event', unstoredText(sent, await namedSource(request, sent)));
+  }
+  const [answer] = await eventTexts(request, [{ entityId: body.id, doc }]);
+  return created('event', answer, eventUrl(request, body.id));
+}
+
+/** @throws PlatformError `general/invalid-parameter`: without the fragment a filter would be passed over. */
+function requireFragmentOfValue({ query }: ApiRequest): void {
+  const value = query.text('fragmentValue');
+  if (value === undefined || query.has('fragmentType')) return;
+  throw new PlatformError('general/invalid-parameter', { name: 'fragmentValue', value, limit: 'a value only together with fragmentType' });
+}
+
+async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
+  const { query } = request;
+  requireFragmentOfValue(request);
+  const filter = new HistoryFilter(request.tenant);
+  addSources(filter, await sourceSelection(request));
+  filter
+    .text('type', query.text('type'))
+    .fragment(query.text('fragmentType'))
+    .time('time', query.time('dateFrom'), query.time('dateTo'))
+    .time('creation_time', query.time('createdFrom'), query.time('createdTo'))
+    .time('last_updated', query.time('lastUpdatedFrom'), query.time('lastUpdatedTo'))
+    .ownedSources(request, 'source');
+  const value = query.text('fragmentValue');
+  const fragment = query.text('fragmentType');
+  if (value !== undefined && fragment !== undefined) {
+    const [name, wanted] = [filter.bind('String', fragment), filter.bind('String', value)];
+    filter.add(`(JSONExtractString(doc, ${name}) = ${wanted} OR JSONExtractRaw(doc, ${name}) = ${wanted})`);
+  }
+  return filter;
+}
+
+const EXPORTED = ['type', 'time', 'text', 'creationTime', 'lastUpdated'];
+
+async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
+  const page = pageOf(request);
+  const filter = await filterOf(request);
+  const { query } = request;
+  // Only ranges are reverted (document 1, Events and binaries rule 1; document 4 section 5.5).
+  const isReverted = query.isTrue('revert') && (query.has('dateFrom') || query.has('dateTo'));
+  const order = { isDescending: !isReverted };
+  const format = exportFormat(request);
+  if (format !== undefined) {
+    const toTexts = (rows: readonly DocumentRow[]): Promise<string[]> => eventTexts(request, rows);
+    return exportDocuments(request, format, page, { table: 'events', filter, order, members: EXPORTED, toTexts });
+  }
+  const { rows, total, isFull } = await documentPage(request, 'events', filter, order, page);
+  const items = await eventTexts(request, rows);
+  return found('eventCollection', collectionText(request, page, { name: 'events', items, total, isFull }));
+}
+
+async function count(request: ApiRequest): Promise<Answer> {
+  return counted(request, await countText(request, 'events', await filterOf(request)));
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  const members = await load(request);
+  if (!request.isPrivileged && (await isOwner(request, sourceIdOf(members), members)) !== true) throw new PlatformError('security/forbidden');
+  const [answer] = await eventTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
+  return found('event', answer);
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const stored = await load(request);
+  const source = sourceIdOf(stored);
+  await requireOwner(request, source, stored);
+  const changes = changedMembers(request.members(), stored, 'event', FIXED);
+  const body: EntityUpdate = { id: request.params['id'], doc: joinMembers(changes) };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.EVENT_UPDATE, Number(source), body);
+  const [answer] = await eventTexts(request, [{ entityId: body.id, doc }]);
+  return found('event', answer);
+}
+
+async function remove(request: ApiRequest): Promise<Answer> {
+  const stored = await load(request);
+  const source = sourceIdOf(stored);
+  await requireOwner(request, source, stored);
+  const body: EntityDelete = { id: request.params['id'] };
+  await request.command(COMMAND.EVENT_DELETE, Number(source), body);
+  return NO_CONTENT;
+}
+
+function removeAll(request: ApiRequest): Promise<Answer> {
+  requireFragmentOfValue(request);
+  return deleteData(request, 'events', FILTERS, 'ROLE_EVENT_ADMIN');
+}
+
+export function eventRoutes(): Route[] {
+  const area = 'event';
+  const one = [{ status: 200, description: 'The event', mediaType: 'event' }];
+  return [
+    {
+      method: 'POST',
+      path: '/event/events',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Create an event',
+      body: {
+        schema: schemas.Event,
+        mediaTypes: ['event'],
+        example: { source: { id: '251' }, type: 'c8y_DoorOpen', time: '2024-05-02T10:00:00.000Z', text: 'Door open' },
+      },
+      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'event', schema: 'writtenEvent' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: '/event/events',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'List events, newest first',
+      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
+      produces: ['vendor', 'json', ...EXPORT_KINDS],
+      answers: [{ status: 200, description: 'A page of events', mediaType: 'eventCollection', contentTypes: EXPORT_TYPES }],
+      handle: list,
+    },
+    {
+      method: 'DELETE',
+      path: '/event/events',
+      area,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Delete events by filters',
+      query: FILTERS,
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: removeAll,
+    },
+    {
+      method: 'GET',
+      path: '/event/events/count',
+      area,
+      access: 'owner',
+      roles: READ,
+      summary: 'Count events',
+      query: FILTERS,
+      produces: ['vendor', 'json', 'text'],
+      answers: [{ status: 200, description: 'A number', contentTypes: COUNT_TYPES, json: Count, example: 3 }],
+      handle: count,
+    },
+    { method: 'GET', path: '/event/events/{id}', area, access: 'owner', roles: READ, summary: 'Read an event', answers: one, handle: get },
+    {
+      method: 'PUT',
+      path: '/event/events/{id}',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Change text and fragments of an event',
+      body: { schema: schemas.EventUpdate, mediaTypes: ['event'], example: { text: 'Door closed' } },
+      answers: one,
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path: '/event/events/{id}',
+      area,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Delete an event',
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
+    },
+  ];
+}

@@ -1,0 +1,60 @@
+/** Sends an HTTP library a request in several reads before the server listens: one binary of uWebSockets.js answered 505 then. */
+import { connect } from 'node:net';
+import type { HttpLibrary, ListenSocket } from '../library.ts';
+
+/** Cut inside of the path, the version and a header. */
+const PIECES = ['GET /a/lo', 'ng/path HT', 'TP/1.1\r\nHost: localhost\r\nX-Che', 'ck: 17\r\n\r\n'];
+const EXPECTED = 'GET /a/long/path 17';
+/** Between two pieces: time for the library to read one by itself. */
+const READ_MS = 2;
+const ANSWER_MS = 2_000;
+const ADDRESS = '127.0.0.1';
+const EXCLUSIVELY = 1;
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
+
+/** @returns what is wrong with the answer, undefined when it is right. Takes about ten milliseconds. */
+export async function faultOf(library: HttpLibrary): Promise<string | undefined> {
+  const app = library.App();
+  app.any('/*', (response, request) => {
+    response.onAborted(() => undefined);
+    response.end(`${request.getCaseSensitiveMethod()} ${request.getUrl()} ${request.getHeader('x-check')}`);
+  });
+  try {
+    const socket = await new Promise<ListenSocket | false>((resolve) => { app.listen(ADDRESS, 0, EXCLUSIVELY, resolve); });
+    if (socket === false) return `it cannot listen on ${ADDRESS}`;
+    const answer = await answerOf(library.us_socket_local_port(socket));
+    library.us_listen_socket_close(socket);
+    if (/^HTTP\/1\.1 200 /.test(answer) && answer.endsWith(EXPECTED)) return undefined;
+    return answer === '' ? `no answer within ${ANSWER_MS} ms` : JSON.stringify(answer.slice(0, 100));
+  } finally {
+    app.close();
+  }
+}
+
+/** @returns what has come when it is the answer, when the connection ends, or when the time is over. */
+async function answerOf(port: number): Promise<string> {
+  const socket = connect({ port, host: ADDRESS, noDelay: true });
+  let answer = '';
+  const answered = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ANSWER_MS);
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    socket.on('data', (chunk) => {
+      answer += chunk.toString();
+      if (answer.endsWith(EXPECTED)) end();
+    });
+    socket.on('error', end).on('close', end);
+  });
+  socket.once('connect', () => void (async () => {
+    for (const piece of PIECES) {
+      if (socket.writable) socket.write(piece);
+      await pause(READ_MS);
+    }
+  })());
+  await answered;
+  socket.destroy();
+  return answer;
+}

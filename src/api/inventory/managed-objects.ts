@@ -1,0 +1,233 @@
+/**
+ * The inventory: managed objects one by one (document 1 Managed object; document 4 sections 2.1 and 2.4).
+ * Lists: managed-object-list.ts.
+ */
+import type { ManagedObjectDelete } from '../../actors/handlers/inventory/managed-object.ts';
+import { COMMAND } from '../../model/commands/command.ts';
+import type { ManagedObjectCreate, ManagedObjectUpdate } from '../../model/commands/command.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import { isStoredAs } from '../../model/commands/processing-mode.ts';
+import type { ApiRequest } from '../request/request.ts';
+import { keepCountsOfObject } from '../operations/bulk-operations.ts';
+import { registrationOf } from '../devices/registration.ts';
+import { newDocument, requireNames } from '../entities/changes.ts';
+import { isEntityId } from '../request/entity-id.ts';
+import { UNSTORED, managedObjectUrl, unstoredText } from '../entities/text.ts';
+import { requireRightsOfDevice } from '../users/inventory-rights.ts';
+import { CHILD_PARAMETERS, managedObjectText } from './text.ts';
+import { deletionRights, requireOwner } from '../lists/owner.ts';
+import { flag } from '../request/query-parameters.ts';
+import { NO_CONTENT, created, found, notStored } from '../request/reply.ts';
+import type { Answer, Route } from '../request/route.ts';
+import { isDevice } from '../users/text.ts';
+import * as schemas from '../entities/schemas.ts';
+
+export const INVENTORY_READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ'];
+export const INVENTORY_ADMIN = ['ROLE_INVENTORY_ADMIN', 'ROLE_MANAGED_OBJECT_ADMIN'];
+export const INVENTORY_CREATE = [...INVENTORY_ADMIN, 'ROLE_INVENTORY_CREATE', 'ROLE_MANAGED_OBJECT_CREATE'];
+
+/** Collections of links: resources of their own, ignored in bodies. */
+export const LINKS = ['childDevices', 'childAssets', 'childAdditions', 'deviceParents', 'assetParents', 'additionParents'];
+
+/** @returns the stored text. @throws PlatformError `inventory/not-found`, also for what is no id. */
+export async function loadManagedObject(request: ApiRequest, id: string): Promise<string> {
+  const text = isEntityId(id) ? await request.platform.documents.get('managedObject', request.tenant, id) : undefined;
+  if (text === undefined) throw new PlatformError('inventory/not-found', { id });
+  return text;
+}
+
+/** @throws PlatformError 403 for who neither has a role of the route nor owns the object nor has a permission for it. */
+export async function requireReadable(request: ApiRequest, doc: string): Promise<void> {
+  await requireOwner(request, stringMember(splitMembers(doc), 'id') ?? '');
+}
+
+/**
+ * Creates an object. @param more.parent links it below as part of its creation. @param more.members instead of the body.
+ * @param more.adminRoles who may name another owner.
+ */
+export async function createManagedObject(
+  request: ApiRequest,
+  more: Pick<ManagedObjectCreate, 'parent' | 'binary'> & { readonly members?: Members; readonly adminRoles?: readonly string[] } = {},
+): Promise<{ id: string; doc: string }> {
+  const { members = request.members(), adminRoles = INVENTORY_ADMIN, parent, binary } = more;
+  const sentOwner = stringMember(members, 'owner');
+  const owner = sentOwner !== undefined && request.hasRole(...adminRoles) ? sentOwner : request.principal.userName;
+  const body: ManagedObjectCreate = {
+    id: String(request.platform.ids.next()),
+    owner,
+    doc: newDocument(members, 'inventory', [...LINKS, 'owner']),
+    ...(parent === undefined ? {} : { parent }),
+    ...(binary === undefined ? {} : { binary }),
+  };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_CREATE, Number(body.id), body);
+  if (parent?.isRequired === true && isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode)) await requireKept(request, body.id, parent);
+  return { id: body.id, doc };
+}
+
+/** The link was a part of the creation: where it was refused, because the parent was deleted at the same moment, the object is gone again. */
+async function requireKept(request: ApiRequest, id: string, parent: { readonly id: string }): Promise<void> {
+  const { platform: { documents }, tenant } = request;
+  if (await documents.get('managedObject', tenant, id) !== undefined) return;
+  await loadManagedObject(request, parent.id);
+  throw new PlatformError('inventory/not-linked', { child: id, parent: parent.id });
+}
+
+/** The answer to a creation. @param withText whether the object is in it. */
+export async function createdManagedObject(request: ApiRequest, { id, doc }: { id: string; doc: string }, withText: boolean): Promise<Answer> {
+  if (!isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode)) return notStored('managedObject', withText ? unstoredText(splitMembers(doc)) : '');
+  return created('managedObject', withText ? await managedObjectText(request, id, doc) : '', managedObjectUrl(request, id));
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  // The first device of a user that was registered for a group joins it (document 4 section 4.3).
+  const registration = registrationOf(request);
+  const { userName } = request.principal;
+  const makesDevice = isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode) && request.members().has('c8y_IsDevice');
+  const group = makesDevice ? await registration.groupToJoin(request.tenant, userName) : undefined;
+  const made = await createManagedObject(request, group === undefined ? {} : { parent: { id: group, kind: 'childAssets' } });
+  if (group !== undefined) await registration.joined(request.tenant, userName);
+  return createdManagedObject(request, made, request.wantsBody);
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  const { id } = request.params;
+  const doc = await loadManagedObject(request, id);
+  await requireReadable(request, doc);
+  return found('managedObject', await managedObjectText(request, id, doc));
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const { id } = request.params;
+  await loadManagedObject(request, id);
+  await requireOwner(request, id);
+  const members = new Map(request.members());
+  if ([...members.keys()].every((name) => name === 'id')) return heartbeat(request, id);
+  for (const name of ['id', 'self', 'creationTime', 'lastUpdated', ...LINKS]) members.delete(name);
+  requireNames(members, 'inventory');
+  const body: ManagedObjectUpdate = { doc: joinMembers(members), mayChangeOwner: request.hasRole(...INVENTORY_ADMIN) };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.MANAGED_OBJECT_UPDATE, Number(id), body);
+  if (!request.wantsBody) return found('managedObject', '');
+  const isStored = isStoredAs(COMMAND.MANAGED_OBJECT_UPDATE, request.mode);
+  return found('managedObject', isStored ? await managedObjectText(request, id, doc) : unstoredText(splitMembers(doc)));
+}
+
+/** A PUT of `{}` or of the id alone: the device is heard, nothing is written, and little is said about it (document 4 section 2.10). */
+async function heartbeat(request: ApiRequest, id: string): Promise<Answer> {
+  await request.hear(Number(id));
+  return found('managedObject', request.wantsBody ? JSON.stringify({ self: managedObjectUrl(request, id), id }) : '');
+}
+
+async function remove(request: ApiRequest): Promise<Answer> {
+  const { id } = request.params;
+  const doc = await loadManagedObject(request, id);
+  await requireOwner(request, id);
+  const { query } = request;
+  const withDeviceUser = query.isTrue('withDeviceUser');
+  const owner = stringMember(splitMembers(doc), 'owner') ?? '';
+  // Of those below it their actor decides, which knows them.
+  if (withDeviceUser && isDevice(owner)) await requireRightsOfDevice(request, owner);
+  const body: ManagedObjectDelete = {
+    cascade: query.isTrue('cascade') || query.isTrue('forceCascade'),
+    forceCascade: query.isTrue('forceCascade'),
+    withDeviceUser,
+    ...(withDeviceUser ? { by: request.principal.userName } : {}),
+    ...await deletionRights(request, id),
+  };
+  if (body.cascade === true || splitMembers(doc).has('c8y_IsDevice')) await keepCountsOfObject(request, id, body.cascade === true);
+  await request.command(COMMAND.MANAGED_OBJECT_DELETE, Number(id), body);
+  return NO_CONTENT;
+}
+
+/** Names of fragments, or of fragments with their series, that the measurements of the object have. */
+async function supported(request: ApiRequest, column: string, member: string): Promise<Answer> {
+  const { id } = request.params;
+  await requireReadable(request, await loadManagedObject(request, id));
+  const sql =
+    `SELECT DISTINCT ${column} AS name FROM measurements WHERE tenant = {tenant:UInt32} AND source = {source:UInt64} ` +
+    "AND fragment != '' ORDER BY name LIMIT 10000";
+  const rows = await request.history.query<{ name: string }>(sql, { tenant: request.tenant, source: Number(id) });
+  return found('managedObject', JSON.stringify({ [member]: rows.map((row) => row.name) }));
+}
+
+export function managedObjectRoutes(): Route[] {
+  const area = 'inventory';
+  const path = '/inventory/managedObjects/{id}';
+  const one = [{ status: 200, description: 'The managed object', mediaType: 'managedObject' }];
+  return [
+    {
+      method: 'POST',
+      path: '/inventory/managedObjects',
+      area,
+      access: 'roles',
+      roles: INVENTORY_CREATE,
+      summary: 'Create a managed object',
+      body: {
+        schema: schemas.ManagedObject,
+        mediaTypes: ['managedObject'],
+        example: { name: 'Pump 1', type: 'acme_Pump', c8y_IsDevice: {} },
+      },
+      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'managedObject', schema: 'writtenManagedObject' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'Read a managed object',
+      query: CHILD_PARAMETERS,
+      answers: one,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path,
+      area,
+      access: 'owner',
+      roles: INVENTORY_ADMIN,
+      summary: 'Merge fragments into a managed object; null removes one; an empty object is a heartbeat, answered with id and self',
+      query: CHILD_PARAMETERS,
+      body: { schema: schemas.ManagedObject, mediaTypes: ['managedObject'], example: { name: 'Pump 2' } },
+      answers: [{ ...one[0], schema: 'writtenManagedObject' }],
+      handle: put,
+    },
+    {
+      method: 'DELETE',
+      path,
+      area,
+      access: 'owner',
+      roles: INVENTORY_ADMIN,
+      summary: 'Delete a managed object with its data',
+      query: {
+        cascade: flag('Delete the hierarchy below'),
+        forceCascade: flag('As cascade, also objects with other parents'),
+        withDeviceUser: flag('Delete the device user too'),
+      },
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
+    },
+    {
+      method: 'GET',
+      path: `${path}/supportedMeasurements`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'Fragments that measurements of the object have',
+      answers: [{ ...one[0], schema: 'supportedMeasurements' }],
+      handle: (request) => supported(request, 'fragment', 'c8y_SupportedMeasurements'),
+    },
+    {
+      method: 'GET',
+      path: `${path}/supportedSeries`,
+      area,
+      access: 'owner',
+      roles: INVENTORY_READ,
+      summary: 'Series that measurements of the object have',
+      answers: [{ ...one[0], schema: 'supportedSeries' }],
+      handle: (request) => supported(request, "concat(fragment, '.', series)", 'c8y_SupportedSeries'),
+    },
+  ];
+}

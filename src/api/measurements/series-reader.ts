@@ -1,0 +1,132 @@
+/**
+ * Values of the series of one source, in the order of time, no more than an answer takes (document 4 section 1.4). Whatever the range holds, the engine
+ * reads in the order of its key and groups little at a time: a device may have hundreds of millions of values.
+ */
+import type { ApiRequest } from '../request/request.ts';
+import type { HistoryFilter } from '../lists/filter.ts';
+
+export interface SeriesRow {
+  /** Its start, ms since 1970. */
+  readonly bucket: string | number;
+  readonly fragment: string;
+  readonly series: string;
+  readonly unitName: string;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface SeriesRange {
+  /** Both inclusive, ms since 1970. */
+  readonly from: number;
+  readonly to: number;
+  /** Of a bucket; 0 for values at their own time. */
+  readonly durationMs: number;
+  readonly isDescending: boolean;
+}
+
+/** Of ranges that are grouped as a whole, each value at its own time: the fastest way, and no device has too many values in it. */
+const WHOLE_MS_MAX = 3_600_000;
+/** Stored values that are read at once without aggregation, in times of those wanted. */
+const ROWS_FACTOR = 2;
+/** More values at one and the same time are not told apart. */
+const ROWS_MAX = 1_000_000;
+/** Buckets that are grouped at once; as many as are wanted to begin with, and more while few of them have values. */
+const BUCKETS_MAX = 262_144;
+
+const MILLISECONDS = 'toUnixTimestamp64Milli(time)';
+const VALUES = 'any(unit) AS unitName, min(value) AS low, max(value) AS high';
+
+export class SeriesReader {
+  readonly #request: ApiRequest;
+  readonly #filter: HistoryFilter;
+  readonly #range: SeriesRange;
+  readonly #valuesMax: number;
+
+  /** @param filter conditions but for the time: on one source. @param valuesMax more of them are not needed, but may be told. */
+  constructor(request: ApiRequest, filter: HistoryFilter, range: SeriesRange, valuesMax: number) {
+    this.#request = request;
+    this.#filter = filter;
+    this.#range = range;
+    this.#valuesMax = valuesMax;
+  }
+
+  read(): Promise<SeriesRow[]> {
+    const { from, to, durationMs } = this.#range;
+    if (durationMs === 0) return to - from <= WHOLE_MS_MAX ? this.#buckets(from, to, 1) : this.#plain();
+    const isSmall = (to - from) / durationMs < this.#valuesMax;
+    return isSmall ? this.#buckets(from, to, durationMs) : this.#inWindows();
+  }
+
+  get #direction(): string { return this.#range.isDescending ? 'DESC' : 'ASC'; }
+  /** Of the rows of the table: that of its key, all columns in one direction. */
+  get #keyOrder(): string { return ['tenant', 'source', 'time'].map((name) => `${name} ${this.#direction}`).join(', '); }
+
+  #between(from: number, to: number): { where: string; params: Record<string, unknown> } {
+    const where = `${this.#filter.where} AND time >= fromUnixTimestamp64Milli({seriesFrom:Int64}, 'UTC') `
+      + "AND time <= fromUnixTimestamp64Milli({seriesTo:Int64}, 'UTC')";
+    return { where, params: { ...this.#filter.params, seriesFrom: from, seriesTo: to } };
+  }
+
+  /** The first values of the range; again from the last of their times on, which may not be whole, while that is not enough. */
+  async #plain(): Promise<SeriesRow[]> {
+    let { from, to } = this.#range;
+    const found: SeriesRow[] = [];
+    for (let rowsMax = ROWS_FACTOR * this.#valuesMax; ; rowsMax = Math.min(ROWS_MAX, rowsMax * 4)) {
+      const part = await this.#plainPart(from, to, rowsMax);
+      const isAll = part.reduce((sum, { seen }) => sum + Number(seen), 0) < rowsMax;
+      const last = part.at(-1)?.bucket;
+      const whole = isAll ? part : part.filter(({ bucket }) => bucket !== last);
+      const isOneTime = whole.length === 0 && (part.length >= this.#valuesMax || rowsMax >= ROWS_MAX);
+      found.push(...(isOneTime ? part : whole));
+      if (isAll || isOneTime || found.length >= this.#valuesMax) return found;
+      if (this.#range.isDescending) to = Number(last);
+      else from = Number(last);
+    }
+  }
+
+  #plainPart(from: number, to: number, rowsMax: number): Promise<(SeriesRow & { readonly seen: number | string })[]> {
+    const { where, params } = this.#between(from, to);
+    const sql = `SELECT toString(at) AS bucket, fragment, series, ${VALUES}, count() AS seen FROM (`
+      + `SELECT ${MILLISECONDS} AS at, fragment, series, unit, value FROM measurements WHERE ${where} ORDER BY ${this.#keyOrder} LIMIT {rowsMax:UInt64}`
+      + `) GROUP BY at, fragment, series ORDER BY at ${this.#direction}, fragment, series`;
+    return this.#request.history.query(sql, { ...params, rowsMax });
+  }
+
+  /** Whole minutes, hours and days of UTC. Not by toStartOf…: their results are of 32 bits and begin anew before 1970 and after 2106. */
+  #buckets(from: number, to: number, durationMs: number): Promise<SeriesRow[]> {
+    const { where, params } = this.#between(from, to);
+    const start = durationMs === 1 ? MILLISECONDS : `${MILLISECONDS} - positiveModulo(${MILLISECONDS}, {duration:Int64})`;
+    const sql = `SELECT toString(${start}) AS bucket, fragment, series, ${VALUES} FROM measurements WHERE ${where} `
+      + `GROUP BY ${start}, fragment, series ORDER BY ${start} ${this.#direction}, fragment, series LIMIT {valuesMax:UInt64}`;
+    return this.#request.history.query(sql, { ...params, duration: durationMs, valuesMax: this.#valuesMax });
+  }
+
+  /** Some buckets after the other, from one that has values on. */
+  async #inWindows(): Promise<SeriesRow[]> {
+    const { durationMs, isDescending } = this.#range;
+    let { from, to } = this.#range;
+    const found: SeriesRow[] = [];
+    for (let count = this.#valuesMax; from <= to;) {
+      const next = await this.#firstTime(from, to);
+      if (next === undefined) break;
+      const start = Math.floor(next / durationMs) * durationMs;
+      const windowFrom = isDescending ? Math.max(from, start - (count - 1) * durationMs) : from;
+      const windowTo = isDescending ? to : Math.min(to, start + count * durationMs - 1);
+      const part = await this.#buckets(windowFrom, windowTo, durationMs);
+      found.push(...part);
+      if (found.length >= this.#valuesMax) break;
+      if (part.length < this.#valuesMax / 4) count = Math.min(BUCKETS_MAX, count * 4);
+      if (isDescending) to = windowFrom - 1;
+      else from = windowTo + 1;
+    }
+    return found;
+  }
+
+  /** Of the first value in the range. */
+  async #firstTime(from: number, to: number): Promise<number | undefined> {
+    const { where, params } = this.#between(from, to);
+    const sql = `SELECT toString(${MILLISECONDS}) AS at FROM measurements WHERE ${where} ORDER BY ${this.#keyOrder} LIMIT 1`;
+    const [row] = await this.#request.history.query<{ at: string }>(sql, params);
+    return row === undefined ? undefined : Number(row.at);
+  }
+}

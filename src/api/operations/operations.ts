@@ -1,0 +1,227 @@
+/** Operations of devices (document 1 Operation and Operations; document 4 section 5.1). */
+import Type from 'typebox';
+import { COMMAND } from '../../model/commands/command.ts';
+import type { OperationCreate, OperationUpdate } from '../../model/commands/command.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import { OPERATION_BEGINS_WITHOUT, OPERATION_OF_DELIVERY, OPERATION_SERVER_KEPT, OPERATION_STATUSES } from '../../model/entities/operation.ts';
+import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import type { ApiRequest } from '../request/request.ts';
+import { APPLICATION_HEADERS, applicationOf } from '../request/application-key.ts';
+import { keepCounts } from './bulk-operations.ts';
+import { deleteData } from '../lists/data-delete.ts';
+import { documentPage } from '../lists/document-page.ts';
+import { changedMembers, newDocument } from '../entities/changes.ts';
+import { isEntityId } from '../request/entity-id.ts';
+import { UNSTORED, entityText, idText, quote, segment, unstoredText } from '../entities/text.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
+import { addDevicesOfAgent } from '../lists/hierarchy.ts';
+import { HistoryFilter } from '../lists/filter.ts';
+import type { DocumentRow } from '../lists/filter.ts';
+import { externalIdsOf } from '../identity/identity.ts';
+import { isOwner, requireOwner } from '../lists/owner.ts';
+import { PageBudget, textsWithin } from '../request/page-budget.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
+import { RANGE, REVERT, text } from '../request/query-parameters.ts';
+import { created, found, notStored } from '../request/reply.ts';
+import { ANSWERED } from '../request/route.ts';
+import type { Answer, Route } from '../request/route.ts';
+import * as schemas from '../entities/schemas.ts';
+
+const READ = ['ROLE_DEVICE_CONTROL_READ'];
+const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
+const AREA = 'devicecontrol';
+const DERIVED = ['deviceName', 'deviceExternalIDs'];
+/** Not changed by a PUT. */
+const FIXED = [...OPERATION_SERVER_KEPT.filter((name) => !DERIVED.includes(name)), 'bulkOperationId'];
+/** Not taken from a POST. */
+const NOT_SENT = [...OPERATION_SERVER_KEPT, 'bulkOperationId', ...OPERATION_BEGINS_WITHOUT];
+const FILTERS = {
+  agentId: text('Operations of the agent and its child devices'),
+  deviceId: text('Exact device'),
+  status: { schema: Type.Enum([...OPERATION_STATUSES]), description: 'Status' },
+  fragmentType: text('Has this fragment'),
+  bulkOperationId: text('Created by this bulk operation'),
+  ...RANGE,
+};
+
+const operationUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/devicecontrol/operations/${segment(id)}`;
+const deviceOf = (members: Members): string => idText(members.get('deviceId'));
+
+async function operationTexts(
+  request: ApiRequest,
+  documents: readonly { readonly entityId: string; readonly doc: string }[],
+): Promise<string[]> {
+  const operations = documents.map(({ entityId, doc }) => ({ entityId, members: splitMembers(doc) }));
+  const devices = [...new Set(operations.map(({ members }) => deviceOf(members)))];
+  const objects = await request.platform.documents.getMany('managedObject', request.tenant, devices);
+  const names = new Map(
+    devices.map((device, index) => {
+      const object = objects[index];
+      return [device, object === undefined ? undefined : stringMember(splitMembers(object), 'name')];
+    }),
+  );
+  const externalIds = new Map<string, string>();
+  if (request.query.has('agentId')) {
+    const budget = new PageBudget(request);
+    for (const device of devices) {
+      const text = await externalIdsOf(request, device);
+      budget.take(text.length);
+      externalIds.set(device, text);
+    }
+  }
+  return textsWithin(request, operations, ({ entityId, members }) => {
+    const device = deviceOf(members);
+    const replaced = new Map<string, string>();
+    const name = names.get(device);
+    if (name !== undefined) replaced.set('deviceName', quote(name));
+    const ids = externalIds.get(device);
+    if (ids !== undefined) replaced.set('deviceExternalIDs', ids);
+    return entityText(operationUrl(request, entityId), entityId, members, replaced);
+  });
+}
+
+async function load(request: ApiRequest): Promise<Members> {
+  const { id } = request.params;
+  const doc = isEntityId(id) ? await request.platform.documents.get('operation', request.tenant, id) : undefined;
+  if (doc === undefined) throw new PlatformError('devicecontrol/not-found', { id });
+  return splitMembers(doc);
+}
+
+async function post(request: ApiRequest): Promise<Answer> {
+  const members = request.members();
+  const device = deviceOf(members);
+  if (!isEntityId(device)) throw new PlatformError('source/not-found', { area: AREA, id: device });
+  await requireOwner(request, device);
+  // SmartREST 501 to 503 take the oldest one of a device: that with the smallest id.
+  const [id] = await request.platform.ids.nextBesideInOrder(request.tenant, [Number(device)]);
+  const body: OperationCreate = {
+    id: String(id),
+    doc: newDocument(members, AREA, NOT_SENT),
+    user: request.principal.userName,
+    ...applicationOf(request),
+  };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_CREATE, Number(device), body);
+  if (request.mode === PROCESSING_MODE.TRANSIENT) return notStored('operation', request.wantsBody ? unstoredText(splitMembers(doc)) : '');
+  const [answer] = await operationTexts(request, [{ entityId: body.id, doc }]);
+  return created('operation', answer, operationUrl(request, body.id));
+}
+
+async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
+  const { query } = request;
+  const filter = new HistoryFilter(request.tenant);
+  filter
+    .id('source', query.text('deviceId'))
+    .text('status', query.text('status'))
+    .fragment(query.text('fragmentType'))
+    .id('bulk', query.text('bulkOperationId'))
+    .time('creation_time', query.time('dateFrom'), query.time('dateTo'))
+    .ownedSources(request, 'source');
+  const agent = query.text('agentId');
+  if (agent !== undefined) await addDevicesOfAgent(request, filter, agent);
+  return filter;
+}
+
+const EXPORTED = ['status', 'creationTime', 'bulkOperationId', 'description', 'failureReason'];
+
+async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
+  const page = pageOf(request);
+  const filter = await filterOf(request);
+  const order = { isDescending: request.query.isTrue('revert') };
+  const format = exportFormat(request);
+  if (format !== undefined) {
+    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => operationTexts(request, rows);
+    return exportDocuments(request, format, page, { table: 'operations', filter, order, members: EXPORTED, toTexts });
+  }
+  const { rows, total, isFull } = await documentPage(request, 'operations', filter, order, page);
+  const items = await operationTexts(request, rows);
+  return found('operationCollection', collectionText(request, page, { name: 'operations', items, total, isFull }));
+}
+
+async function get(request: ApiRequest): Promise<Answer> {
+  const members = await load(request);
+  if (!request.isPrivileged && (await isOwner(request, deviceOf(members), members)) !== true) throw new PlatformError('security/forbidden');
+  const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc: joinMembers(members) }]);
+  return found('operation', answer);
+}
+
+async function put(request: ApiRequest): Promise<Answer> {
+  const stored = await load(request);
+  const device = deviceOf(stored);
+  // Neither what it was nor what it becomes may have a command that the user has no permission for.
+  await requireOwner(request, device, new Map([...stored, ...request.members()]));
+  const changes = changedMembers(request.members(), stored, AREA, FIXED, [...DERIVED, ...OPERATION_OF_DELIVERY]);
+  const body: OperationUpdate = { id: request.params['id'], doc: joinMembers(changes), user: request.principal.userName, ...applicationOf(request) };
+  const { doc } = await request.command<{ doc: string }>(COMMAND.OPERATION_UPDATE, Number(device), body);
+  const [answer] = await operationTexts(request, [{ entityId: request.params['id'], doc }]);
+  return found('operation', answer);
+}
+
+async function remove(request: ApiRequest): Promise<Answer> {
+  await keepCounts(request, request.query.text('bulkOperationId'));
+  return deleteData(request, 'operations', FILTERS, 'ROLE_DEVICE_CONTROL_ADMIN');
+}
+
+export function operationRoutes(): Route[] {
+  const one = [{ status: 200, description: 'The operation', mediaType: 'operation' }];
+  return [
+    {
+      method: 'POST',
+      path: '/devicecontrol/operations',
+      area: AREA,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Create an operation for a device',
+      headers: APPLICATION_HEADERS,
+      body: { schema: schemas.Operation, mediaTypes: ['operation'], example: { deviceId: '251', description: 'Restart', c8y_Restart: {} } },
+      answers: [{ status: 201, description: `Created; ${UNSTORED}`, mediaType: 'operation', schema: 'writtenOperation' }],
+      handle: post,
+    },
+    {
+      method: 'GET',
+      path: '/devicecontrol/operations',
+      area: AREA,
+      access: 'owner',
+      roles: READ,
+      summary: 'List operations, oldest first',
+      query: { ...FILTERS, ...REVERT, ...PAGE_PARAMETERS, ...EXPORT_PARAMETERS },
+      produces: ['vendor', 'json', ...EXPORT_KINDS],
+      answers: [{ status: 200, description: 'A page of operations', mediaType: 'operationCollection', contentTypes: EXPORT_TYPES }],
+      handle: list,
+    },
+    {
+      method: 'DELETE',
+      path: '/devicecontrol/operations',
+      area: AREA,
+      access: 'roles',
+      roles: ADMIN,
+      summary: 'Delete operations by filters',
+      query: FILTERS,
+      answers: [{ status: 204, description: 'Deleted' }],
+      handle: remove,
+    },
+    {
+      method: 'GET',
+      path: '/devicecontrol/operations/{id}',
+      area: AREA,
+      access: 'owner',
+      roles: READ,
+      summary: 'Read an operation',
+      answers: one,
+      handle: get,
+    },
+    {
+      method: 'PUT',
+      path: '/devicecontrol/operations/{id}',
+      area: AREA,
+      access: 'owner',
+      roles: ADMIN,
+      summary: 'Change the status of an operation',
+      headers: APPLICATION_HEADERS,
+      body: { schema: schemas.OperationUpdate, mediaTypes: ['operation'], example: { status: 'SUCCESSFUL' } },
+      answers: one,
+      handle: put,
+    },
+  ];
+}

@@ -1,0 +1,70 @@
+/** Records of a tenant in byte order of their ids, read in steps: there may be a million of them, and other requests get their turn in between. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DocumentReader, RecordCollection } from '../../model/commands/command.ts';
+import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
+import type { ApiRequest } from '../request/request.ts';
+import { isDevice } from '../users/text.ts';
+import type { StoredRecord } from './records.ts';
+
+/** Records that are read at once: each may have 100,000 bytes. */
+const STEP = 250;
+/** Not before any user of a device, but for names that nobody has: those are left out one by one. */
+const BEHIND_DEVICES = `${DEVICE_USER_PREFIX}\u{10ffff}`;
+
+export interface Walk {
+  readonly documents: DocumentReader;
+  readonly tenant: number;
+  /** Start of the ids. */
+  readonly prefix?: string;
+  /** Records up to this one were read already. */
+  readonly after?: string | undefined;
+}
+
+/** How many entries of a list were read, and the id of the last one. */
+interface Position { readonly offset: number; readonly after: string | undefined }
+const positions = new WeakMap<ApiRequest, Position>();
+
+/** Where to begin for the entry `offset`: an export asks for one page after the other with one request, and reads on from there. */
+export function positionBefore(request: ApiRequest, offset: number): Position {
+  const known = positions.get(request);
+  return known?.offset === offset ? known : { offset: 0, after: undefined };
+}
+
+export const keepPosition = (request: ApiRequest, position: Position): void => void positions.set(request, position);
+
+/** Never an empty step. */
+export async function* recordSteps(walk: Walk, collection: RecordCollection): AsyncGenerator<StoredRecord[]> {
+  const { documents, tenant, prefix = '' } = walk;
+  let { after } = walk;
+  for (;;) {
+    const rows = await documents.list(collection, tenant, prefix, { limit: STEP, ...(after === undefined ? {} : { after }) });
+    if (rows.length > 0) yield rows;
+    if (rows.length < STEP) return;
+    after = rows[rows.length - 1].id;
+    await nextTurn();
+  }
+}
+
+/** Users that are no devices: a tenant has few of them, but its devices lie in between and are passed over. */
+export async function* peopleSteps(walk: Walk): AsyncGenerator<StoredRecord[]> {
+  const { documents, tenant, prefix = '' } = walk;
+  if (isDevice(prefix)) return;
+  let { after } = walk;
+  let isBehindDevices = false;
+  for (;;) {
+    const rows = await documents.list('user', tenant, prefix, { limit: STEP, ...(after === undefined ? {} : { after }) });
+    const people = rows.filter(({ id }) => !isDevice(id));
+    if (people.length > 0) yield people;
+    if (rows.length < STEP) return;
+    const last = rows[rows.length - 1].id;
+    after = isDevice(last) && !isBehindDevices ? BEHIND_DEVICES : last;
+    isBehindDevices ||= isDevice(last);
+    await nextTurn();
+  }
+}
+
+export async function* deviceUserSteps(walk: Walk): AsyncGenerator<StoredRecord[]> {
+  const { prefix = '' } = walk;
+  if (isDevice(prefix)) yield* recordSteps(walk, 'user');
+  else if (DEVICE_USER_PREFIX.startsWith(prefix)) yield* recordSteps({ ...walk, prefix: DEVICE_USER_PREFIX }, 'user');
+}

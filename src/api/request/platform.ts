@@ -1,0 +1,182 @@
+/** The port of src/api: what the HTTP resources need from the rest of the server. The composition root provides it. */
+import type { AvailabilityPort } from '../../model/entities/availability.ts';
+import type { Blobs, RetiredContents } from '../../ports/blobs.ts';
+import type { CommandPort, DocumentReader, DocumentText, HistoryReader, IdSource, LiveBus } from '../../model/commands/command.ts';
+import type { PlatformError } from '../../model/errors.ts';
+import type { Log } from '../../ports/log.ts';
+import type { MeasurementBody } from '../../model/entities/measurement.ts';
+import type { Authenticator, PasswordConfirmation, Principal } from '../../model/access/principal.ts';
+import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import type { TokenPolicy } from '../../model/entities/device-request.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import type { TrustedProxies } from '../http/trusted-proxies.ts';
+import type { RetentionPort } from '../../model/entities/retention.ts';
+import type { Exports } from '../export/exports.ts';
+import type { TotalCache } from '../lists/total-cache.ts';
+import type { BasicRestrictions } from '../../accounts/login/options.ts';
+import type { CertificateLogins } from '../../accounts/certificates/login.ts';
+import type { Mailer } from '../../accounts/mail/mailer.ts';
+import type { TextCipher } from '../../accounts/options/cipher.ts';
+import type { PasswordHashes } from '../../accounts/passwords/hashes.ts';
+import type { RequestRates } from '../../accounts/login/request-rates.ts';
+import type { SecondFactor } from '../../accounts/login/second-factor.ts';
+import type { StatisticsFiles } from '../../accounts/tenants/statistics-files.ts';
+import type { Tenant } from '../../accounts/tenants/tenants.ts';
+import type { Usage } from '../../accounts/tenants/usage.ts';
+import type { Tokens } from '../../accounts/login/tokens.ts';
+import type { Turns } from '../../model/pacing/turns.ts';
+
+/** A tenant as the resources see it. */
+export type TenantInfo = Tenant;
+
+export interface Tenants {
+  byNumber(number: number): TenantInfo | undefined;
+  byId(id: string): TenantInfo | undefined;
+  /** @param domain lower case. */
+  /** Tenants are reached at `<domain>.<suffix>`; undefined: no host means a tenant. */
+  readonly domainSuffix?: string | undefined;
+  byDomain(domain: string): TenantInfo | undefined;
+  readonly all: Iterable<TenantInfo>;
+  /** The tenant of credentials without a tenant prefix. */
+  readonly default: TenantInfo;
+}
+
+/** What became of the measurements of one POST, in their order. `id` is '' and `text` the document when nothing was stored. */
+export interface MeasurementAnswer {
+  /** Whether the body was `{"measurements": [...]}`. */
+  readonly collection: boolean;
+  /** Empty without `wantsBody`. `text` is the measurement without `id` and `self`; an empty `text` still gives the Location. */
+  readonly documents: readonly { readonly id: string; readonly text: DocumentText }[];
+}
+
+/** The hot path of measurements: validates, journals and answers once durable. */
+export interface MeasurementIntake {
+  /**
+   * @param body JSON of one measurement or of `{"measurements": [...]}`; the intake may alias it until `done`.
+   * @param done called exactly once, synchronously or later.
+   */
+  post(
+    body: Buffer,
+    principal: Principal,
+    mode: ProcessingMode,
+    wantsBody: boolean,
+    done: (error: PlatformError | undefined, answer?: MeasurementAnswer) => void,
+    /** Told of the sources: a device has sent the body. */
+    heard?: AvailabilityPort['heard'],
+    /** Default `either`. */
+    form?: MeasurementBody,
+  ): void;
+}
+
+/** What logins and the care of users need besides passwords. */
+export interface Accounts {
+  readonly certificateLogins: Pick<CertificateLogins, 'login'>;
+  readonly tokens: Pick<Tokens, 'issue' | 'authenticate' | 'revoke' | 'revokeAll'>;
+  readonly mailer: Pick<Mailer, 'send'>;
+  /** Of user-passwords.ts; the user of a turn is the address of a client. */
+  readonly passwordSearches: Turns;
+  readonly secondFactor: Pick<SecondFactor, 'read' | 'isForced' | 'begin' | 'activate' | 'revoke' | 'useCode' | 'issueToken' | 'takesToken'>;
+}
+
+export interface HealthReport {
+  /** Whether requests can be served now. */
+  readonly ready: boolean;
+  /** By part: journal, documents, history, … with the lag of each stage where it has one. */
+  readonly parts: Readonly<Record<string, { readonly ready: boolean; readonly [detail: string]: unknown }>>;
+}
+
+export interface ApiConfig {
+  /** Start of all links, without a slash at the end; derived from the request when absent. */
+  readonly baseUrl?: string;
+  /** Start of the links in mails, without a slash at the end; no request has a say in it. */
+  readonly mailUrl: string;
+  /** Whose X-Forwarded-* and Forwarded count; by default nobody's. */
+  readonly trustedProxies?: TrustedProxies;
+  /** A proxy may be in front of the server, which may find the end of a body in chunks elsewhere. */
+  readonly trustsProxy?: boolean;
+  /** Header, in lower case, in which a proxy hands over the certificate of a device whose key it has checked; absent: no certificate is taken. */
+  readonly deviceCertificateHeader?: string;
+  /** Whether /metrics and the details of /health/ready need no credentials. Default false. */
+  readonly hasOpenMetrics?: boolean;
+  /** Limit of a JSON body; 413 above. */
+  readonly jsonBodyMaxBytes: number;
+  /** Limit of a body with many entities (a measurement collection); 413 above. */
+  readonly bodyMaxBytes: number;
+  /** Limit of an uploaded file; 413 above. Default 50 MiB. */
+  readonly fileMaxBytes?: number;
+  /** Bytes of all bodies under way; 503 `http/bodies-bytes` above. Default 128 MiB, or one body of `bodyMaxBytes` when that is more. */
+  readonly bodiesBytesMax?: number;
+  /** Bodies of which a part has come, at once; 503 `http/bodies` above. Default 10,000. */
+  readonly bodiesMax?: number;
+  /** The same of bodies whose sender is not known yet; 503 `http/bodies-before-login-bytes` above. Default 32 MiB. */
+  readonly bodiesEarlyBytesMax?: number;
+  /** And their number, and that of those that wait; 503 `http/bodies-before-login` above. Default 1,000. */
+  readonly bodiesEarlyMax?: number;
+  /** How long a large body waits to be read on before it is known who sends it; then 503 `http/bodies-before-login-bytes`. Default 10,000. */
+  readonly bodiesPausedMsMax?: number;
+  /** Requests of known users at once; 503 `http/requests` above. Default 20,000. */
+  readonly requestsMax?: number;
+  /** Bytes of large answers on their way; 503 `http/answers-bytes` above. Default 256 MiB. */
+  readonly answersBytesMax?: number;
+  /** A client that takes nothing of its answer for so long is cut off; counted as `http/stalled-answers`. Default 60,000. */
+  readonly answerStalledMsMax?: number;
+  /** A WebSocket of live data without a handshake is closed then; `realtime/handshake-time`. Default 10,000. */
+  readonly handshakeMsMax?: number;
+  /** Open HTTP connections, in all and of one address; 503 `http/connections` and `http/connections-of-address` above. Default: no bound. */
+  readonly connectionsMax?: number | undefined;
+  readonly addressConnectionsMax?: number | undefined;
+  /** Origins that browsers may call from: comma separated, `*` stands for any text. Default `*`. */
+  readonly allowOrigin?: string;
+  /** Shown in /openapi.json. */
+  readonly version?: string;
+}
+
+export interface Platform {
+  readonly commands: CommandPort;
+  /** The same for what gives space back: a few are taken although the disk is nearly full. */
+  readonly freeing: CommandPort;
+  readonly ids: IdSource;
+  readonly documents: DocumentReader;
+  readonly history: HistoryReader;
+  /** The same without waiting for what was just acknowledged. */
+  readonly historyAsIs?: HistoryReader;
+  readonly bus: LiveBus;
+  /** Large binary content. Whoever keeps keys tells the sweep of them (`core.blobReferences` in src/server.ts). */
+  readonly blobs: Blobs;
+  readonly retiredContents: RetiredContents;
+  readonly totals: TotalCache;
+  readonly exports: Exports;
+  readonly availability: AvailabilityPort;
+  readonly retention: RetentionPort;
+  readonly statisticsFiles: Pick<StatisticsFiles, 'list' | 'get' | 'ofMonth' | 'read' | 'createTest'>;
+  readonly authenticator: Authenticator & PasswordConfirmation;
+  readonly hashes: Pick<PasswordHashes, 'hash'>;
+  readonly accounts: Accounts;
+  readonly tenants: Tenants;
+  /** Counts requests, and writes down what was counted. */
+  readonly usage?: Pick<Usage, 'count' | 'flush' | 'refreshSizes'>;
+  /** Requests a second of tenants and users. */
+  readonly rates?: Pick<RequestRates, 'take' | 'takeLogin'>;
+  /** Who may not log in with Basic. */
+  readonly basicRestrictions?: Pick<BasicRestrictions, 'isAny' | 'mayUseBasic'>;
+  /** For what is secret at rest. */
+  readonly cipher: TextCipher;
+  /** The origins that a tenant's option allows; undefined for those of the configuration. */
+  readonly allowedOrigins?: (tenantNumber: number) => string | undefined;
+  readonly measurements: MeasurementIntake;
+  readonly refusals: Refusals;
+  /** As in RegistrationParts. */
+  readonly tokenPolicyDefault?: TokenPolicy;
+  readonly log: Log;
+  readonly config: ApiConfig;
+  /** Milliseconds since 1970. */
+  now(): number;
+  health(): HealthReport | Promise<HealthReport>;
+  /** Prometheus text. */
+  metricsText(): Promise<string>;
+  /**
+   * Called with every answer when present, for counters: must be cheap. `durationMs` is the time from the whole request to the written answer;
+   * undefined for an answer that is still being sent, or that was held back on purpose.
+   */
+  readonly onAnswered?: (method: string, status: number, durationMs: number | undefined) => void;
+}

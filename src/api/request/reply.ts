@@ -1,0 +1,20 @@
+/** The usual answers of handlers. */
+import type { ApiRequest } from './request.ts';
+import { JSON_TYPE } from '../http/media-types.ts';
+import type { Answer } from './route.ts';
+
+export const NO_CONTENT: Answer = { status: 204, text: '' };
+
+/** 200 with an entity or collection. @param mediaType vendor name. */
+export const found = (mediaType: string, text: string): Answer => ({ status: 200, text, mediaType });
+
+/** Of a count: the number, as JSON or as plain text, which are the same. */
+export const COUNT_TYPES = ['application/json', 'text/plain'] as const;
+export const counted = ({ kind }: ApiRequest, text: string): Answer =>
+  ({ status: 200, text, contentType: kind === 'text' ? 'text/plain;charset=UTF-8' : JSON_TYPE });
+
+/** 201 with Location; the entity is left out when the request has no Accept. */
+export const created = (mediaType: string, text: string, location: string): Answer => ({ status: 201, text, mediaType, location });
+
+/** 201 without Location: nothing was stored. */
+export const notStored = (mediaType: string, text: string): Answer => ({ status: 201, text, mediaType });

@@ -1,0 +1,248 @@
+/** One request as the resources see it: who asks for what, in which form, and the ways to answer. */
+import type { Blobs } from '../../ports/blobs.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { AUDITED_KINDS, COMMAND } from '../../model/commands/command.ts';
+import type { ActorKey, AskedBy, CommandKind, HistoryReader, QueryAsker } from '../../model/commands/command.ts';
+import { isDeviceUser } from '../../model/entities/device-request.ts';
+import { joinMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import type { Principal } from '../../model/access/principal.ts';
+import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
+import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import { applicationOf } from './application-key.ts';
+import { ANONYMOUS } from './authentication.ts';
+import { baseUrlOf } from '../http/base-url.ts';
+import type { CalledAs } from '../http/base-url.ts';
+import type { BodyStream } from '../http/body-stream.ts';
+import type { HttpExchange } from '../http/exchange.ts';
+import type { Accept, ContentType, MediaKind } from '../http/media-types.ts';
+import type { Page } from './paging.ts';
+import type { Platform } from './platform.ts';
+import type { QueryValues } from './query-values.ts';
+import type { Answer, Route } from './route.ts';
+import type { CompiledRoute, PathParameters } from './router.ts';
+
+/** Answers and errors of callback-style handlers go through the server. */
+export interface RequestOwner {
+  answer(request: ApiRequest, answer: Answer): void;
+  stream(request: ApiRequest, status: number, contentType: string): void;
+  sendContent(request: ApiRequest, status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void>;
+  fail(request: ApiRequest, error: unknown): void;
+}
+
+const EMPTY_BODY = Buffer.alloc(0);
+/** What counts as a message of the device that is its key. */
+const OF_DEVICES: ReadonlySet<CommandKind> = new Set<CommandKind>([COMMAND.EVENT_CREATE, COMMAND.ALARM_CREATE, COMMAND.MANAGED_OBJECT_UPDATE]);
+const AUDITED: ReadonlySet<CommandKind> = new Set(AUDITED_KINDS);
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+export class ApiRequest {
+  readonly platform: Platform;
+  readonly exchange: HttpExchange;
+  readonly owner: RequestOwner;
+  /** After HEAD became GET and the method override. */
+  method: string;
+  /** Undefined while it is looked for, and for requests without one. */
+  compiled: CompiledRoute | undefined = undefined;
+  params: PathParameters = {};
+  principal: Principal = ANONYMOUS;
+  /** See cross-site.ts: the page of another origin that may have sent this with a remembered password. */
+  crossSiteOrigin: string | undefined = undefined;
+  /** The header X-XSRF-TOKEN when the token came in a cookie. */
+  xsrfToken: string | undefined = undefined;
+  /** Whom the cookie names while it is not sure that a page of ours sent it: only on `optional` routes. */
+  principalOfCookie: Principal | undefined = undefined;
+  query!: QueryValues;
+  accept!: Accept;
+  contentType!: ContentType;
+  /** Instead of that of the query: of an export, which reads one after the other. */
+  page: Page | undefined = undefined;
+  /** What the answer is written as. */
+  kind: MediaKind = 'vendor';
+  mode: ProcessingMode = PROCESSING_MODE.PERSISTENT;
+  modeName = '';
+  body: Buffer = EMPTY_BODY;
+  /** Of routes whose body has the form `stream`. */
+  bodyStream: BodyStream | undefined = undefined;
+  /** Those that the route asked for. */
+  headers: Readonly<Record<string, string>> = {};
+  /** While the password of the request is checked: ends the wait. */
+  onLeft: (() => void) | undefined = undefined;
+  /** Each value of the header `config.deviceCertificateHeader`, of routes that take it. */
+  certificateHeaders: readonly string[] = [];
+  origin = '';
+  /** Names and values in turn of the rate limit that holds. */
+  rateHeaders: readonly string[] = [];
+  /** Sent by an application, which names itself by its key; all others are devices. */
+  isOfApplication = false;
+  /** Of requests with an origin: their tenant is that of the host until the user is known. */
+  calledHost = '';
+  /** Only where some tenant restricts it. */
+  userAgent = '';
+  wantsXBasic = false;
+  /** Of a request that writes: the application that sent it. Without one it may keep its device available (document 4 sections 0.2, 2.10). */
+  applicationKey = '';
+  isDeviceTraffic = false;
+  /** It brought no credentials, or its route asks for none. */
+  isAnonymous = false;
+  isAuthorised = false;
+  isReadingBody = false;
+  isBodyComplete = false;
+  /** Objects below the device that asks: what lists show it beside what it owns (owner.ts). */
+  childrenOfDevice: readonly number[] = [];
+  /** `X-Millrace-No-Flush: true`: the answer may miss what was acknowledged within the last moment, and costs less. */
+  skipsFlush = false;
+  called: CalledAs | undefined = undefined;
+  private baseUrlText: string | undefined = undefined;
+  private membersOfBody: Members | undefined = undefined;
+
+  constructor(platform: Platform, exchange: HttpExchange, owner: RequestOwner) {
+    this.platform = platform;
+    this.exchange = exchange;
+    this.owner = owner;
+    this.method = exchange.method;
+  }
+
+  get route(): Route {
+    return (this.compiled as CompiledRoute).route;
+  }
+
+  get tenant(): number {
+    return this.principal.tenantNumber;
+  }
+
+  /** Queries run in the turns of the user, and end when the client leaves. */
+  get history(): HistoryReader {
+    return this.historyOf(this.skipsFlush ? this.platform.historyAsIs ?? this.platform.history : this.platform.history);
+  }
+
+  /** Queries of the user of this request. */
+  historyOf(history: HistoryReader): HistoryReader {
+    const { principal: { tenantNumber, userName }, exchange: { signal } } = this;
+    const asker: QueryAsker = { tenant: tenantNumber, user: userName, signal };
+    return { query: (sql, params) => history.query(sql, params, asker), stream: (sql, params, format) => history.stream(sql, params, format) };
+  }
+
+  /** Start of all links, without a slash at the end. */
+  get baseUrl(): string {
+    this.baseUrlText ??= baseUrlOf(this.platform.config.baseUrl, this.called ?? { host: '', forwardedHost: '', forwardedProto: '' });
+    return this.baseUrlText;
+  }
+
+  /** Files that count for the tenant. */
+  get blobs(): Blobs {
+    const { platform: { blobs }, tenant } = this;
+    return {
+      put: (content, limitBytes) => blobs.put(content, limitBytes, tenant), read: (key, range) => blobs.read(key, range),
+      remove: (key) => blobs.remove(key), keys: () => blobs.keys(),
+    };
+  }
+
+  /** Whether an entity is to be in the answer: POST and PUT leave it out without Accept (document 1 Conventions 3). */
+  get wantsBody(): boolean {
+    return this.accept.isPresent || (this.method !== 'POST' && this.method !== 'PUT');
+  }
+
+  /** Whether the principal has one of the route's roles: what `owner` routes ask before they look at the owner. */
+  get isPrivileged(): boolean {
+    return this.hasRole(...(this.route.roles ?? []));
+  }
+
+  hasRole(...roles: readonly string[]): boolean {
+    return roles.some((role) => this.principal.roles.has(role));
+  }
+
+  /** Text of the body. @throws PlatformError `general/bad-json` when it is not UTF-8. */
+  bodyText(): string {
+    try {
+      return utf8.decode(this.body);
+    } catch {
+      throw new PlatformError('general/bad-json', { reason: 'it is not UTF-8' });
+    }
+  }
+
+  /** The client has gone while its password is checked. */
+  leave(): void {
+    this.dropBody();
+    this.onLeft?.();
+  }
+
+  /** Lets the body go before the answer: for answers that come much later. */
+  dropBody(): void {
+    this.body = EMPTY_BODY;
+    this.exchange.releaseBody();
+  }
+
+  /** The body's members. @throws PlatformError `general/bad-json`, `validation/not-an-object`. */
+  members(): Members {
+    this.membersOfBody ??= parseMembers(this.bodyText());
+    return this.membersOfBody;
+  }
+
+  /** Leaves out members of the body that are null. @throws PlatformError as `members`. */
+  dropNulls(names: ReadonlySet<string>): void {
+    const members = this.members();
+    const dropped = [...members].filter(([name, value]) => value === 'null' && names.has(name));
+    if (dropped.length === 0) return;
+    for (const [name] of dropped) members.delete(name);
+    this.body = Buffer.from(joinMembers(members));
+  }
+
+  /** Sends a command and waits for what its actor decides. @param commands `platform.freeing` for what gives space back. */
+  async command<Result>(kind: CommandKind, key: ActorKey, body: object, commands = this.platform.commands): Promise<Result> {
+    const { platform, tenant, mode, principal: { userName: user } } = this;
+    const result = commands.request<Result>({ kind, tenant, key, mode, receivedAt: platform.now(), body: this.#withAsker(kind, body), user });
+    if (typeof key !== 'number' || !OF_DEVICES.has(kind)) return result;
+    // By what is refused nobody is heard: the id may be that of another tenant's device.
+    const answer = await result;
+    // The command counts; a message that could not be noted is followed by others.
+    await Promise.resolve(this.hear(key)).catch(() => undefined);
+    return answer;
+  }
+
+  /**
+   * Notes that the device is there: when its own user asks, one that devices log in with or who owns the object, and no application does (document 4
+   * section 2.10). @throws what the store says.
+   */
+  hear(device: number): void | Promise<void> {
+    const { platform, tenant, principal } = this;
+    if (!this.isDeviceTraffic) return;
+    const at = platform.now();
+    const note = (isItsUser: boolean): void => {
+      if (isItsUser) platform.availability.heard(tenant, device, at);
+    };
+    if (isDeviceUser(principal.userName)) return note(true);
+    const isOwners = (doc: string | undefined): boolean => doc !== undefined && stringMember(splitMembers(doc), 'owner') === principal.userName;
+    const doc = platform.documents.get('managedObject', tenant, String(device));
+    return doc instanceof Promise ? doc.then((text) => note(isOwners(text))) : note(isOwners(doc));
+  }
+
+  /** What administrators change is told to the audit log; what devices send is data. */
+  #withAsker(kind: CommandKind, body: object): object {
+    if (!AUDITED.has(kind) || isDeviceUser(this.principal.userName)) return body;
+    return { ...body, askedBy: this.askedBy };
+  }
+
+  /** For the audit log. */
+  get askedBy(): AskedBy {
+    return { user: this.principal.userName, ...applicationOf(this) };
+  }
+
+  answer(answer: Answer): void {
+    this.owner.answer(this, answer);
+  }
+
+  /** Answers with content of a known length. @param headers further names and values in turn. */
+  sendContent(status: number, headers: readonly string[], totalBytes: number, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    return this.owner.sendContent(this, status, headers, totalBytes, pieces);
+  }
+
+  /** Begins an answer in pieces; they follow through the exchange. */
+  stream(status: number, contentType: string): void {
+    this.owner.stream(this, status, contentType);
+  }
+
+  fail(error: unknown): void {
+    this.owner.fail(this, error);
+  }
+}

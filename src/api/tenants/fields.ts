@@ -1,0 +1,122 @@
+/** Fields of a tenant as clients send them (document 1, Tenant): types, lengths, forms. */
+import Type from 'typebox';
+import type { Tenant } from '../../accounts/tenants/tenants.ts';
+import { TENANT_STATUSES } from '../../accounts/tenants/tenants.ts';
+import { PlatformError } from '../../model/errors.ts';
+import { stringMember } from '../../model/documents/json-document.ts';
+import type { Members } from '../../model/documents/json-document.ts';
+import { PASSWORD_RULE, isAllowedPassword } from '../../model/access/password.ts';
+import { nullable } from '../request/schema-parts.ts';
+
+const AREA = 'tenants';
+export const ID_LENGTH_MAX = 32;
+const DOMAIN_LENGTH_MIN = 2;
+const DOMAIN_LENGTH_MAX = 256;
+const COMPANY_LENGTH_MAX = 256;
+const ADMIN_NAME_LENGTH_MAX = 50;
+const ADMIN_EMAIL_LENGTH_MAX = 254;
+const CONTACT_NAME_LENGTH_MAX = 30;
+const CONTACT_PHONE_LENGTH_MAX = 20;
+const CUSTOM_PROPERTIES_BYTES_MAX = 16_384;
+
+interface TextRule { readonly maximum: number; readonly pattern?: RegExp; readonly words: string; readonly minimum?: number }
+
+const TEXTS: Readonly<Record<string, TextRule>> = {
+  id: { maximum: ID_LENGTH_MAX, pattern: /^[a-z][a-z0-9_-]*$/, words: `lower-case letters, digits, - and _, a letter first, at most ${ID_LENGTH_MAX}` },
+  // Underscores are deprecated but accepted.
+  domain: {
+    minimum: DOMAIN_LENGTH_MIN, maximum: DOMAIN_LENGTH_MAX, pattern: /^[a-z](?:[a-z0-9_-]*[a-z0-9_])?$/,
+    words: `${DOMAIN_LENGTH_MIN} to ${DOMAIN_LENGTH_MAX} lower-case letters, digits and hyphens, a letter first, hyphens only in the middle`,
+  },
+  company: { minimum: 1, maximum: COMPANY_LENGTH_MAX, words: `1 to ${COMPANY_LENGTH_MAX} characters` },
+  adminName: {
+    minimum: 1, maximum: ADMIN_NAME_LENGTH_MAX, pattern: /^(?!\.{1,2}$)[^\s/\\+$:\p{Cs}]*$/u,
+    words: `1 to ${ADMIN_NAME_LENGTH_MAX} characters without whitespace, slashes, +, $, : and lone surrogates; not . or ..`,
+  },
+  adminEmail: {
+    maximum: ADMIN_EMAIL_LENGTH_MAX, pattern: /^[^\s@]+@[^\s@]+$/, words: `an e-mail address of at most ${ADMIN_EMAIL_LENGTH_MAX} characters`,
+  },
+  contactName: { maximum: CONTACT_NAME_LENGTH_MAX, words: `at most ${CONTACT_NAME_LENGTH_MAX} characters` },
+  contactPhone: { maximum: CONTACT_PHONE_LENGTH_MAX, words: `at most ${CONTACT_PHONE_LENGTH_MAX} characters` },
+};
+
+const text = (maxLength: number) => Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()]));
+const MEMBERS = {
+  adminName: text(ADMIN_NAME_LENGTH_MAX), adminEmail: text(ADMIN_EMAIL_LENGTH_MAX),
+  adminPass: Type.Optional(nullable(Type.String())), adminPassword: Type.Optional(nullable(Type.String())),
+  sendPasswordResetEmail: Type.Optional(nullable(Type.Boolean())),
+  allowCreateTenants: Type.Optional(nullable(Type.Boolean())),
+  storageLimitPerDevice: Type.Optional(Type.Union([Type.Integer({ minimum: 0 }), Type.Null()])),
+  contactName: text(CONTACT_NAME_LENGTH_MAX), contactPhone: text(CONTACT_PHONE_LENGTH_MAX),
+  customProperties: Type.Optional(Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()])),
+};
+const OPEN = { additionalProperties: true } as const;
+export const TenantPost = Type.Object({
+  company: Type.String({ maxLength: COMPANY_LENGTH_MAX }), domain: Type.String({ maxLength: DOMAIN_LENGTH_MAX }),
+  id: Type.Optional(Type.String({ maxLength: ID_LENGTH_MAX })), ...MEMBERS,
+}, OPEN);
+export const TenantPut = Type.Object({
+  company: Type.Optional(Type.String()), domain: Type.Optional(Type.String()), id: Type.Optional(Type.String()),
+  status: Type.Optional(Type.Enum([...TENANT_STATUSES])), ...MEMBERS,
+}, OPEN);
+
+/** Fields of a tenant's record that a body may have; null is undefined: the field is removed. */
+export type SentFields = { -readonly [Name in keyof Omit<Tenant, 'id' | 'number' | 'parent' | 'parentNumber' | 'creationTime'>]?: Tenant[Name] | undefined };
+
+/** @returns the value of a text. @throws PlatformError 422. */
+export function checkedText(members: Members, name: string): string | undefined {
+  const value = stringMember(members, name);
+  if (value === undefined) return undefined;
+  const rule = TEXTS[name];
+  const isRight = value.length <= rule.maximum && value.length >= (rule.minimum ?? 0) && rule.pattern?.test(value) !== false && !/[\p{Cc}]/u.test(value);
+  if (!isRight) throw new PlatformError('validation/invalid-field', { area: AREA, name, value, limit: rule.words });
+  return value;
+}
+
+/** What the body says about the record, without id and administrator's password. @throws PlatformError 422. */
+export function sentFields(members: Members): SentFields {
+  const fields: Record<string, unknown> = {};
+  for (const name of ['domain', 'company', 'adminName', 'adminEmail', 'contactName', 'contactPhone']) {
+    if (members.has(name)) fields[name] = checkedText(members, name);
+  }
+  for (const name of ['allowCreateTenants', 'storageLimitPerDevice', 'status']) {
+    const value = members.get(name);
+    if (value !== undefined) fields[name] = value === 'null' ? undefined : JSON.parse(value);
+  }
+  const custom = members.get('customProperties');
+  if (custom !== undefined) {
+    if (Buffer.byteLength(custom) > CUSTOM_PROPERTIES_BYTES_MAX) {
+      const limit = `an object of at most ${CUSTOM_PROPERTIES_BYTES_MAX} bytes`;
+      throw new PlatformError('validation/invalid-field', { area: AREA, name: 'customProperties', value: '…', limit });
+    }
+    fields['customProperties'] = custom === 'null' ? undefined : custom;
+  }
+  return fields as SentFields;
+}
+
+/** Of either spelling. @throws PlatformError 422 when it breaks the rule for passwords. */
+export function sentPassword(members: Members): string | undefined {
+  const [name, other] = ['adminPass', 'adminPassword'];
+  const password = stringMember(members, name);
+  const sent = password ?? stringMember(members, other);
+  if (sent !== undefined && !isAllowedPassword(sent)) {
+    throw new PlatformError('validation/invalid-field', { area: AREA, name: password === undefined ? other : name, value: '…', limit: PASSWORD_RULE });
+  }
+  return sent;
+}
+
+/**
+ * Document 4 section 6.3: an administrator has an address, and a password or a link to set one. Who wants the link instead of a password needs the address.
+ * @throws PlatformError 422.
+ */
+export function requireAdminFields(members: Members): void {
+  const has = (name: string): boolean => (members.get(name) ?? 'null') !== 'null';
+  const isNamed = has('adminName');
+  const hasPassword = has('adminPass') || has('adminPassword');
+  const wantsLink = members.get('sendPasswordResetEmail') === 'true';
+  const missing = [
+    ...((isNamed || (wantsLink && !hasPassword)) && !has('adminEmail') ? ['adminEmail'] : []),
+    ...(isNamed && !hasPassword && !wantsLink ? ['adminPass'] : []),
+  ];
+  if (missing.length > 0) throw new PlatformError('validation/mandatory-fields', { names: missing.join(',') });
+}

@@ -1,9 +1,0 @@
-/** Time in query parameters (document 4 section 0.3, Dates). */
-import { TIME_MAX, TIME_MIN } from '../model/entity-time.ts';
-import { parseTime } from '../model/iso-time.ts';
-
-/** A filter may lie outside of what can be stored: it becomes the border. A blank in front of the offset is a `+`. */
-export function parseQueryTime(text: string): number | undefined {
-  const time = parseTime(text.trim(), { spaceIsPlus: true });
-  return time === undefined ? undefined : Math.min(TIME_MAX, Math.max(TIME_MIN, time));
-}

@@ -1,0 +1,135 @@
+/** A block of the cluster's projector: rows of several shards, with the range of each. */
+import { deletionsOf } from '../../ingest/projector/gone-sources.ts';
+import { DamagedMeasurements } from '../../ingest/measurements/damaged.ts';
+import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
+import { MeasurementColumns } from '../../ingest/measurements/columns.ts';
+import type { HistoryQuery } from '../../ingest/projector/projector.ts';
+import { COMMAND } from '../../model/commands/command.ts';
+import { isStored } from '../../model/commands/processing-mode.ts';
+import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import { readableCommand } from '../../ingest/journal/command-record.ts';
+import type { JournalCommand } from '../../ingest/journal/command-record.ts';
+import type { BlockRange } from '../shards/documents.ts';
+
+/** Rows of mutable tables in one block; more make the block full. */
+const MUTABLE_ROWS_MAX = 20_000;
+/** Characters of their texts. */
+const MUTABLE_CHARS_MAX = 32 * 2 ** 20;
+
+/** How far a group went into a block. */
+export interface Consumed {
+  /** Last record that is in the block or needs no row. */
+  readonly lastSeq: number;
+  /** A DELETE, which stands behind it. */
+  readonly deletion: Deletion | undefined;
+}
+
+/** A DELETE by filters, or what objects leave that are deleted one right behind the other. */
+export interface Deletion {
+  /** Of the records that are carried out. */
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** SOURCE_DELETE; empty for a DELETE by filters. */
+  readonly gone: readonly JournalCommand[];
+  /** DATA_DELETE, not empty. */
+  readonly commands: readonly JournalCommand[];
+}
+
+/** A group whose rows are decided. `afterSeq`: last sequence of the group before it, as it was followed. */
+export interface OfferedGroup {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly afterSeq: number;
+  readonly records: Buffer;
+  readonly rows: readonly HistoryRow[];
+}
+
+/** What begins at the record; undefined for what is none, or cannot be read. */
+function deletionAt(records: Buffer, start: number, firstSeq: number, throughSeq: number): Deletion | undefined {
+  const kind = records[start + 5];
+  if (kind === COMMAND.DATA_DELETE) {
+    const command = readableCommand(records, start, firstSeq);
+    return command === undefined ? undefined : { firstSeq, lastSeq: firstSeq, gone: [], commands: [command] };
+  }
+  const gone: JournalCommand[] = [];
+  let seq = firstSeq;
+  for (let at = start; at < records.length && seq <= throughSeq && records[at + 5] === COMMAND.SOURCE_DELETE; seq += 1) {
+    const command = readableCommand(records, at, seq);
+    if (command === undefined) break;
+    gone.push(command);
+    at += records.readUInt32LE(at);
+  }
+  return gone.length === 0 ? undefined : { firstSeq, lastSeq: seq - 1, gone, commands: deletionsOf(gone) };
+}
+
+export class Block {
+  readonly columns: MeasurementColumns;
+  rows: HistoryRow[] = [];
+  #rowChars = 0;
+  readonly damaged = new DamagedMeasurements();
+  /** shard -> first and last sequence */
+  readonly ranges = new Map<number, { firstSeq: number; lastSeq: number }>();
+  /** Tables whose rows are inserted. */
+  readonly done = new Set<string>();
+
+  constructor(rowsMax: number) {
+    this.columns = new MeasurementColumns(rowsMax);
+  }
+
+  get isFull(): boolean { return this.columns.isFull || this.rows.length >= MUTABLE_ROWS_MAX || this.#rowChars >= MUTABLE_CHARS_MAX || this.damaged.isFull; }
+  get isEmpty(): boolean { return this.ranges.size === 0; }
+  get rangeList(): BlockRange[] { return [...this.ranges].map(([shard, range]) => ({ shard, ...range })); }
+
+  /**
+   * Adds records of a shard behind `afterSeq` and up to `throughSeq`, until the block is full or a DELETE comes.
+   * @param goneAhead sequences of SOURCE_DELETE that are carried out already.
+   * @returns undefined when the group has none of them.
+   */
+  consume(shard: number, firstSeq: number, records: Buffer, afterSeq: number, throughSeq = Number.POSITIVE_INFINITY,
+    goneAhead?: ReadonlySet<number>): Consumed | undefined {
+    const view = new DataView(records.buffer, records.byteOffset, records.length);
+    let seq = firstSeq;
+    let lastSeq: number | undefined;
+    let deletion: Deletion | undefined;
+    for (let at = 0; at < records.length && seq <= throughSeq; seq += 1) {
+      if (seq > afterSeq) {
+        if (this.isFull) break;
+        const kind = records[at + 5];
+        deletion = goneAhead?.has(seq) === true ? undefined : deletionAt(records, at, seq, throughSeq);
+        if (deletion) break;
+        const isRow = kind === COMMAND.MEASUREMENT && isStored(records[at + 6] as ProcessingMode);
+        if (isRow && !this.columns.add(records, view, at, seq)) this.damaged.add(records, at, seq);
+        lastSeq = seq;
+        const range = this.ranges.get(shard);
+        if (range) range.lastSeq = seq;
+        else this.ranges.set(shard, { firstSeq: seq, lastSeq: seq });
+      }
+      at += view.getUint32(at, true);
+    }
+    return lastSeq === undefined && deletion === undefined ? undefined : { lastSeq: lastSeq ?? afterSeq, deletion };
+  }
+
+  /** Those of `rows` with a sequence in (after, through]. */
+  addRows(rows: readonly HistoryRow[], after: number, through: number): void {
+    for (const row of rows) {
+      if (row.seq <= after || row.seq > through) continue;
+      this.rows.push(row);
+      this.#rowChars += row.text.length;
+    }
+  }
+
+  /** Whether it has rows that the query reads and that are not inserted yet. */
+  holds(query: HistoryQuery): boolean {
+    return query.tables.some((table) => !this.done.has(table)
+      && (table === 'measurements' ? this.columns.holds(query.source) : this.rows.some((row) => row.table === table)));
+  }
+
+  clear(): void {
+    this.columns.clear();
+    this.rows = [];
+    this.#rowChars = 0;
+    this.damaged.clear();
+    this.ranges.clear();
+    this.done.clear();
+  }
+}

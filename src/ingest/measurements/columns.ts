@@ -1,0 +1,175 @@
+/** Rows of the table `measurements` as columns, filled from journal records and inserted as one block. */
+import { MEASUREMENT_VALUES_MAX } from '../../model/entities/measurement.ts';
+import { Interner } from './interner.ts';
+import {
+  OFFSET_COUNT, OFFSET_DOCUMENT_LENGTH, OFFSET_ID, OFFSET_TEXTS, OFFSET_TIME, OFFSET_TYPE_LENGTH, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, formOf,
+  isWholeMeasurement,
+} from './record.ts';
+
+/** Distinct texts of one column in one insert: the indices are 16 bit. */
+const DICTIONARY_SIZE_MAX = 65_535 - MEASUREMENT_VALUES_MAX;
+/** Bytes of documents in one insert. */
+const DOCUMENT_BYTES_MAX = 16 * 1_048_576;
+
+const NUMBER_COLUMNS = ['tenant', 'source', 'time', 'id', 'part', 'value', 'documentLength', 'form', 'shard', 'seq'] as const;
+const DICTIONARY_COLUMNS = [['type', 'types'], ['fragment', 'fragments'], ['series', 'seriesNames'], ['unit', 'units']] as const;
+
+export class MeasurementColumns {
+  readonly rowsMax: number;
+  rowCount = 0;
+  readonly tenant: Uint32Array;
+  readonly source: Float64Array;
+  readonly time: Float64Array;
+  readonly id: Float64Array;
+  readonly part: Uint16Array;
+  readonly type: Uint16Array;
+  readonly fragment: Uint16Array;
+  readonly series: Uint16Array;
+  readonly value: Float64Array;
+  readonly unit: Uint16Array;
+  readonly documentLength: Uint32Array;
+  readonly form: Float64Array;
+  /** Whether any row has a form: without one the column is left out. */
+  hasForms = false;
+  readonly shard: Uint8Array;
+  readonly seq: Float64Array;
+  readonly types = new Interner();
+  readonly fragments = new Interner();
+  readonly seriesNames = new Interner();
+  readonly units = new Interner();
+  documents = Buffer.alloc(0);
+  documentBytes = 0;
+
+  /** @param rowsMax rows at which the block is full; a measurement is never split, so MEASUREMENT_VALUES_MAX more may come. */
+  constructor(rowsMax: number) {
+    const room = rowsMax + MEASUREMENT_VALUES_MAX;
+    this.rowsMax = rowsMax;
+    this.tenant = new Uint32Array(room);
+    this.source = new Float64Array(room);
+    this.time = new Float64Array(room);
+    this.id = new Float64Array(room);
+    this.part = new Uint16Array(room);
+    this.type = new Uint16Array(room);
+    this.fragment = new Uint16Array(room);
+    this.series = new Uint16Array(room);
+    this.value = new Float64Array(room);
+    this.unit = new Uint16Array(room);
+    this.documentLength = new Uint32Array(room);
+    this.form = new Float64Array(room);
+    this.shard = new Uint8Array(room);
+    this.seq = new Float64Array(room);
+  }
+
+  get isFull(): boolean {
+    return this.rowCount >= this.rowsMax || this.documentBytes >= DOCUMENT_BYTES_MAX || this.types.size >= DICTIONARY_SIZE_MAX
+      || this.fragments.size >= DICTIONARY_SIZE_MAX || this.seriesNames.size >= DICTIONARY_SIZE_MAX || this.units.size >= DICTIONARY_SIZE_MAX;
+  }
+
+  /** Whether there are rows of the source; of any when it is undefined. */
+  holds(source: number | undefined): boolean {
+    if (source === undefined) return this.rowCount > 0;
+    const index = this.source.indexOf(source);
+    // Rows behind the count are of an earlier block.
+    return index >= 0 && index < this.rowCount;
+  }
+
+  /** Rows, as a block of their own. */
+  where(isWanted: (row: number) => boolean): MeasurementColumns {
+    const rest = new MeasurementColumns(Math.max(1, this.rowCount));
+    rest.documents = Buffer.alloc(this.documentBytes);
+    rest.hasForms = this.hasForms;
+    let documentStart = 0;
+    for (let row = 0; row < this.rowCount; row += 1) {
+      const documentEnd = documentStart + this.documentLength[row];
+      if (isWanted(row)) {
+        for (const column of NUMBER_COLUMNS) rest[column][rest.rowCount] = this[column][row];
+        for (const [indices, texts] of DICTIONARY_COLUMNS) {
+          const text = Buffer.from(this[texts].values[this[indices][row]]);
+          rest[indices][rest.rowCount] = rest[texts].intern(text, 0, text.length);
+        }
+        rest.documentBytes += this.documents.copy(rest.documents, rest.documentBytes, documentStart, documentEnd);
+        rest.rowCount += 1;
+      }
+      documentStart = documentEnd;
+    }
+    return rest;
+  }
+
+  clear(): void {
+    this.rowCount = 0;
+    this.documentBytes = 0;
+    this.hasForms = false;
+    if (this.documents.length > 1_048_576) this.documents = Buffer.alloc(0);
+    this.types.clear();
+    this.fragments.clear();
+    this.seriesNames.clear();
+    this.units.clear();
+  }
+
+  /**
+   * Adds the rows of the MEASUREMENT record at `at`. The caller has seen that the block is not full.
+   * @returns false, and nothing is added, when the record cannot be read.
+   */
+  add(batch: Buffer, view: DataView, at: number, seq: number): boolean {
+    if (!isWholeMeasurement(view, at)) return false;
+    const count = view.getUint16(at + OFFSET_COUNT, true);
+    const typeLength = view.getUint16(at + OFFSET_TYPE_LENGTH, true);
+    const documentLength = view.getUint32(at + OFFSET_DOCUMENT_LENGTH, true);
+    let cursor = at + OFFSET_TEXTS;
+    const typeStart = cursor;
+    if (typeLength !== TYPE_IS_FRAGMENT) cursor += typeLength;
+    if (documentLength > 0) this.#keepDocument(batch, cursor, documentLength);
+    cursor += documentLength;
+    const typeIndex = typeLength === TYPE_IS_FRAGMENT
+      ? this.types.intern(batch, cursor + VALUE_HEADER_BYTES, view.getUint16(cursor + 8, true))
+      : this.types.intern(batch, typeStart, typeLength);
+    const form = formOf(view, at, view.getUint32(at, true));
+    if (form !== 0) this.hasForms = true;
+    const rows = count === 0 ? 1 : count;
+    for (let part = 0; part < rows; part += 1) {
+      const row = this.rowCount;
+      this.tenant[row] = view.getUint32(at + 8, true);
+      this.source[row] = view.getFloat64(at + 12, true);
+      this.time[row] = view.getFloat64(at + OFFSET_TIME, true);
+      this.id[row] = view.getFloat64(at + OFFSET_ID, true);
+      this.part[row] = part;
+      this.type[row] = typeIndex;
+      this.documentLength[row] = part === 0 ? documentLength : 0;
+      this.form[row] = form;
+      this.shard[row] = batch[at + 4];
+      this.seq[row] = seq;
+      this.rowCount = row + 1;
+      if (count === 0) {
+        this.value[row] = 0;
+        this.fragment[row] = this.fragments.intern(batch, cursor, 0);
+        this.series[row] = this.seriesNames.intern(batch, cursor, 0);
+        this.unit[row] = this.units.intern(batch, cursor, 0);
+      } else {
+        cursor = this.#addValue(batch, view, cursor, row);
+      }
+    }
+    return true;
+  }
+
+  #addValue(batch: Buffer, view: DataView, at: number, row: number): number {
+    const fragmentLength = view.getUint16(at + 8, true);
+    const seriesLength = view.getUint16(at + 10, true);
+    const unitLength = view.getUint16(at + 12, true);
+    const texts = at + VALUE_HEADER_BYTES;
+    this.value[row] = view.getFloat64(at, true);
+    this.fragment[row] = this.fragments.intern(batch, texts, fragmentLength);
+    this.series[row] = this.seriesNames.intern(batch, texts + fragmentLength, seriesLength);
+    this.unit[row] = this.units.intern(batch, texts + fragmentLength + seriesLength, unitLength);
+    return texts + fragmentLength + seriesLength + unitLength;
+  }
+
+  #keepDocument(batch: Buffer, start: number, length: number): void {
+    if (this.documentBytes + length > this.documents.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(this.documents.length * 2, this.documentBytes + length, 65_536));
+      this.documents.copy(grown, 0, 0, this.documentBytes);
+      this.documents = grown;
+    }
+    batch.copy(this.documents, this.documentBytes, start, start + length);
+    this.documentBytes += length;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * Rights over parts of the inventory (document 4 sections 3.1 `devicePermissions` and 3.5): a grant on a managed object holds for it and for
+ * everything below it. The owner rule of document 1 (Authentication 6) is here too, so that all front ends decide alike.
+ */
+import type { DocumentReader } from '../commands/command.ts';
+import { splitMembers, stringMember } from '../documents/json-document.ts';
+import type { Members } from '../documents/json-document.ts';
+import { AGENT_LINKS, commandsOf } from '../entities/operation.ts';
+import type { Principal } from './principal.ts';
+
+export const GRANT_SCOPES = ['ALARM', 'AUDIT', 'EVENT', 'MANAGED_OBJECT', 'MEASUREMENT', 'OPERATION', '*'] as const;
+export const GRANT_PERMISSIONS = ['ADMIN', 'READ', '*'] as const;
+export type GrantScope = (typeof GRANT_SCOPES)[number];
+export type GrantPermission = (typeof GRANT_PERMISSIONS)[number];
+export const ANY = '*';
+
+/** Grants of one user that count; further ones are left out, and counted as `accounts/inventory-grants`. */
+export const GRANTS_MAX = 1_000;
+/** Ancestors of one object that are looked at. */
+const ANCESTORS_MAX = 1_000;
+
+export interface InventoryGrant {
+  /** Id of the managed object that it begins at. */
+  readonly root: number;
+  readonly scope: GrantScope;
+  readonly permission: GrantPermission;
+  /** `*`, or the type or a fragment that the entity must have. */
+  readonly type: string;
+}
+
+/** What somebody wants to do. ADMIN does not imply READ. */
+export interface WantedAccess {
+  readonly scope: Exclude<GrantScope, '*'>;
+  readonly permission: Exclude<GrantPermission, '*'>;
+}
+
+/** Areas of the global roles that open a scope for all objects. */
+const AREAS: Readonly<Record<WantedAccess['scope'], readonly string[]>> = {
+  ALARM: ['ALARM'], AUDIT: ['AUDIT'], EVENT: ['EVENT'], MANAGED_OBJECT: ['INVENTORY', 'MANAGED_OBJECT'], MEASUREMENT: ['MEASUREMENT'],
+  OPERATION: ['DEVICE_CONTROL'],
+};
+
+/** Global roles each of which gives it for all objects. */
+export const globalRolesFor = ({ scope, permission }: WantedAccess): string[] => AREAS[scope].map((area) => `ROLE_${area}_${permission}`);
+
+/** Text form of older clients: `<scope>:<type>:<permission>`. @returns undefined for anything else. */
+export function parseDevicePermission(text: string): Omit<InventoryGrant, 'root'> | undefined {
+  const [scope, type, permission, ...more] = text.split(':');
+  if (more.length > 0 || !type || !isOneOf(GRANT_SCOPES, scope) || !isOneOf(GRANT_PERMISSIONS, permission)) return undefined;
+  return { scope, type, permission };
+}
+
+function isOneOf<Value extends string>(values: readonly Value[], text: string | undefined): text is Value {
+  return (values as readonly (string | undefined)[]).includes(text);
+}
+
+/** What the way up to a grant is read from. */
+type ListedDocuments = Pick<DocumentReader, 'list'>;
+/** What the way up to an owner is read from. */
+type ReadDocuments = Pick<DocumentReader, 'get' | 'list'>;
+
+type Later<Value> = Value | Promise<Value>;
+const after = <Value, Next>(value: Later<Value>, next: (value: Value) => Later<Next>): Later<Next> =>
+  (value instanceof Promise ? value.then(next) : next(value));
+
+export const isOwnedBy = (principal: Principal, doc: string): boolean => stringMember(splitMembers(doc), 'owner') === principal.userName;
+
+/** The grants that allow `wanted` for some objects or types. */
+export function grantsFor(principal: Principal, wanted: WantedAccess): readonly InventoryGrant[] {
+  return (principal.grants ?? []).filter(({ scope, permission }) =>
+    (scope === ANY || scope === wanted.scope) && (permission === ANY || permission === wanted.permission));
+}
+
+/** What a grant allows, right by right. */
+export function accessesOf({ scope, permission }: Pick<InventoryGrant, 'scope' | 'permission'>): WantedAccess[] {
+  const scopes = scope === ANY ? GRANT_SCOPES.filter((one) => one !== ANY) : [scope];
+  const permissions = permission === ANY ? GRANT_PERMISSIONS.filter((one) => one !== ANY) : [permission];
+  return scopes.flatMap((one) => permissions.map((other) => ({ scope: one, permission: other })));
+}
+
+/** Whether the user has, at the grant's object or above it, what `wanted` takes there for the grant's type. Owning the object gives nothing below it. */
+export async function holds(documents: ListedDocuments, principal: Principal, { root, type }: Pick<InventoryGrant, 'root' | 'type'>, wanted: WantedAccess):
+  Promise<boolean> {
+  const held = grantsFor(principal, wanted).filter((grant) => grant.type === ANY || grant.type === type);
+  const roots = new Set(held.map((grant) => String(grant.root)));
+  return roots.size > 0 && isBelow(documents, principal.tenantNumber, [String(root)], 0, [roots]);
+}
+
+/**
+ * Whether a grant for one type is about the type of the entity alone. Who writes an alarm or event could put any fragment into it; its type is fixed.
+ * Audit records have no fragments in their lists.
+ */
+export const isByTypeAlone = ({ scope, permission }: WantedAccess): boolean =>
+  scope === 'AUDIT' || (permission === 'ADMIN' && (scope === 'ALARM' || scope === 'EVENT'));
+
+/** Whether a grant's type fits an entity. */
+export function fitsType(type: string, entity: Members | undefined, wanted: WantedAccess): boolean {
+  if (type === ANY) return true;
+  return entity !== undefined && (stringMember(entity, 'type') === type || (!isByTypeAlone(wanted) && entity.has(type)));
+}
+
+/**
+ * Objects of grants: one of each set has to be at the object or above it. Whoever writes an operation needs a grant for each of its commands: the
+ * device carries out all that it finds in it.
+ */
+function rootsWanted(principal: Principal, wanted: WantedAccess, entity: Members | undefined): ReadonlySet<string>[] {
+  const grants = grantsFor(principal, wanted);
+  const rootsOf = (fits: (type: string) => boolean): Set<string> => new Set(grants.filter(({ type }) => fits(type)).map(({ root }) => String(root)));
+  if (wanted.scope !== 'OPERATION' || wanted.permission !== 'ADMIN') return [rootsOf((type) => fitsType(type, entity, wanted))];
+  const held = new Set(grants.map(({ type }) => type));
+  // Commands that no grant names take one for all, as an operation without a command does: they are looked for once.
+  const commands = entity === undefined ? [] : commandsOf(entity).map((name) => (held.has(name) ? name : ANY));
+  return (commands.length === 0 ? [ANY] : [...new Set(commands)]).map((name) => rootsOf((type) => type === ANY || type === name));
+}
+
+/**
+ * Whether a registered device owns something above the object by links of devices and additions: an agent acts for its child devices and services. What lies
+ * in a group is not below its owner in this sense, because others put it there.
+ * @param open found above the object and not looked at. @param seen those and the ones before.
+ */
+function ownsAbove(documents: ReadDocuments, principal: Principal, open: readonly string[], seen: Set<string>): Later<boolean> {
+  const [id, ...others] = open;
+  if (id === undefined || seen.size > ANCESTORS_MAX) return false;
+  const ofKinds = AGENT_LINKS.map((kind) => documents.list('parents', principal.tenantNumber, `${id}\n${kind}\n`, { limit: ANCESTORS_MAX }));
+  return after(allOf(ofKinds), (rows) => {
+    const parents = rows.flat().map((row) => row.id.slice(row.id.lastIndexOf('\n') + 1)).filter((parent) => !seen.has(parent));
+    for (const parent of parents) seen.add(parent);
+    const texts = allOf(parents.map((parent) => documents.get('managedObject', principal.tenantNumber, parent)));
+    return after(texts, (docs) => docs.some((doc) => doc !== undefined && isOwnedBy(principal, doc))
+      || ownsAbove(documents, principal, [...others, ...parents], seen));
+  });
+}
+
+const allOf = <Value>(values: readonly Later<Value>[]): Later<Value[]> =>
+  (values.some((value) => value instanceof Promise) ? Promise.all(values) : values as Value[]);
+
+/**
+ * Whether the user owns the object, or has a grant at it or above it; a registered device also when it owns a device above it.
+ * @param doc of the managed object.
+ * @param entity what is read or written: the event, the alarm and so on; of an operation that is changed what it has been and what it becomes.
+ */
+export function mayAccess(documents: ReadDocuments, principal: Principal, object: { readonly id: string; readonly doc: string }, wanted: WantedAccess,
+  entity?: Members): boolean | Promise<boolean> {
+  const members = splitMembers(object.doc);
+  if (stringMember(members, 'owner') === principal.userName) return true;
+  const owns = principal.ownRoles !== undefined && ownsAbove(documents, principal, [object.id], new Set([object.id]));
+  return after(owns, (isOwn) => isOwn || isGranted(documents, principal, { id: object.id, members }, wanted, entity));
+}
+
+function isGranted(documents: ListedDocuments, principal: Principal, object: { readonly id: string; readonly members: Members }, wanted: WantedAccess,
+  entity: Members | undefined): boolean | Promise<boolean> {
+  if (principal.grants === undefined) return false;
+  const typed = wanted.scope === 'MANAGED_OBJECT' ? object.members : entity;
+  const roots = rootsWanted(principal, wanted, typed);
+  return roots.every(({ size }) => size > 0) && isBelow(documents, principal.tenantNumber, [object.id], 0, roots);
+}
+
+/**
+ * Types of the grants that hold for an object because of where they begin: at it or above it. They hold for all below it too.
+ * @returns ANY alone where one of them is for all types.
+ */
+export async function typesAtOrAbove(documents: ListedDocuments, principal: Principal, id: string, wanted: WantedAccess): Promise<string[]> {
+  const grants = grantsFor(principal, wanted);
+  const held: string[] = [];
+  for (const type of new Set([ANY, ...grants.map((grant) => grant.type)])) {
+    const roots = new Set(grants.filter((grant) => grant.type === type).map(({ root }) => String(root)));
+    if (roots.size === 0 || !await isBelow(documents, principal.tenantNumber, [id], 0, [roots])) continue;
+    if (type === ANY) return [ANY];
+    held.push(type);
+  }
+  return held;
+}
+
+/**
+ * Climbs the links of all kinds.
+ * @param found the object and what was found above it; those before `next` have been looked at.
+ * @param wanted sets of which none was met yet.
+ */
+function isBelow(documents: ListedDocuments, tenant: number, found: string[], next: number, wanted: readonly ReadonlySet<string>[]):
+  boolean | Promise<boolean> {
+  let missing = wanted;
+  for (let index = next; index < found.length && found.length <= ANCESTORS_MAX; index += 1) {
+    missing = missing.filter((roots) => !roots.has(found[index]));
+    if (missing.length === 0) return true;
+    const rows = documents.list('parents', tenant, `${found[index]}\n`, { limit: ANCESTORS_MAX });
+    if (rows instanceof Promise) {
+      return rows.then((answered) => {
+        addParents(found, answered);
+        return isBelow(documents, tenant, found, index + 1, missing);
+      });
+    }
+    addParents(found, rows);
+  }
+  return false;
+}
+
+/** @param rows keys `<child>\n<kind>\n<parent>`. */
+function addParents(found: string[], rows: readonly { readonly id: string }[]): void {
+  for (const { id } of rows) {
+    const parent = id.slice(id.lastIndexOf('\n') + 1);
+    if (!found.includes(parent)) found.push(parent);
+  }
+}

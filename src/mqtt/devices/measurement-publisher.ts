@@ -1,0 +1,83 @@
+/** The hot path of SmartREST over MQTT: one measurement row of a PUBLISH, from the socket's chunk into the open group. */
+import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
+import { OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, newMeasurementHead, writeMeasurementHead, writeValueHead } from '../../ingest/measurements/record.ts';
+import type { IdSource } from '../../model/commands/command.ts';
+import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import { BUILT_IN, MeasurementRow, SCAN_RESULT, scanMeasurementRow } from '../../smartrest/rows/measurement-rows.ts';
+
+/** What `publishMeasurement` did. */
+export const OFFERED = {
+  /** In the open group. */
+  TAKEN: 0,
+  /** The group is full. */
+  FULL: 1,
+  /** Not a single plain measurement row: for the general path. */
+  OTHER: 2,
+} as const;
+export type Offered = (typeof OFFERED)[keyof typeof OFFERED];
+
+const builtIn = BUILT_IN.map(({ fragment, series, unit }) => {
+  const texts = [Buffer.from(fragment), Buffer.from(series), Buffer.from(unit)] as const;
+  return { fragmentLength: texts[0].length, seriesLength: texts[1].length, unitLength: texts[2].length, bytes: Buffer.concat(texts) };
+});
+
+export class MeasurementPublisher {
+  readonly #group: RecordIntake;
+  readonly #ids: IdSource;
+  readonly #row = new MeasurementRow();
+  readonly #head = newMeasurementHead();
+
+  constructor(group: RecordIntake, ids: IdSource) {
+    this.#group = group;
+    this.#ids = ids;
+    this.#head.valueCount = 1;
+    this.#head.typeLength = TYPE_IS_FRAGMENT;
+  }
+
+  /**
+   * Takes the payload `chunk[start, end)` when it is one plain row of 200, 210, 211 or 212 with one value.
+   * @param now received at, ms. The chunk is only read.
+   */
+  publish(chunk: Buffer, start: number, end: number, device: { tenantNumber: number; source: number }, mode: ProcessingMode, now: number,
+    sink: AcknowledgementSink, token: number): Offered {
+    const row = this.#row;
+    if (scanMeasurementRow(chunk, start, end, row) !== SCAN_RESULT.MEASUREMENT || row.count !== 1 || row.template === 201) return OFFERED.OTHER;
+    const value = row.values[0];
+    // More rows, or an integer whose digits a double does not hold.
+    if (row.next < end || value.value > Number.MAX_SAFE_INTEGER || value.value < Number.MIN_SAFE_INTEGER) return OFFERED.OTHER;
+    const names = value.builtIn < 0 ? undefined : builtIn[value.builtIn];
+    const fragmentLength = names ? names.fragmentLength : value.fragmentEnd - value.fragmentStart;
+    const seriesLength = names ? names.seriesLength : value.seriesEnd - value.seriesStart;
+    const unitLength = names ? names.unitLength : value.unitEnd - value.unitStart;
+    const length = OFFSET_TEXTS + VALUE_HEADER_BYTES + fragmentLength + seriesLength + unitLength;
+    const group = this.#group;
+    const offset = group.reserve(length, device.tenantNumber, device.source);
+    if (offset < 0) return OFFERED.FULL;
+    const head = this.#head;
+    head.tenant = device.tenantNumber;
+    head.source = device.source;
+    head.receivedAt = now;
+    head.mode = mode;
+    head.id = this.#ids.next();
+    head.time = row.time === row.time ? row.time : now;
+    const { view, buffer } = group;
+    let at = writeMeasurementHead(view, offset, length, head);
+    at = writeValueHead(view, at, value.value, fragmentLength, seriesLength, unitLength);
+    if (names) {
+      copy(names.bytes, 0, names.bytes.length, buffer, at);
+    } else {
+      at = copy(chunk, value.fragmentStart, value.fragmentEnd, buffer, at);
+      at = copy(chunk, value.seriesStart, value.seriesEnd, buffer, at);
+      copy(chunk, value.unitStart, value.unitEnd, buffer, at);
+    }
+    group.append(length, sink, token);
+    return OFFERED.TAKEN;
+  }
+}
+
+/** Names are short: a loop beats the call into native code. @returns the index behind the copy. */
+function copy(from: Buffer, start: number, end: number, to: Buffer, at: number): number {
+  let next = at;
+  for (let index = start; index < end; index += 1, next += 1) to[next] = from[index];
+  return next;
+}

@@ -1,0 +1,269 @@
+/** What one published message asks for: its records, and what else is to be done once these are taken. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { NotLoaded } from '../../actors/runtime/state-view.ts';
+import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
+import { PlatformError, refusedBy } from '../../model/errors.ts';
+import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
+import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
+import { SERIAL_TYPE, serialClaim } from '../../model/access/serial-claim.ts';
+import { CsvRows } from '../../smartrest/rows/csv.ts';
+import { effectRecord } from '../../smartrest/effects/records.ts';
+import type { EffectTarget } from '../../smartrest/effects/records.ts';
+import type { Effect, Reply } from '../../smartrest/effects/effects.ts';
+import { SmartRestError } from '../../smartrest/rows/error.ts';
+import { CHILD_DEVICE_TYPE, childDocument, DEVICE_TYPE, defaultDeviceName, deviceDocument } from '../../smartrest/static/inventory-templates.ts';
+import { classifyPublish } from '../../smartrest/topics.ts';
+import { childrenRow, managedObjectIdRow } from '../../smartrest/rows/operation-rows.ts';
+import { existingDeviceError, interpretRow, noOperationError } from '../../smartrest/static/templates.ts';
+import type { DeviceApplication, OpeningRight } from './application.ts';
+import type { PlatformDeviceLink } from './link.ts';
+import { isAtOrBelow } from './rights.ts';
+import { planJson } from './json-messages.ts';
+
+/** Replies that a device waits for; its further messages wait until they are sent. */
+const REPLIES_MAX = 100;
+/** How often, and with which pause, an object is looked for whose external ID is there. */
+const LOOKS_MAX = 40;
+const LOOK_AGAIN_MS = 50;
+
+export class MessagePlan {
+  readonly records: OfferedRecord[] = [];
+  /** A managed object has to be found or created first; then the message is planned again. */
+  needsOpening: (() => Promise<void>) | undefined;
+  /** Tells the device of a fault of the message as a whole. */
+  tellFault: (error: Error) => void = () => undefined;
+  readonly #afterwards: (() => void)[] = [];
+
+  /** @throws NotLoaded when documents have to be waited for; then the message is planned again. */
+  static of(topic: string, payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): MessagePlan {
+    const plan = new MessagePlan();
+    const target = classifyPublish(topic);
+    if (target.kind === 'static') plan.#planStatic(payload, { link, application, mode: target.mode, child: target.child });
+    else if (target.kind === 'json') plan.#planJson(target, payload, packetId, link, application);
+    else plan.#ignore(topic, target.kind !== 'unknown' || target.isSmartRest, link, application);
+    return plan;
+  }
+
+  /** Of a message that is only answered with its fault. */
+  static ofFault(tell: () => void): MessagePlan {
+    const plan = new MessagePlan();
+    plan.#afterwards.push(tell);
+    return plan;
+  }
+
+  /** Errors, replies: whatever is done when the records have been taken (once, however often the message is offered). */
+  finish(): void {
+    for (const action of this.#afterwards) action();
+  }
+
+  #planStatic(payload: Buffer, about: { link: PlatformDeviceLink; application: DeviceApplication; mode: ProcessingMode; child: string | undefined }): void {
+    const { link, application, child } = about;
+    const now = application.now();
+    const rows = readRows(payload, (error) => { this.#afterwards.push(() => link.sendError(error, '')); });
+    this.tellFault = (error) => link.sendError(error, rows[0]?.[0] ?? '');
+    // A device that asks faster than its answers can be looked up waits for them.
+    if (link.repliesDue >= REPLIES_MAX) {
+      this.needsOpening = () => link.replied();
+      return;
+    }
+    if (link.source === 0) {
+      this.needsOpening = openDevice(link, application, child === undefined ? rows[0] : undefined);
+      return;
+    }
+    let source = link.source;
+    if (child !== undefined && child !== link.serial) {
+      const known = application.sourceOf(link.tenantNumber, child);
+      if (known === undefined) {
+        this.needsOpening = openChild(link, application, child, rows[0]);
+        return;
+      }
+      source = known;
+      try {
+        application.requireRight(link, source, 'ROLE_INVENTORY_ADMIN');
+      } catch (error) {
+        if (error instanceof NotLoaded) throw error;
+        this.#afterwards.push(() => this.tellFault(error as PlatformError));
+        return;
+      }
+    }
+    if (source !== link.source) application.onHeard?.(link.tenantNumber, source, now);
+    const target: EffectTarget = {
+      tenantNumber: link.tenantNumber, source, userName: link.connection.principal.userName, mode: about.mode, receivedAt: now,
+      ...serialClaim(link.connection.principal),
+    };
+    const context = { serial: child ?? link.serial, isChild: child !== undefined, now };
+    for (const fields of rows) {
+      try {
+        for (const effect of interpretRow(fields, context)) this.#planEffect(effect, fields[0], target, link, application);
+      } catch (error) {
+        if (!(error instanceof SmartRestError)) throw error;
+        this.#afterwards.push(() => link.sendError(error, fields[0]));
+      }
+    }
+  }
+
+  /** Acknowledged and ignored (section 7.1); a topic that looks like SmartREST gets a row on `s/e`. */
+  #ignore(topic: string, isSmartRest: boolean, link: PlatformDeviceLink, application: DeviceApplication): void {
+    application.refusals.count('mqtt/unknown-topic');
+    if (isSmartRest) this.#afterwards.push(() => link.sendError(new SmartRestError(41, '', `Nothing is published on the topic ${topic}`), ''));
+  }
+
+  #planEffect(effect: Effect, messageId: string, target: EffectTarget, link: PlatformDeviceLink, application: DeviceApplication): void {
+    let existing: number | undefined;
+    switch (effect.kind) {
+      case 'heartbeat': return;
+      case 'ensureDevice':
+        this.#afterwards.push(() => {
+          if (link.createdBy100) link.createdBy100 = false;
+          else link.sendError(existingDeviceError('100'), '100');
+        });
+        return;
+      case 'reply':
+        this.#afterwards.push(() => link.afterAnswers(() => link.replyInOrder(() => reply(effect.what, target.source, link, application))));
+        return;
+      case 'service':
+        existing = application.sourceOf(link.tenantNumber, effect.externalId);
+        if (existing === undefined) break;
+        try {
+          application.requireRight(link, existing, 'ROLE_INVENTORY_ADMIN');
+        } catch (error) {
+          if (error instanceof NotLoaded) throw error;
+          this.#afterwards.push(() => link.sendError(error as PlatformError, messageId));
+          return;
+        }
+        break;
+      default: break;
+    }
+    if (effect.kind === 'operation' && effect.id !== undefined && !isOperationOf(effect.id, target, application)) {
+      this.#afterwards.push(() => link.sendError(noOperationError(messageId), messageId));
+      return;
+    }
+    this.records.push(effectRecord(effect, target, application.ids, {
+      resolve: (answer) => {
+        if (effect.kind === 'ensureChild' && (answer as { created: boolean } | undefined)?.created === false) link.sendError(existingDeviceError('101'), '101');
+      },
+      reject: (error) => {
+        const isNoOperation = error instanceof PlatformError && error.code === 'devicecontrol/no-operation';
+        link.sendError(isNoOperation ? noOperationError(messageId) : error, messageId);
+      },
+    }, existing));
+  }
+
+  #planJson(target: Parameters<typeof planJson>[0], payload: Buffer, packetId: number, link: PlatformDeviceLink, application: DeviceApplication): void {
+    if (link.source === 0) {
+      this.tellFault = (error) => { if (error instanceof PlatformError) link.sendJsonError(error, packetId); };
+      this.needsOpening = openDevice(link, application, undefined);
+      return;
+    }
+    // An object that is named may be one of a message whose answer is still to come.
+    if (link.hasAnswersDue && (target.id !== undefined || payload.includes('externalSource'))) {
+      this.needsOpening = () => new Promise((resolve) => { link.afterAnswers(resolve); });
+      return;
+    }
+    let isPlanned = false;
+    const onError = (error: PlatformError): void => {
+      if (isPlanned) link.sendJsonError(error, packetId);
+      else this.#afterwards.push(() => link.sendJsonError(error, packetId));
+    };
+    try {
+      this.records.push(...planJson(target, payload, link, application, onError));
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      onError(error);
+    }
+    isPlanned = true;
+  }
+}
+
+/** Splits the payload; a row that cannot be split is reported, the others are taken. */
+function readRows(payload: Buffer, onError: (error: SmartRestError) => void): string[][] {
+  const rows: string[][] = [];
+  const reader = new CsvRows(payload);
+  for (;;) {
+    try {
+      if (!reader.next()) return rows;
+      rows.push(Array.from({ length: reader.count }, (_, index) => reader.field(index)));
+    } catch (error) {
+      if (!(error instanceof SmartRestError)) throw error;
+      onError(error);
+    }
+  }
+}
+
+/** The first message of an unknown device creates it, with the name and type of a 100 if that is what it is (section 7.5). */
+function openDevice(link: PlatformDeviceLink, application: DeviceApplication, row: readonly string[] | undefined): () => Promise<void> {
+  return async () => {
+    const sent = documentOf100(row, link.serial, false);
+    const doc = sent ?? deviceDocument(defaultDeviceName(link.serial), DEVICE_TYPE);
+    const { tenantNumber, connection } = link;
+    const { userName } = connection.principal;
+    // Who was registered for a group brings its object there.
+    const group = await application.registration?.groupToJoin(tenantNumber, userName);
+    const parent = group === undefined ? {} : { parent: { id: group, kind: 'childAssets' as const } };
+    const ensured = await application.ensure(link, { type: SERIAL_TYPE, externalId: link.serial, doc, ...parent }).catch(orReserved);
+    if (ensured === undefined) return link.refuseSource();
+    const { id, created } = ensured;
+    if (created && group !== undefined) await application.registration?.joined(tenantNumber, userName);
+    const right = created ? 'lasting' : await rightOverExisting(Number(id), link, application);
+    if (right === 'none') return link.refuseSource();
+    link.createdBy100 = created && sent !== undefined;
+    link.opened(Number(id), right);
+  };
+}
+
+/** @returns undefined when the serial was announced for another device, or given to it, since the client connected. */
+function orReserved(error: Error): undefined {
+  if (!(error instanceof PlatformError) || error.code !== 'identity/reserved') throw error;
+}
+
+/**
+ * Of the object that the serial turned out to be bound to. In a cluster the binding may be seen before the object, for as long as an election of NATS
+ * takes. No fault of the device: its message waits, and is not acknowledged.
+ */
+async function rightOverExisting(source: number, link: PlatformDeviceLink, application: DeviceApplication): Promise<OpeningRight> {
+  for (let tries = 1; ; tries += 1) {
+    const right = await application.known.decide(() => application.mayOpen(link.connection.principal, source));
+    if (right !== undefined) return right;
+    if (tries >= LOOKS_MAX) throw refusedBy('identity/object-not-there');
+    await delay(LOOK_AGAIN_MS);
+  }
+}
+
+/** undefined for another row, and for one with a fault, of which the device is told when the message is planned. */
+function documentOf100(row: readonly string[] | undefined, serial: string, isChild: boolean): string | undefined {
+  if (row?.[0] !== '100') return undefined;
+  try {
+    const [effect] = interpretRow(row, { serial, isChild, now: 0 });
+    return effect.kind === 'ensureDevice' ? effect.doc : undefined;
+  } catch (error) {
+    if (!(error instanceof SmartRestError)) throw error;
+    return undefined;
+  }
+}
+
+/** The first message for an unknown child creates it below the connected device, as `openDevice` does. */
+function openChild(link: PlatformDeviceLink, application: DeviceApplication, child: string, row: readonly string[] | undefined): () => Promise<void> {
+  return async () => {
+    const sent = documentOf100(row, child, true);
+    const doc = sent ?? childDocument(defaultDeviceName(child), CHILD_DEVICE_TYPE);
+    const parent = { id: String(link.source), kind: 'childDevices' } as const;
+    const { created } = await application.ensure(link, { type: SERIAL_TYPE, externalId: child, doc, parent });
+    link.createdBy100 = created && sent !== undefined;
+  };
+}
+
+async function reply(what: Reply['what'], source: number, link: PlatformDeviceLink, application: DeviceApplication): Promise<void> {
+  switch (what) {
+    case 'managedObjectId': link.sendRow('s/ds', managedObjectIdRow(String(source))); break;
+    case 'children': link.sendRow('s/ds', childrenRow(await application.childSerials(link.tenantNumber, String(source)))); break;
+    case 'pendingOperations': await application.operations.deliverPending(link, { again: true }); break;
+  }
+}
+
+/** Whether the operation is one of the object or of something below it (504 to 506 name it by id). */
+function isOperationOf(id: string, target: EffectTarget, application: DeviceApplication): boolean {
+  const text = application.known.get('operation', target.tenantNumber, id);
+  if (text === undefined) return false;
+  const device = Number(stringMember(splitMembers(text), 'deviceId'));
+  return isAtOrBelow(application.known, target.tenantNumber, device, target.source);
+}

@@ -1,0 +1,91 @@
+/** Changes of sessions that the client builds on: one that the store refuses is tried again until it is taken. */
+import { isElsewhere } from './application.ts';
+import { LIMIT } from '../wire/limits.ts';
+import type { LimitName } from '../wire/limits.ts';
+import type { Session, SessionContext } from './session.ts';
+import { NOT_WAITING } from './timer-wheel.ts';
+import type { Timed, TimerWheel } from './timer-wheel.ts';
+
+export interface StoreChange {
+  /** When it has left memory the change is dropped: what the store has goes on elsewhere. */
+  readonly session: Session;
+  /** For the log, as in: ... could not be stored. */
+  readonly what: string;
+  /** May be called again after a rejection, also when the change was carried out all the same. */
+  attempt(): Promise<void>;
+  /** It is durable. */
+  done(): void;
+}
+
+const RETRY_SECONDS = 1;
+/** Changes that are tried at once when the store takes them again. */
+const ATTEMPTS_AT_ONCE = 64;
+
+/** The number of changes is bounded by the sessions, which have at most so many ids that are not settled. */
+export class StoreChanges implements Timed {
+  wheelSlot: number = NOT_WAITING;
+  readonly #wheel: TimerWheel;
+  readonly #limitHit: (limit: LimitName, reason: string, session: Session) => void;
+  readonly #lost: (session: Session) => void;
+  /** The longest waiting first. */
+  readonly #refused = new Set<StoreChange>();
+  #isTrying = false;
+
+  constructor(wheel: TimerWheel, { limitHit, lost }: Pick<SessionContext, 'limitHit' | 'lost'>) {
+    this.#wheel = wheel;
+    this.#limitHit = limitHit;
+    this.#lost = lost;
+  }
+
+  get refusedCount(): number {
+    return this.#refused.size;
+  }
+
+  /** Makes the first attempt within the call, so that it keeps its place among the calls to the store. */
+  carryOut(change: StoreChange): void {
+    change.attempt().then(() => change.done(), (error: Error) => {
+      if (isElsewhere(error)) return this.#lost(change.session);
+      this.#limitHit(LIMIT.SESSION_STORE, `${change.what} could not be stored, it is tried again: ${error.message}`, change.session);
+      this.#refused.add(change);
+      if (this.wheelSlot === NOT_WAITING && !this.#isTrying) this.#wheel.schedule(this, RETRY_SECONDS);
+    });
+  }
+
+  due(): number {
+    this.#isTrying = true;
+    void this.#tryAgain().then(() => {
+      this.#isTrying = false;
+      if (this.#refused.size > 0) this.#wheel.schedule(this, RETRY_SECONDS);
+    });
+    return 0;
+  }
+
+  /** While the store refuses, one attempt is enough to know. */
+  async #tryAgain(): Promise<void> {
+    let isTaking = true;
+    for (let count = 1; isTaking && this.#refused.size > 0; count = ATTEMPTS_AT_ONCE) {
+      const changes = [...this.#refused].slice(0, count);
+      const areTaken = await Promise.all(changes.map((change) => this.#isTaken(change)));
+      isTaking = areTaken.every((isTaken) => isTaken);
+    }
+  }
+
+  /** @returns false when the store refuses it again. */
+  async #isTaken(change: StoreChange): Promise<boolean> {
+    this.#refused.delete(change);
+    if (change.session.hasEnded) return true;
+    try {
+      await change.attempt();
+    } catch (error) {
+      if (isElsewhere(error)) {
+        this.#lost(change.session);
+        return true;
+      }
+      // Reported the first time. Behind the others: what is refused for a reason of its own holds nobody up.
+      this.#refused.add(change);
+      return false;
+    }
+    change.done();
+    return true;
+  }
+}

@@ -1,0 +1,33 @@
+/** What carries the bytes of one connection: a TCP or TLS socket, a WebSocket, or a test's memory. */
+import type { X509Certificate } from 'node:crypto';
+import type { ClientAddress } from '../../model/pacing/client-address.ts';
+
+export interface Transport {
+  /** For the log. */
+  readonly remoteAddress: string;
+  /** For bounds by address; absent where nobody is at the other end. */
+  readonly clientAddress?: ClientAddress;
+  /** The certificates that the client has sent over TLS, its own first; empty without one. */
+  readonly certificates?: readonly X509Certificate[];
+  /**
+   * @param bytes belong to the transport from now on.
+   * @returns false when the peer does not keep up; `drained()` of the connection follows when it does again.
+   */
+  write(bytes: Buffer): boolean;
+  /** Stop reading. `received` may still be called with what was under way. */
+  pause(): void;
+  resume(): void;
+  /** Close after what was written has been sent. */
+  end(): void;
+  /** Close at once. */
+  destroy(): void;
+}
+
+/** The side of a connection that its transport calls. */
+export interface TransportListener {
+  /** @param chunk is lent: it may be reused after the call; what is kept is copied. */
+  received(chunk: Buffer): void;
+  drained(): void;
+  /** The transport is gone; nothing is called afterwards. */
+  transportClosed(): void;
+}

@@ -1,0 +1,32 @@
+/** Links of entities in live data, as REST writes them: a subscriber sees the server under the URL that it called. */
+import { shapeTime } from '../../model/documents/entity-time.ts';
+import { compact, joinMembers, splitMembers } from '../../model/documents/json-document.ts';
+import type { Notification } from '../../model/commands/command.ts';
+
+const PATHS: Readonly<Record<Notification['area'], string>> = {
+  measurements: '/measurement/measurements/', events: '/event/events/', alarms: '/alarm/alarms/', managedobjects: '/inventory/managedObjects/',
+  operations: '/devicecontrol/operations/',
+};
+/** Areas whose entities name the object that they are about in `source`; in others that is a fragment of the user's. */
+const WITH_SOURCE: ReadonlySet<Notification['area']> = new Set(['measurements', 'events', 'alarms']);
+const ID = /^"[^"\\]+"$/;
+
+/**
+ * @param text of the entity. @param baseUrl without a slash at the end.
+ * @returns the entity, its time in the form of a list, with `self` as its first member unless it was not stored, and one in its `source`.
+ */
+export function linkedEntity({ area, isUnstored }: Pick<Notification, 'area' | 'isUnstored'>, text: string, baseUrl: string): string {
+  const members = splitMembers(compact(text));
+  // Others have it from their actor.
+  if (area === 'measurements') shapeTime(members);
+  const source = WITH_SOURCE.has(area) ? members.get('source') : undefined;
+  if (source?.startsWith('{')) members.set('source', linked(splitMembers(source), baseUrl + PATHS.managedobjects));
+  return isUnstored === true ? joinMembers(members) : linked(members, baseUrl + PATHS[area]);
+}
+
+function linked(members: ReadonlyMap<string, string>, path: string): string {
+  const id = members.get('id');
+  if (id === undefined || !ID.test(id)) return joinMembers(members);
+  const self = JSON.stringify(path + encodeURIComponent(JSON.parse(id) as string));
+  return joinMembers([['self', self], ...[...members].filter(([name]) => name !== 'self')]);
+}

@@ -1,0 +1,160 @@
+/** From the live bus to the sessions: which sessions are subscribed to a channel on which a notification appears. */
+import type { LiveBus, Notification } from '../../model/commands/command.ts';
+import type { Log } from '../../ports/log.ts';
+import { AncestorLookup } from './ancestor-lookup.ts';
+import type { HierarchyPort } from './ancestor-lookup.ts';
+import { LIMIT_NAMES } from './limits.ts';
+import type { BayeuxLimits } from './limits.ts';
+import { AGENT_FAMILY } from './channel.ts';
+import type { Channel, ChannelFamily } from './channel.ts';
+import { OutgoingMessage, OutgoingNotification } from './message.ts';
+import type { Clock } from './clock.ts';
+
+/** What the router needs of a session. */
+export interface Subscriber {
+  enqueue(message: OutgoingMessage): void;
+  noteLost(limit: string): void;
+}
+
+export interface RouterOptions {
+  readonly bus: LiveBus;
+  readonly hierarchy: HierarchyPort;
+  readonly limits: BayeuxLimits;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The subscribers of one family of channels in one tenant. */
+interface FamilyRoutes {
+  readonly family: ChannelFamily;
+  readonly byId: Map<string, Set<Subscriber>>;
+  readonly all: Set<Subscriber>;
+}
+
+/** Everything of one tenant and area; there is one as long as somebody is subscribed, and so one subscription to the bus. */
+interface AreaRoutes {
+  readonly families: Map<ChannelFamily, FamilyRoutes>;
+  readonly ancestors: AncestorLookup;
+  readonly endSubscription: () => void;
+}
+
+const NOBODY: ReadonlySet<Subscriber> = new Set();
+
+export class BayeuxRouter {
+  readonly #options: RouterOptions;
+  readonly #areas = new Map<string, AreaRoutes>();
+  /** Numbers the messages: their `id`. */
+  #messageCount = 0;
+
+  constructor(options: RouterOptions) {
+    this.#options = options;
+  }
+
+  add(tenant: number, channel: Channel, subscriber: Subscriber): void {
+    const { family } = channel;
+    const key = `${tenant} ${family.area}`;
+    let area = this.#areas.get(key);
+    if (area === undefined) {
+      area = this.#openArea(tenant, family.area);
+      this.#areas.set(key, area);
+    }
+    let routes = area.families.get(family);
+    if (routes === undefined) {
+      routes = { family, byId: new Map(), all: new Set() };
+      area.families.set(family, routes);
+    }
+    if (channel.id === undefined) {
+      routes.all.add(subscriber);
+      return;
+    }
+    const subscribers = routes.byId.get(channel.id);
+    if (subscribers === undefined) routes.byId.set(channel.id, new Set([subscriber]));
+    else subscribers.add(subscriber);
+  }
+
+  remove(tenant: number, channel: Channel, subscriber: Subscriber): void {
+    const { family } = channel;
+    const key = `${tenant} ${family.area}`;
+    const area = this.#areas.get(key);
+    const routes = area?.families.get(family);
+    if (area === undefined || routes === undefined) return;
+    if (channel.id === undefined) {
+      routes.all.delete(subscriber);
+    } else {
+      const subscribers = routes.byId.get(channel.id);
+      subscribers?.delete(subscriber);
+      if (subscribers?.size === 0) routes.byId.delete(channel.id);
+    }
+    if (routes.all.size > 0 || routes.byId.size > 0) return;
+    area.families.delete(family);
+    if (area.families.size > 0) return;
+    area.endSubscription();
+    this.#areas.delete(key);
+  }
+
+  #openArea(tenant: number, areaName: Notification['area']): AreaRoutes {
+    const { bus, hierarchy, limits, clock, log } = this.#options;
+    const families = new Map<ChannelFamily, FamilyRoutes>();
+    const ancestors = new AncestorLookup({
+      hierarchy, tenant, clock, log, maximumMessages: limits.hierarchyMessages, maximumBytes: limits.hierarchyBytes,
+      deliver: (outgoing, ids) => this.#routeToDescendants(families, outgoing, ids),
+      onLost: () => noteLostByHierarchy(families),
+    });
+    const endSubscription = bus.subscribe(tenant, areaName, (notification) => this.#route(families, ancestors, notification));
+    return { families, ancestors, endSubscription };
+  }
+
+  /** Called by the publisher: nothing is encoded unless somebody gets it. */
+  #route(families: Map<ChannelFamily, FamilyRoutes>, ancestors: AncestorLookup, notification: Notification): void {
+    const outgoing = new OutgoingNotification(notification);
+    let needsAncestors = false;
+    for (const routes of families.values()) {
+      if (!routes.family.actions.has(notification.action)) continue;
+      if (routes.family.scope === 'descendants') needsAncestors = true;
+      else this.#routeToSource(routes, outgoing);
+    }
+    if (needsAncestors) ancestors.route(outgoing);
+  }
+
+  /** A session that is subscribed to the object and to all gets the message once. */
+  #routeToSource(routes: FamilyRoutes, outgoing: OutgoingNotification): void {
+    const { source } = outgoing.notification;
+    const subscribers = routes.byId.get(source) ?? NOBODY;
+    if (subscribers.size === 0 && routes.all.size === 0) return;
+    const message = this.#message(outgoing, routes.family, source);
+    for (const subscriber of subscribers) subscriber.enqueue(message);
+    for (const subscriber of routes.all) {
+      if (!subscribers.has(subscriber)) subscriber.enqueue(message);
+    }
+  }
+
+  #routeToDescendants(families: Map<ChannelFamily, FamilyRoutes>, outgoing: OutgoingNotification, ids: readonly string[]): void {
+    for (const routes of families.values()) {
+      const { family } = routes;
+      if (family.scope !== 'descendants' || !family.actions.has(outgoing.notification.action)) continue;
+      for (const id of ids) {
+        const subscribers = routes.byId.get(id);
+        if (subscribers === undefined) continue;
+        const message = this.#message(outgoing, family, id);
+        for (const subscriber of subscribers) subscriber.enqueue(message);
+      }
+    }
+  }
+
+  #message(outgoing: OutgoingNotification, family: ChannelFamily, id: string): OutgoingMessage {
+    this.#messageCount += 1;
+    return new OutgoingMessage(outgoing, {
+      channel: family.prefix + id, id: this.#messageCount, agentId: family === AGENT_FAMILY ? id : undefined,
+    });
+  }
+}
+
+/** Whose channel it was is unknown: everyone who might have got it is told. */
+function noteLostByHierarchy(families: Map<ChannelFamily, FamilyRoutes>): void {
+  for (const routes of families.values()) {
+    if (routes.family.scope !== 'descendants') continue;
+    for (const subscribers of routes.byId.values()) {
+      for (const subscriber of subscribers) subscriber.noteLost(LIMIT_NAMES.hierarchy);
+    }
+  }
+}

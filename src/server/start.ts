@@ -1,0 +1,34 @@
+/** The server: its core, by the configuration, and its listeners. */
+import { chooseHttpEngine } from '../api/http/engines/engine.ts';
+import { isClustered } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { Log } from '../ports/log.ts';
+import type { ServerCore } from './core.ts';
+import { startListeners } from './listeners.ts';
+import type { RunningServer } from './listeners.ts';
+import { SingleNode } from './single-node.ts';
+
+export { VERSION } from '../version.ts';
+export type { RunningServer };
+
+/** The clients of NATS and Redis are loaded only where they are used: a third of the time that loading takes. */
+async function openCore(config: Config, log: Log): Promise<ServerCore> {
+  if (!isClustered(config)) return SingleNode.open(config, log);
+  const { ClusterCore } = await import('./cluster-core.ts');
+  return ClusterCore.open(config, log);
+}
+
+/** Starts the server. Rejects when it cannot; then everything that was started is stopped. */
+export async function startServer(config: Config, log: Log): Promise<RunningServer> {
+  // Beside the opening of the stores, which takes longer.
+  const choosing = chooseHttpEngine({ engine: config.httpEngine, trustsProxy: config.trustProxy !== 'no' });
+  // Thrown below, where it is awaited.
+  choosing.catch(() => undefined);
+  const core = await openCore(config, log);
+  try {
+    return await startListeners(core, await choosing);
+  } catch (error) {
+    await core.close();
+    throw error;
+  }
+}

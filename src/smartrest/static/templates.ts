@@ -1,0 +1,34 @@
+/** The static templates of SmartREST 2.0 (document 4 section 8.1) and the way from a row to what it asks for. */
+import { DATA_TEMPLATES } from './data-templates.ts';
+import type { Effect, RowContext } from '../effects/effects.ts';
+import { shorten, SmartRestError } from '../rows/error.ts';
+import { INVENTORY_TEMPLATES } from './inventory-templates.ts';
+import { OPERATION_TEMPLATES } from './operation-templates.ts';
+import { bindParameters, type StaticTemplate } from './parameters.ts';
+
+/** By message id. */
+export const STATIC_TEMPLATES: ReadonlyMap<string, StaticTemplate> = new Map(
+  [...INVENTORY_TEMPLATES, ...DATA_TEMPLATES, ...OPERATION_TEMPLATES].map((template) => [template.id, template]));
+
+/**
+ * Interprets one row that was published on `s/us` or `s/us/<child>`.
+ * @param fields the message id and its parameters; trailing empty ones may be absent.
+ * @returns what the device link has to do, in order.
+ * @throws SmartRestError 40 for an unknown template, 45 for parameters of wrong number or type.
+ */
+export function interpretRow(fields: readonly string[], context: RowContext): Effect[] {
+  const id = fields.length === 0 ? '' : fields[0];
+  const template = STATIC_TEMPLATES.get(id);
+  if (template === undefined) throw new SmartRestError(40, id, `There is no static template ${shorten(id) || 'without a message id'}`);
+  return template.interpret(bindParameters(template, fields), context, id);
+}
+
+/** The fault of 100 and 101 for an object that exists (7.5). */
+export function existingDeviceError(messageId: '100' | '101'): SmartRestError {
+  return new SmartRestError(41, messageId, 'Device already existing');
+}
+
+/** The fault of 501 to 507 when no operation is in the preceding status (8.1). */
+export function noOperationError(messageId: string): SmartRestError {
+  return new SmartRestError(50, messageId, 'No operation found');
+}

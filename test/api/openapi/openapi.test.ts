@@ -1,0 +1,240 @@
+import Ajv2020 from 'ajv/dist/2020.js';
+import t from 'tap';
+import { startApi } from '../helpers/api.ts';
+
+const METHODS = ['get', 'put', 'post', 'delete'];
+const ITEM_MEMBERS = ['parameters', ...METHODS];
+
+/** What OpenAPI 3.1.0 demands of the parts that are used, by hand: the specification's sections are named. */
+function problems(document: any): string[] {
+  const found: string[] = [];
+  const need = (condition: unknown, what: string): void => {
+    if (!condition) found.push(what);
+  };
+  const only = (value: object, names: string[], where: string): void => {
+    for (const name of Object.keys(value)) need(names.includes(name) || name.startsWith('x-'), `${where}: unknown member ${name}`);
+  };
+  const resolve = (reference: string): unknown =>
+    reference
+      .slice(2)
+      .split('/')
+      .reduce((value: any, name) => value?.[name], document);
+  const walk = (value: any): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (typeof value.$ref === 'string') need(resolve(value.$ref), `dangling ${value.$ref}`);
+    Object.values(value).forEach(walk);
+  };
+  const content = (value: object, where: string): void => {
+    for (const [type, media] of Object.entries(value)) {
+      need(type === '*/*' || /^[\w.+-]+\/[\w.+-]+$/.test(type), `${where}: ${type}`);
+      only(media as object, ['schema', 'example', 'examples', 'encoding'], where);
+    }
+  };
+  need(/^3\.1\.\d+$/.test(document.openapi), 'openapi');
+  only(
+    document,
+    ['openapi', 'info', 'jsonSchemaDialect', 'servers', 'paths', 'webhooks', 'components', 'security', 'tags', 'externalDocs'],
+    'document',
+  );
+  need(typeof document.info?.title === 'string' && typeof document.info.version === 'string', 'info');
+  only(document.info, ['title', 'summary', 'description', 'termsOfService', 'contact', 'license', 'version'], 'info');
+  need(typeof document.info.license.name === 'string', 'license');
+  for (const server of document.servers) need(URL.canParse(server.url), 'server');
+  const tags = document.tags.map((tag: any) => tag.name);
+  need(new Set(tags).size === tags.length, 'tags are unique');
+  const operations = new Set<string>();
+  const shapes = new Set<string>();
+  for (const [path, item] of Object.entries<any>(document.paths)) {
+    need(path.startsWith('/'), path);
+    const shape = path.replace(/\{\w+\}/g, '{}');
+    need(!shapes.has(shape), `${path} has a twin`);
+    shapes.add(shape);
+    only(item, ITEM_MEMBERS, path);
+    for (const method of METHODS.filter((name) => item[name] !== undefined)) {
+      const operation = item[method];
+      const where = `${method} ${path}`;
+      only(
+        operation,
+        [
+          'tags',
+          'summary',
+          'description',
+          'externalDocs',
+          'operationId',
+          'parameters',
+          'requestBody',
+          'responses',
+          'callbacks',
+          'deprecated',
+          'security',
+          'servers',
+        ],
+        where,
+      );
+      need(
+        !operations.has(operation.operationId) && /^[A-Za-z]\w*$/.test(operation.operationId),
+        `${where}: operationId ${operation.operationId}`,
+      );
+      operations.add(operation.operationId);
+      for (const tag of operation.tags) need(tags.includes(tag), `${where}: tag ${tag}`);
+      const parameters = [...(item.parameters ?? []), ...(operation.parameters ?? [])];
+      need(
+        new Set(parameters.map((parameter: any) => `${parameter.in} ${parameter.name}`)).size === parameters.length,
+        `${where}: parameters are unique`,
+      );
+      for (const parameter of parameters) {
+        only(
+          parameter,
+          ['name', 'in', 'description', 'required', 'deprecated', 'allowEmptyValue', 'style', 'explode', 'schema', 'example'],
+          where,
+        );
+        need(
+          ['query', 'path', 'header', 'cookie'].includes(parameter.in) && parameter.schema && parameter.description,
+          `${where}: ${parameter.name}`,
+        );
+        if (parameter.in === 'path')
+          need(parameter.required === true && path.includes(`{${parameter.name}}`), `${where}: ${parameter.name}`);
+      }
+      for (const [, name] of path.matchAll(/\{(\w+)\}/g))
+        need(
+          parameters.some((parameter: any) => parameter.name === name),
+          `${where}: {${name}}`,
+        );
+      if (operation.requestBody) {
+        only(operation.requestBody, ['description', 'content', 'required'], where);
+        content(operation.requestBody.content, where);
+      }
+      need(Object.keys(operation.responses).length > 1, `${where}: responses`);
+      for (const [status, response] of Object.entries<any>(operation.responses)) {
+        need(/^([1-5]\d\d|default)$/.test(status), `${where}: ${status}`);
+        if (response.$ref) continue;
+        only(response, ['description', 'headers', 'content', 'links'], where);
+        need(typeof response.description === 'string', `${where} ${status}: description`);
+        content(response.content ?? {}, where);
+      }
+      for (const requirement of operation.security ?? []) {
+        for (const name of Object.keys(requirement)) need(document.components.securitySchemes[name], `${where}: ${name}`);
+      }
+    }
+  }
+  only(
+    document.components,
+    ['schemas', 'responses', 'parameters', 'examples', 'requestBodies', 'headers', 'securitySchemes', 'links', 'callbacks', 'pathItems'],
+    'components',
+  );
+  for (const name of Object.keys(document.components.schemas)) need(/^[a-zA-Z0-9._-]+$/.test(name), name);
+  walk(document);
+  return found;
+}
+
+t.test('/openapi.json is OpenAPI 3.1 and covers every route', async (t) => {
+  const api = await startApi(t);
+  const reply = await api.call('GET', '/openapi.json', { headers: { authorization: undefined } });
+  t.equal(reply.status, 200);
+  const document = reply.json;
+  t.strictSame(problems(document), []);
+  for (const { method, path } of api.server.router.routes) t.ok(document.paths[path]?.[method.toLowerCase()], `${method} ${path}`);
+  t.equal(document.servers[0].url, api.url);
+});
+
+t.test('bodies and answers say what they are made of', async (t) => {
+  const api = await startApi(t);
+  const document = (await api.call('GET', '/openapi.json')).json;
+  const isEmpty = ({ schema }: any): boolean => schema === undefined || Object.keys(schema).length === 0 || JSON.stringify(schema) === '{"type":"object"}';
+  const found: string[] = [];
+  for (const [path, item] of Object.entries<any>(document.paths)) {
+    for (const method of METHODS.filter((name) => item[name] !== undefined)) {
+      const { requestBody, responses } = item[method];
+      const contents: [string, object][] = [['body', requestBody?.content ?? {}], ...Object.entries<any>(responses).map(([status, { content = {} }]): [string, object] => [status, content])];
+      for (const [where, content] of contents) {
+        for (const [type, media] of Object.entries<any>(content)) if (isEmpty(media)) found.push(`${method} ${path} ${where} ${type}`);
+      }
+      if (requestBody !== undefined && Object.keys(requestBody.content).length === 0) found.push(`${method} ${path} has a body of nothing`);
+    }
+  }
+  t.strictSame(found, []);
+  t.same(Object.keys(document.components.securitySchemes), ['basic', 'bearer', 'cookie', 'xsrf']);
+});
+
+t.test('its schemas are JSON Schema 2020-12, and the examples fulfil them', async (t) => {
+  const api = await startApi(t);
+  const document = (await api.call('GET', '/openapi.json')).json;
+  const ajv = new (Ajv2020 as unknown as typeof Ajv2020.default)({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'api', components: document.components });
+  for (const name of Object.keys(document.components.schemas)) t.doesNotThrow(() => ajv.compile({ $ref: `api#/components/schemas/${name}` }), name);
+  for (const [path, item] of Object.entries<any>(document.paths)) {
+    for (const operation of Object.values<any>(item)) {
+      for (const parameter of operation.parameters ?? []) t.doesNotThrow(() => ajv.compile(parameter.schema), `${path} ${parameter.name}`);
+      const media = operation.requestBody?.content['application/json'];
+      if (media?.example !== undefined) t.ok(ajv.validate(media.schema, media.example), `example of ${path}: ${ajv.errorsText()}`);
+    }
+  }
+});
+
+t.test('every operation has examples, its roles and answers with schemas', async (t) => {
+  const api = await startApi(t);
+  const document = (await api.call('GET', '/openapi.json')).json;
+  const ajv = new (Ajv2020 as unknown as typeof Ajv2020.default)({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'api', components: document.components });
+  const byRoute = new Map(api.server.router.routes.map((route) => [`${route.method.toLowerCase()} ${route.path}`, route]));
+  for (const [path, { parameters = [], ...item }] of Object.entries<any>(document.paths)) {
+    for (const parameter of parameters) t.type(parameter.example, 'string', `${path}: ${parameter.name}`);
+    for (const [method, operation] of Object.entries<any>(item)) {
+      const where = `${method} ${path}`;
+      const { access, roles = [] } = byRoute.get(where) ?? {};
+      t.same(operation['x-roles'] ?? [], roles, `${where}: roles`);
+      for (const role of roles) t.match(operation.description, role, `${where}: its description names ${role}`);
+      if (roles.length === 0) t.match(operation.description, access === 'user' ? 'Any user' : 'No credentials needed', where);
+      for (const media of Object.values<any>(operation.requestBody?.content ?? {})) t.not(media.example, undefined, `${where}: example of the body`);
+      for (const [status, { $ref, content = {} }] of Object.entries<any>(operation.responses)) {
+        if ($ref !== undefined) continue;
+        const plain = content['application/json']?.schema.$ref?.slice(1);
+        for (const [type, media] of Object.entries<any>(content)) {
+          const example = media.example ?? document.components.examples[media.examples?.usual.$ref.split('/').at(-1)]?.value;
+          t.not(example, undefined, `${where} ${status} ${type}: example`);
+          t.type(media.schema, 'object', `${where} ${status} ${type}: schema`);
+          const reference = media.schema.$ref?.slice(1);
+          if (reference !== undefined) t.ok(ajv.validate({ $ref: `api#${reference}` }, example), `${where} ${status}: the example fulfils its schema: ${ajv.errorsText()}`);
+          const mayBePlain = plain !== undefined && type.endsWith('+json');
+          if (mayBePlain) t.ok(ajv.validate({ $ref: `api#${plain}` }, example), `${where} ${status} ${type}: and that of plain JSON: ${ajv.errorsText()}`);
+        }
+      }
+    }
+  }
+});
+
+t.test('the checks of this test find mistakes', async (t) => {
+  const api = await startApi(t);
+  const document = (await api.call('GET', '/openapi.json')).json;
+  const broken = (change: (copy: any) => void): string[] => {
+    const copy = structuredClone(document);
+    change(copy);
+    return problems(copy);
+  };
+  t.not(
+    broken((copy) => {
+      delete copy.paths['/event/events/{id}'].parameters;
+    }).length,
+    0,
+  );
+  t.not(
+    broken((copy) => {
+      delete copy.components.schemas.event;
+    }).length,
+    0,
+  );
+  t.not(
+    broken((copy) => {
+      copy.paths['/platform'].get.operationId = 'getHealth';
+    }).length,
+    0,
+  );
+});
+
+t.test('the page is self-contained', async (t) => {
+  const api = await startApi(t);
+  const page = await api.call('GET', '/openapi', { headers: { authorization: undefined, accept: 'text/html' } });
+  t.match(page.headers.get('content-type'), /^text\/html/);
+  t.notMatch(page.text, /<script|src=|@import|url\(/);
+  for (const { path } of api.server.router.routes) t.ok(page.text.includes(path), path);
+});

@@ -1,0 +1,228 @@
+/** The house rules that a program can check: import directions, cycles, lengths, leftovers. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import t from 'tap';
+import { ROOT } from '../helpers/root.ts';
+
+/** Left out where its own examples would count. */
+const THIS_FILE = 'test/tidy.test.ts';
+
+/** Tests have tables of cases, a line each. */
+const LINE_LENGTH_MAX = 160;
+const TEST_LINE_LENGTH_MAX = 220;
+const FILE_LINES_MAX = 500;
+
+/** Flat tables: a row is a line, however long, and there are as many as there are. */
+const FLAT_TABLES = new Set(['src/model/errors.ts', 'src/smartrest/static-templates.ts', 'src/store/schema.ts']);
+
+/** Folder of src → folders it may import from, beside itself. What is not listed may import everything: it composes. */
+const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  ports: ['model'],
+  ingest: ['model', 'ports', 'actors'],
+  actors: ['model', 'ports', 'ingest'],
+  inventory: ['model', 'ports', 'ingest', 'actors'],
+  accounts: ['model', 'ports', 'ingest', 'actors'],
+  smartrest: ['model', 'ports', 'ingest', 'actors'],
+  realtime: ['model', 'ports', 'ingest', 'actors', 'smartrest'],
+  mqtt: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime'],
+  api: ['model', 'ports', 'ingest', 'actors', 'inventory', 'smartrest', 'accounts', 'realtime'],
+  cluster: ['model', 'ports', 'ingest', 'actors', 'accounts', 'mqtt', 'realtime'],
+  store: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime', 'mqtt', 'api', 'cluster'],
+};
+
+/** Network and database packages, which the inner folders do not know. */
+const OUTER_PACKAGES = [
+  'uWebSockets.js', 'mqtt-packet', 'lmdb', 'ioredis', 'nats', '@nats-io/', '@clickhouse/client', 'chdb', 'ws', 'pino',
+  'node:net', 'node:http',
+];
+const INNER_FOLDERS = ['model', 'ports', 'actors', 'ingest', 'smartrest', 'accounts'];
+
+/** Packages that stand behind one file, with the folder it lies in. */
+const ONE_FILE_PACKAGES: Readonly<Record<string, string>> = { chdb: 'src/store' };
+
+/** Folders and files that write to the terminal. */
+const TERMINAL = /^src\/(cli\/|main\.ts$)/;
+
+interface Import { readonly from: string; readonly isType: boolean }
+interface Source { readonly path: string; readonly text: string; readonly imports: readonly Import[] }
+
+/** Comments become spaces, texts stay: good enough for the code of this project, which the rules below also keep simple. */
+function withoutComments(text: string): string {
+  return text.replace(/('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|\/\*[\s\S]*?\*\/|(?<![:\\])\/\/[^\n]*/g,
+    (whole, literal: string | undefined) => literal ?? whole.replace(/[^\n]/g, ' '));
+}
+
+function importsOf(text: string): Import[] {
+  const found: Import[] = [];
+  const code = withoutComments(text);
+  for (const [, kind, names, from] of code.matchAll(/^\s*(?:import|export)\s+(type\s+)?([^'"();=]*?\s*from\s*)?['"]([^'"\n]+)['"]/gm)) {
+    if (names === undefined && kind !== undefined) continue;
+    // `import { type A, type B }` is erased as a whole, but the import itself stays: it counts as one of values.
+    found.push({ from, isType: kind !== undefined });
+  }
+  for (const [, from] of code.matchAll(/\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g)) found.push({ from, isType: false });
+  for (const [, from] of code.matchAll(/\brequire\(\s*['"]([^'"\n]+)['"]\s*\)/g)) found.push({ from, isType: false });
+  return found;
+}
+
+function sources(folder: string, ending = /\.(ts|mjs)$/): Source[] {
+  if (!existsSync(join(ROOT, folder))) return [];
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((name) => ending.test(name)).sort();
+  return names.map((name) => {
+    const path = `${folder}/${name}`;
+    const text = readFileSync(join(ROOT, path), 'utf8');
+    return { path, text, imports: importsOf(text) };
+  });
+}
+
+const SRC = sources('src');
+const ALL = [...SRC, ...sources('bench'), ...sources('test'), ...sources('bin')];
+
+/** Path of an imported file relative to the root, or undefined for a package. */
+function target(source: Source, from: string): string | undefined {
+  return from.startsWith('.') ? relative(ROOT, join(ROOT, dirname(source.path), from)) : undefined;
+}
+
+const folderOf = (path: string): string => path.split('/').length > 2 ? path.split('/')[1] : '';
+
+t.test('the reader of imports', async (t) => {
+  const text = `
+    import a from 'one'; import type { B } from "two"; import { c,
+      d } from './three.ts';
+    import 'four'; export { e } from './five.ts'; export type { F } from './six.ts';
+    // import g from 'seven';
+    /* import h from 'eight'; */
+    const i = await import('./nine.ts'); const j = 'from the import';`.replaceAll('; ', ';\n');
+  t.same(importsOf(text).map(({ from, isType }) => `${from}${isType ? ' type' : ''}`),
+    ['one', 'two type', './three.ts', 'four', './five.ts', './six.ts type', './nine.ts']);
+});
+
+t.test('imports point one way', async (t) => {
+  const wrong: string[] = [];
+  for (const source of SRC) {
+    const folder = folderOf(source.path);
+    const allowed = DIRECTIONS[folder];
+    for (const { from } of source.imports) {
+      const path = target(source, from);
+      if (path === undefined || allowed === undefined) continue;
+      const to = folderOf(path);
+      const isAllowed = to === folder || allowed.includes(to);
+      if (!isAllowed) wrong.push(`${source.path} imports ${path}; ${folder} takes only ${allowed.join(', ') || 'its own files'}`);
+    }
+  }
+  t.same(wrong, []);
+});
+
+t.test('the inner folders know no network and no database', async (t) => {
+  const isOuter = (from: string): boolean => OUTER_PACKAGES
+    .some((name) => from === name || from.startsWith(name.endsWith('/') ? name : `${name}/`));
+  const wrong = SRC.filter((source) => INNER_FOLDERS.includes(folderOf(source.path)))
+    .flatMap((source) => source.imports.filter(({ from }) => isOuter(from)).map(({ from }) => `${source.path} imports ${from}`));
+  t.same(wrong, []);
+});
+
+t.test('some packages stand behind one file', async (t) => {
+  for (const [name, folder] of Object.entries(ONE_FILE_PACKAGES)) {
+    const importers = SRC.filter((source) => source.imports.some(({ from }) => from === name)).map(({ path }) => path);
+    t.ok(importers.length <= 1, `${name}: ${importers.join(', ')}`);
+    t.ok(importers.every((path) => path.startsWith(folder)), `${name} belongs into ${folder}`);
+  }
+});
+
+t.test('uWebSockets.js is loaded by its digest (src/api/uws.ts), not imported', async (t) => {
+  t.same(ALL.filter(({ imports }) => imports.some(({ from }) => from === 'uWebSockets.js')).map(({ path }) => path), []);
+});
+
+t.test('every import of a file names it with its ending, and it exists', async (t) => {
+  const wrong = ALL.filter(({ path }) => path !== THIS_FILE).flatMap((source) => source.imports
+    .filter(({ from }) => from.startsWith('.'))
+    .filter(({ from }) => !/\.(ts|mjs|json)$/.test(from) || !existsSync(join(ROOT, target(source, from)!)))
+    .map(({ from }) => `${source.path}: ${from}`));
+  // The built server is imported by its own name.
+  t.same(wrong.filter((entry) => !entry.includes('/dist/')), []);
+});
+
+t.test('no cycles among imports of values', async (t) => {
+  const graph = new Map(SRC.map((source) => [source.path, source.imports
+    .filter(({ isType }) => !isType).map(({ from }) => target(source, from)).filter((path) => path !== undefined)]));
+  t.same(cycles(graph), []);
+  t.same(cycles(new Map([['a', ['b']], ['b', ['c']], ['c', ['b']], ['d', ['d']]])), ['b → c → b', 'd → d']);
+});
+
+/** Cycles that a walk in depth finds, each as `a → b → a`. */
+function cycles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = [];
+  const state = new Map<string, 'open' | 'done'>();
+  const path: string[] = [];
+  const visit = (node: string): void => {
+    if (state.get(node) === 'done') return;
+    if (state.get(node) === 'open') {
+      found.push([...path.slice(path.indexOf(node)), node].join(' → '));
+      return;
+    }
+    state.set(node, 'open');
+    path.push(node);
+    for (const next of graph.get(node) ?? []) visit(next);
+    path.pop();
+    state.set(node, 'done');
+  };
+  for (const node of graph.keys()) visit(node);
+  return found;
+}
+
+const place = (source: Source, index: number): string => `${source.path}:${source.text.slice(0, index).split('\n').length}`;
+
+/** `path:line` of each match of the pattern in the code without its comments. */
+function matches(list: readonly Source[], pattern: RegExp): string[] {
+  return list.flatMap((source) => [...withoutComments(source.text).matchAll(new RegExp(pattern, 'gm'))]
+    .map((match) => place(source, match.index)));
+}
+
+t.test('nothing is printed outside the command line', async (t) => {
+  t.same(matches(SRC.filter((source) => !TERMINAL.test(source.path)), /\bconsole\s*\.|\bprocess\.stdout\.write/), []);
+});
+
+t.test('no enum, no namespace, no debugger', async (t) => {
+  t.same(matches(ALL, /^\s*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+\w+\s*\{/m), []);
+  t.same(matches(ALL, /^\s*(?:export\s+)?namespace\s+\w+\s*\{/m), []);
+  t.same(matches(ALL, /^\s*debugger;/m), []);
+});
+
+t.test('an empty catch gives its reason in words', async (t) => {
+  const empty = ALL.filter((source) => source.path !== THIS_FILE).flatMap((source) => [
+    ...source.text.matchAll(/\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}/g),
+    ...(source.path.startsWith('test/') ? [] : source.text.matchAll(/\.catch\(\s*\(\)\s*=>\s*(?:\{\s*\}|undefined|null)\s*\)/g)),
+  ].filter((match) => !hasReason(source.text, match.index)).map((match) => place(source, match.index)));
+  t.same(empty, []);
+});
+
+/** A comment on the line or on the one above. */
+function hasReason(text: string, index: number): boolean {
+  const lines = text.split('\n');
+  const line = text.slice(0, index).split('\n').length - 1;
+  return [lines[line], lines[line - 1] ?? ''].some((candidate) => /\/\/|\/\*|^\s*\*/.test(candidate));
+}
+
+t.test('lines and files are short', async (t) => {
+  const checked = ALL.filter((source) => !FLAT_TABLES.has(source.path));
+  t.same(checked.flatMap((source) => source.text.split('\n')
+    .map((line, index) => ({ at: `${source.path}:${index + 1}`, length: [...line].length }))
+    .filter(({ at, length }) => length > (at.startsWith('test/') ? TEST_LINE_LENGTH_MAX : LINE_LENGTH_MAX)).map(({ at, length }) => `${at} has ${length} characters`)), []);
+  t.same(checked.map((source) => ({ path: source.path, lines: source.text.split('\n').length - 1 }))
+    .filter(({ lines }) => lines > FILE_LINES_MAX).map(({ path, lines }) => `${path} has ${lines} lines`), []);
+});
+
+t.test('no blanks at the end of a line, no tabs', async (t) => {
+  t.same(ALL.filter((source) => /[ \t]$/m.test(source.text) || source.text.includes('\t')).map(({ path }) => path), []);
+});
+
+t.test('each threat of docs/security.md names tests that are there', async (t) => {
+  const rows = readFileSync(join(ROOT, 'docs/security.md'), 'utf8').split('\n').filter((line) => /^\| (?!threat|---)/.test(line));
+  t.ok(rows.length > 40);
+  for (const row of rows) {
+    const names = [...row.split('|')[3].matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+    t.ok(names.length > 0, row);
+    t.same(names.filter((name) => !existsSync(join(ROOT, `test/${name.replace(/\.test$/, '')}.test.ts`))), [], row);
+  }
+});
