@@ -5,5 +5,5 @@ import { ensureBuilt, ensureInstalled, root } from './setup.mjs';
 
 await ensureInstalled();
 if (!await ensureBuilt()) process.exit(1);
-const { configurationPage } = await import(new URL('../dist/src/config.js', import.meta.url).href);
+const { configurationPage } = await import(new URL('../dist/src/config/config.js', import.meta.url).href);
 writeFileSync(join(root, 'docs', 'configuration.md'), configurationPage());

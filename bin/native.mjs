@@ -1,5 +1,5 @@
 /**
- * Puts the builds of uWebSockets.js for this machine into dist/native, in a form that loads on older glibc too; see src/api/uws-binaries.ts.
+ * Puts the builds of uWebSockets.js for this machine into dist/native, in a form that loads on older glibc too; see src/api/http/engines/uws-binaries.ts.
  * `node bin/native.mjs --print` writes the digests of all builds of the package, for that table.
  */
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ const packageFolder = join(root, 'node_modules', 'uWebSockets.js');
 const target = join(root, 'dist', 'native');
 
 const digestOf = (bytes) => createHash('sha256').update(bytes).digest('hex');
-const table = () => import('../dist/src/api/uws-binaries.js');
+const table = () => import('../dist/src/api/http/engines/uws-binaries.js');
 const keysHere = ({ UWS_BINARIES }) => Object.keys(UWS_BINARIES).filter((key) => key.startsWith(`${process.platform}_${process.arch}_`));
 
 /** True when no build for this machine is missing in dist/native. */
@@ -24,7 +24,7 @@ export async function isNativeThere() {
 /** Needs dist/src. @throws Error where a build differs from what the table says. */
 export async function prepareNative() {
   const binaries = await table();
-  const { forOlderGlibc } = await import('../dist/src/api/elf-glibc.js');
+  const { forOlderGlibc } = await import('../dist/src/api/http/engines/elf-glibc.js');
   mkdirSync(target, { recursive: true });
   for (const key of keysHere(binaries)) {
     const name = binaries.uwsFileName(key);
@@ -32,7 +32,7 @@ export async function prepareNative() {
     if (existsSync(path) && digestOf(readFileSync(path)) === binaries.UWS_BINARIES[key].digest) continue;
     const require = (what, bytes, digest) => {
       const found = digestOf(bytes);
-      if (found !== digest) throw new Error(`${what} is refused: its SHA-256 digest is ${found}, not ${digest} of src/api/uws-binaries.ts`);
+      if (found !== digest) throw new Error(`${what} is refused: its SHA-256 digest is ${found}, not ${digest} of src/api/http/engines/uws-binaries.ts`);
       return bytes;
     };
     const source = require(join(packageFolder, name), readFileSync(join(packageFolder, name)), binaries.UWS_BINARIES[key].source);
@@ -44,7 +44,7 @@ export async function prepareNative() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === '--print') {
-  const { forOlderGlibc } = await import('../dist/src/api/elf-glibc.js');
+  const { forOlderGlibc } = await import('../dist/src/api/http/engines/elf-glibc.js');
   for (const name of readdirSync(packageFolder).filter((name) => /^uws_linux_(?:x64|arm64)_(?:115|127|137)\.node$/.test(name)).sort()) {
     const source = readFileSync(join(packageFolder, name));
     process.stdout.write(`  ${name.slice(4, -5)}: {\n    source: '${digestOf(source)}',\n    digest: '${digestOf(forOlderGlibc(source))}',\n  },\n`);

@@ -22,7 +22,7 @@ const PROGRAMS = {
 
 /** What runs against a cluster, and what that needs; see CONTRIBUTING.md. */
 const says = (name, text) => readFileSync(join(root, name), 'utf8').includes(text);
-const isClusterFile = (name) => name.startsWith('test/e2e/') && says(name, 'helpers/running-server.ts');
+const isClusterFile = (name) => name.startsWith('test/e2e/') && says(name, 'helpers/running/server.ts');
 const CLUSTER_PROGRAMS = ['redis-server', 'nats-server'];
 const CLUSTER_NODES = 3;
 /** Processes with nodes, and so files at a time. */
@@ -31,23 +31,24 @@ const HOSTS = 3;
  * What runs against the cluster alone: its subject is the form of requests, messages and answers, which is decided before any store and between no
  * nodes. The cluster has both HTTP engines and the second Node. A file with a test that is `notInCluster` runs on a single node in any case.
  */
-const CLUSTER_ONLY_FILES = new Set(['applications', 'bulk-alarm-rights', 'bulk-registration', 'c8y-client-applications', 'c8y-client-devices',
-  'c8y-client-inventory', 'c8y-client-login', 'c8y-client-tenants', 'curl', 'deleted-live', 'device-access-token', 'events', 'generated-client',
-  'hostile-routes', 'identity', 'measurement-filters', 'measurement-pages', 'measurement-series', 'mqtt-json-and-modes', 'mqtt-large-payloads',
-  'mqtt-static-templates', 'openapi-answers', 'retention-limits', 'security-options', 'simulate'].map((name) => `test/e2e/${name}.test.ts`));
+const CLUSTER_ONLY_FILES = new Set(['applications/applications', 'alarms/bulk-alarm-rights', 'devices/bulk-registration', 'c8y-client/applications',
+  'c8y-client/devices', 'c8y-client/inventory', 'c8y-client/login', 'c8y-client/tenants', 'clients/curl', 'inventory/deleted-live',
+  'devices/device-access-token', 'events/events', 'clients/generated-client', 'http/hostile-routes', 'inventory/identity', 'measurements/filters',
+  'measurements/pages', 'measurements/series', 'mqtt/json-and-modes', 'mqtt/large-payloads', 'mqtt/static-templates', 'http/openapi-answers',
+  'retention/retention-limits', 'users/security-options', 'clients/simulate'].map((name) => `test/e2e/${name}.test.ts`));
 const HOST_START_MS = 240_000;
 const HOST_STOP_MS = 60_000;
 
 /** What runs on the second version of Node too, with the servers that it starts: native packages, the engines of HTTP, starts and kills. */
-const SECOND_NODE_FILES = new Set(['api/http-engine', 'cli-first-start', 'e2e/cut-requests', 'faults/kill-server', 'store/lmdb-journal']
+const SECOND_NODE_FILES = new Set(['api/http/http-engine', 'cli/first-start', 'e2e/http/cut-requests', 'faults/kill-server', 'store/lmdb/journal']
   .map((name) => `test/${name}.test.ts`));
 
 /** Files at a time: three more than cores, because what kills and waits leaves them idle. */
 const JOBS = 5;
 
 /** Early in their ring, the longest first, so that none of them is the last to end. */
-const LONG_FILES = ['faults/cluster', 'faults/cluster-kills', 'faults/cluster-power-cut', 'faults/disk-full', 'faults/cluster-cut', 'faults/cluster-qos2',
-  'faults/data-deletion', 'e2e/retention', 'e2e/tenants', 'cli-backup'].map((name) => `test/${name}.test.ts`);
+const LONG_FILES = ['faults/cluster/cluster', 'faults/cluster/kills', 'faults/cluster/power-cut', 'faults/disk-full', 'faults/cluster/cut', 'faults/cluster/qos2',
+  'faults/data-deletion', 'e2e/retention/retention', 'e2e/tenants/tenants', 'cli/backup'].map((name) => `test/${name}.test.ts`);
 /** Others between two of them: they do not all run at once. */
 const BETWEEN_LONG_FILES = 3;
 
@@ -70,9 +71,9 @@ function testFiles(filters) {
     .filter((name) => filters.length === 0 || filters.some((filter) => name.includes(filter))).sort(inMixedOrder);
 }
 
-/** A process that runs nodes for tests (test/helpers/node-host.ts), with its port; it ends when its standard input does. */
+/** A process that runs nodes for tests (test/helpers/cluster/node-host.ts), with its port; it ends when its standard input does. */
 async function startHost() {
-  const args = ['--enable-source-maps', compiledTestPath('test/helpers/node-host.ts')];
+  const args = ['--enable-source-maps', compiledTestPath('test/helpers/cluster/node-host.ts')];
   const env = { ...process.env, MILLRACE_TEST_CLUSTER: String(CLUSTER_NODES) };
   const child = spawn(secondNode?.path ?? process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'], env });
   child.stdin.on('error', () => undefined);

@@ -13,7 +13,7 @@ const STATEMENT_MS = 600_000;
 /** Documents of a transaction. */
 const BATCH = 20_000;
 const MAP_BYTES = 64 * 1024 ** 3;
-/** Keys of the documents (store/lmdb-documents.ts), by table; audit records have none. */
+/** Keys of the documents (store/lmdb/documents.ts), by table; audit records have none. */
 const CODES: Readonly<Record<string, string>> = { managed_objects: 'M', alarms: 'A', events: 'E', operations: 'O' };
 
 /** Key of the tenant that the suite uses. */

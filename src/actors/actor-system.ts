@@ -45,7 +45,7 @@ interface Group {
   /** Handled again after a restart: follow-ups wait for `resumeFollowUps`, their numbers come behind what is still to be replayed. */
   readonly isReplay: boolean;
   outstanding: number;
-  /** Characters that its commands write, see group-size.ts. */
+  /** Characters that its commands write, see actors/runtime/group-size.ts. */
   chars: number;
   readonly contexts: ActorContext[];
   readonly outcomes: Outcome[];

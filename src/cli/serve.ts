@@ -5,7 +5,7 @@ import type { RunningServer } from '../server/start.ts';
 import { EXIT_FAILED, EXIT_OK } from '../operate/exit-codes.ts';
 import { createLog, type ProcessLog } from './log.ts';
 
-/** `startServer` of src/server.ts; tests pass a stand-in. */
+/** `startServer` of src/server/start.ts; tests pass a stand-in. */
 export type StartServer = (config: Config, log: Log) => Promise<RunningServer>;
 
 /**

@@ -373,7 +373,7 @@ export function maskedConfig(config: Config): Record<string, string | number | b
 
 /** The whole text of docs/configuration.md; `npm run docs` writes it and a test compares it. */
 export function configurationPage(): string {
-  return `<!-- Generated from src/config.ts by \`npm run docs\`; do not edit. -->
+  return `<!-- Generated from src/config/config.ts by \`npm run docs\`; do not edit. -->
 # Configuration
 
 Every setting can be given as a flag of \`millrace serve\` (or \`npm start -- <flags>\`), as an environment variable or in a JSON

@@ -1,6 +1,6 @@
 /**
  * Settings: a small table describes each one, and from the table come flags, environment names, file keys, checking,
- * the help text, the masked print and the table of the documentation. src/config.ts holds the server's table; commands
+ * the help text, the masked print and the table of the documentation. src/config/config.ts holds the server's table; commands
  * with arguments of their own (simulate, backup, restore) have theirs beside them.
  */
 import { isIP } from 'node:net';

@@ -53,7 +53,7 @@ export interface MqttServerOptions {
   readonly limits?: Partial<MqttLimits>;
   /** Of each connection of a tenant, instead of `limits`. */
   readonly rateOf?: (tenantNumber: number) => { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined;
-  /** As of model/shares.ts; several by default. */
+  /** As of model/pacing/shares.ts; several by default. */
   readonly isOnlyTenant?: () => boolean;
   /** Milliseconds since 1970; Date.now by default. */
   readonly now?: () => number;

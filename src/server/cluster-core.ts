@@ -258,7 +258,7 @@ export class ClusterCore implements ServerCore {
   /** Tenants, accounts and the version of the schema. @returns what is stored otherwise than the configuration wants it. */
   async #firstStart(): Promise<ChangeOfExisting[]> {
     const { config } = this;
-    // Configured, as a cluster's has to be (config.ts).
+    // Configured, as a cluster's has to be (config/config.ts).
     const secretKey = config.secretKey as string;
     const { gateways, messages } = this.#adapters;
     const admins = new Map([[config.tenant, config.adminUser], [MANAGEMENT_TENANT, config.managementUser]]);
@@ -306,7 +306,7 @@ export class ClusterCore implements ServerCore {
     return this.node.visible(timeoutMs);
   }
 
-  /** Others take the shards of a node that lacks what they have (cluster/fitness.ts). */
+  /** Others take the shards of a node that lacks what they have (cluster/shards/fitness.ts). */
   #reachChanged(name: string, watch: StoreWatch): void {
     const shards = this.#adapters.leases.owned.size;
     if (watch.isAway) this.log.warn({ server: name, problem: watch.problem, shards }, 'a server is not reached; nodes that reach it take this one\'s shards');

@@ -22,14 +22,14 @@ const APPLICATION: Resource = {
     { field: 'type', type: 'string', post: 'mandatory', put: 'no', values: ['MICROSERVICE', 'EXTERNAL'], oneOf: ['MICROSERVICE', 'EXTERNAL'] },
     { field: 'availability', type: 'string', post: 'optional', put: 'optional', values: ['MARKET', 'PRIVATE'], oneOf: ['MARKET', 'PRIVATE'] },
     // On POST there is no archive yet; which ids a PUT takes is in rules: 'Application: activeVersionId'.
-    { field: 'activeVersionId', type: 'string', post: 'no', put: 'no', values: ['4711', '4711'], isSometimes: true, heldBy: [['e2e/application-binaries', 'another archive is taken into use']] },
+    { field: 'activeVersionId', type: 'string', post: 'no', put: 'no', values: ['4711', '4711'], isSometimes: true, heldBy: [['e2e/applications/application-binaries', 'another archive is taken into use']] },
     { field: 'manifest', type: 'object', post: 'optional', put: 'optional', values: [{ imports: [], noAppSwitcher: true }, { imports: ['a'], noAppSwitcher: false }],
-      refused: [{ imports: 'a' }, { noAppSwitcher: 'yes' }], heldBy: [['e2e/application-binaries', 'manifests']] },
+      refused: [{ imports: 'a' }, { noAppSwitcher: 'yes' }], heldBy: [['e2e/applications/application-binaries', 'manifests']] },
     { field: 'owner', type: 'object', post: 'no', put: 'no', values: [{ tenant: { id: 'other' } }, { tenant: { id: 'other' } }],
       initially: { self: /^http.*\/tenant\/tenants\/t1$/, tenant: { id: 't1' } } },
     // Form ROLE_<AREA>_<LEVEL>; what they give: rules, 'Application: requiredRoles, roles'.
     { field: 'requiredRoles', type: 'array', post: 'optional', put: 'optional', values: [['ROLE_INVENTORY_ADMIN'], ['ROLE_ALARM_READ']], refused: [[1], ['INVENTORY_ADMIN'], ['role_mill_read']],
-      heldBy: [['e2e/microservices', 'a service user for each subscribed tenant, with exactly the required roles']] },
+      heldBy: [['e2e/applications/microservices', 'a service user for each subscribed tenant, with exactly the required roles']] },
     { field: 'roles', type: 'array', post: 'optional', put: 'optional', values: [['ROLE_MILL_READ'], ['ROLE_MILL_ADMIN', 'ROLE_MILL_READ']], refused: [[1], ['MILL_READ'], ['role_mill_read']] },
     generated('self'),
   ],
@@ -44,7 +44,7 @@ const TENANT: Resource = {
     generated('self', 'string', { visibility: 'public' }),
     { field: 'id', type: 'string', visibility: 'public', post: 'optional', put: 'no', values: (world) => [world.name('given'), world.name('given')], lengthMax: 32, isUnique: true, initially: /^t\d+$/ },
     { field: 'status', type: 'string', visibility: 'private', post: 'no', put: 'optional', values: ['SUSPENDED', 'SUSPENDED'], oneOf: ['SUSPENDED', 'ACTIVE'], initially: 'ACTIVE',
-      heldBy: [['e2e/tenants', 'suspension ends all access at once, activation gives it back']] },
+      heldBy: [['e2e/tenants/tenants', 'suspension ends all access at once, activation gives it back']] },
     // PUT: rules, 'Tenants 1'.
     { field: 'adminName', type: 'string', visibility: 'private', post: 'optional', put: 'no', values: ['boss', 'boss2'], lengthMax: 50, along: { adminEmail: 'boss@example.com', adminPass: 'Analytical-1' },
       refused: ['a b', 'a/b', 'a\\b', 'a+b', 'a$b', 'a:b', 'a\tb', 'a\nb', ' a', 'a\u00a0b'] },
@@ -58,7 +58,7 @@ const TENANT: Resource = {
     // What it does: rules, 'Tenant: sendPasswordResetEmail'.
     { field: 'sendPasswordResetEmail', type: 'boolean', visibility: 'private', post: 'optional', put: 'optional', values: [true, false], along: { adminEmail: 'boss@example.com' }, isWriteOnly: true },
     { field: 'domain', type: 'string', visibility: 'public', post: 'mandatory', put: 'optional', values: (world) => [`${world.name('do_main')}-1a`, world.name('domain')], isUnique: true, lengthMax: 256,
-      refused: ['Ab', 'aB', '1ab', '_ab', '-ab', 'ab-', 'a', '', 'a b', 'a.b', 'a/b', 'äb'], heldBy: [['e2e/tenants', 'the host name says the tenant when the user name does not']] },
+      refused: ['Ab', 'aB', '1ab', '_ab', '-ab', 'ab-', 'a', '', 'a b', 'a.b', 'a/b', 'äb'], heldBy: [['e2e/tenants/tenants', 'the host name says the tenant when the user name does not']] },
     { field: 'company', type: 'string', visibility: 'public', post: 'mandatory', put: 'optional', values: ['One', 'Two'], lengthMax: 256 },
     { field: 'contactName', type: 'string', visibility: 'public', post: 'optional', put: 'optional', values: ['One', 'Two'], lengthMax: 30 },
     { field: 'contactPhone', type: 'string', visibility: 'public', post: 'optional', put: 'optional', values: ['1', '2'], lengthMax: 20 },
@@ -119,7 +119,7 @@ const OPERATION: Resource = {
     generated('deviceName', 'string', { initially: 'Owned' }),
     { field: 'deviceExternalIDs', type: 'object', post: 'no', put: 'no', values: [{ externalIds: [] }, { externalIds: [] }], isSometimes: true,
       heldBy: [['document-1/rules', 'Operation: deviceExternalIDs']] },
-    generated('bulkOperationId', 'string', { isSometimes: true, heldBy: [['e2e/bulk-operations', 'each device of a static group, with its subgroups, gets the operation once']] }),
+    generated('bulkOperationId', 'string', { isSometimes: true, heldBy: [['e2e/operations/bulk-operations', 'each device of a static group, with its subgroups, gets the operation once']] }),
     { field: 'status', type: 'string', post: 'no', put: 'mandatory', values: ['FAILED', 'EXECUTING'], oneOf: ['PENDING', 'EXECUTING', 'SUCCESSFUL', 'FAILED'], initially: 'PENDING' },
     { field: 'failureReason', type: 'string', post: 'no', put: 'no', values: ['why', 'why'], isSometimes: true, putWith: { status: 'FAILED' } },
     { field: 'description', type: 'string', post: 'optional', put: 'optional', values: ['One', 'Two'] },
@@ -137,7 +137,7 @@ const BULK_OPERATION: Resource = {
     generated('self'),
     { field: 'groupId', type: 'string', post: 'optional', put: 'no', values: async (world) => [await world.group(), await world.group()], isAny: true, refused: ['999999999', 'x'] },
     { field: 'failedParentId', type: 'string', post: 'optional', put: 'no', values: async (world) => [await world.failedBulk(), await world.failedBulk()], isAny: true, isSometimes: true,
-      along: { groupId: undefined }, refused: ['999999999', 'x'], heldBy: [['e2e/bulk-operations', 'progress and general status follow the operations and always add up']] },
+      along: { groupId: undefined }, refused: ['999999999', 'x'], heldBy: [['e2e/operations/bulk-operations', 'progress and general status follow the operations and always add up']] },
     { field: 'startDate', type: 'timestamp', post: 'mandatory', put: 'optional', values: ['2200-01-01T00:00:00.000Z', '2201-01-01T00:00:00.000Z'], refused: ['soon'] },
     // Fractions are taken (document 4 section 5.2).
     { field: 'creationRamp', type: 'integer', post: 'mandatory', put: 'optional', values: [15, 16], refused: [-1] },
@@ -145,7 +145,7 @@ const BULK_OPERATION: Resource = {
     // COMPLETED and DELETED: states.ts.
     { field: 'status', type: 'string', post: 'no', put: 'no', values: ['COMPLETED', 'COMPLETED'], initially: 'ACTIVE' },
     { field: 'progress', type: 'object', post: 'no', put: 'no', values: [{ all: 7 }, { all: 7 }], initially: { pending: 1, failed: 0, executing: 0, successful: 0, all: 1 },
-      heldBy: [['e2e/bulk-operations', 'progress and general status follow the operations and always add up']] },
+      heldBy: [['e2e/operations/bulk-operations', 'progress and general status follow the operations and always add up']] },
   ],
 };
 
@@ -157,16 +157,16 @@ const ALARM: Resource = {
     generated('creationTime', 'timestamp'),
     { field: 'type', type: 'string', post: 'mandatory', put: 'no', values: (world) => [world.name('type'), world.name('type')] },
     { field: 'time', type: 'timestamp', post: 'mandatory', put: 'no', values: [TIME, '2024-05-03T10:00:00.000Z'], refused: ['today', '2024-02-30T10:00:00.000Z'] },
-    { field: 'text', type: 'string', post: 'mandatory', put: 'optional', putBy: '5.3', values: ['One', 'Two'], heldBy: [['e2e/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] },
+    { field: 'text', type: 'string', post: 'mandatory', put: 'optional', putBy: '5.3', values: ['One', 'Two'], heldBy: [['e2e/alarms/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] },
     { field: 'source', type: 'object', post: 'mandatory', put: 'no', values: async (world) => [{ id: world.device }, { id: await world.ownedDevice() }],
       initially: { id: /^\d+$/, self: /^http.*\/inventory\/managedObjects\/\d+$/ }, refused: [{}, { id: '999999999' }] },
     { field: 'status', type: 'string', post: 'optional', put: 'optional', values: ['ACKNOWLEDGED', 'CLEARED'], oneOf: ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'], refused: ['active', 'Cleared'], initially: 'ACTIVE' },
     { field: 'severity', type: 'string', post: 'mandatory', put: 'optional', values: ['CRITICAL', 'MINOR'], oneOf: ['CRITICAL', 'MAJOR', 'MINOR', 'WARNING'], refused: ['major', 'Warning', 'INFORMATION'] },
     { field: 'count', type: 'integer', post: 'no', put: 'no', values: [7, 8], initially: 1 },
-    generated('firstOccurenceTime', 'timestamp', { isSometimes: true, values: [FUTURE, FUTURE], heldBy: [['e2e/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] }),
+    generated('firstOccurenceTime', 'timestamp', { isSometimes: true, values: [FUTURE, FUTURE], heldBy: [['e2e/alarms/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']] }),
     { field: 'history', type: 'object', post: 'no', put: 'no', values: [{ auditRecords: [] }, { auditRecords: [] }],
       initially: { self: /^http/, auditRecords: [{ type: 'com_platform_model_alarm_AlarmRaised' }] },
-      heldBy: [['e2e/alarms', 'history: who changed what (document 1, Alarms rule 4, Audit record)']] },
+      heldBy: [['e2e/alarms/alarms', 'history: who changed what (document 1, Alarms rule 4, Audit record)']] },
     fragment('other fragments', { a: 1 }, { a: { b: [] } }),
   ],
 };

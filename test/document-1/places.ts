@@ -25,8 +25,8 @@ async function isNamed(t: Test, world: World, id: string, name: string, what: st
   t.equal((await world.rest.read(`${OBJECTS}/${id}`)).name, name, what);
 }
 export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
-  { row: 'Applications: the bootstrap user reaches six endpoints and PUT currentApplication', heldBy: [['e2e/microservices', 'it reaches exactly what document 1 lists']] },
-  { row: 'Applications: a service user has requiredRoles', heldBy: [['e2e/microservices', 'a service user for each subscribed tenant, with exactly the required roles']] },
+  { row: 'Applications: the bootstrap user reaches six endpoints and PUT currentApplication', heldBy: [['e2e/applications/microservices', 'it reaches exactly what document 1 lists']] },
+  { row: 'Applications: a service user has requiredRoles', heldBy: [['e2e/applications/microservices', 'a service user for each subscribed tenant, with exactly the required roles']] },
   { row: 'Applications: settings are a flat map of the owner\'s options', check: async (t, world) => {
     const { bootstrap } = await world.service();
     const { contextPath, name } = await bootstrap.read('/application/currentApplication');
@@ -38,7 +38,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     for (const category of [name, plain, path]) await world.rest.post('/tenant/options', { category, key: 'of', value: category });
     t.strictSame(await bootstrap.read('/application/currentApplication/settings'), { ...await world.rest.read(`/tenant/options/${name}`) }, 'the name where there is no context path');
     t.strictSame(await own.read('/application/currentApplication/settings'), { of: path }, 'the context path where there is one');
-  }, heldBy: [['e2e/microservices', 'settings: defaults of the manifest, options of the owner, those of the tenant; secrets decrypted']] },
+  }, heldBy: [['e2e/applications/microservices', 'settings: defaults of the manifest, options of the owner, those of the tenant; secrets decrypted']] },
   { row: 'Tenants 1: adminPass and adminEmail change the user, adminName does nothing', check: async (t, world) => {
     const { id } = await world.tenant();
     t.match(await world.management.put(`/tenant/tenants/${id}`, { adminPass: 'Another-one-2', adminEmail: 'new@example.com' }), { status: 200, json: { adminEmail: 'new@example.com' } });
@@ -60,7 +60,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.equal((await world.management.delete(`/tenant/tenants/${below}`)).status, 204);
     await isIrreversible(below);
   } },
-  { row: 'Tenants 3: a non-editable option: 403', heldBy: [['e2e/options', 'non-editable options']], check: async (t, world) => {
+  { row: 'Tenants 3: a non-editable option: 403', heldBy: [['e2e/tenants/options', 'non-editable options']], check: async (t, world) => {
     const { category, key } = await world.option();
     const path = `/tenant/options/${category}/${key}`;
     const attempts = async (): Promise<Reply[]> => [await world.rest.put(path, { value: 'other' }), await world.rest.delete(path)];
@@ -77,8 +77,8 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     const reply = await world.management.post(`/tenant/tenants/${id}/applications`, { application: { id: application } });
     t.match(reply, { status: 201, json: { self: /^http/, application: { id: application, key, name, owner: { tenant: { id: TENANT } }, self: /^http/, type: 'MICROSERVICE' } } });
   } },
-  { row: 'Tenants 5: by domain, or by tenant id before the user name', heldBy: [['e2e/tenants', 'the host name says the tenant when the user name does not']] },
-  { row: 'option resource: viewable and modifiable', heldBy: [['e2e/options', 'an option through its life']], check: async (t, world) => {
+  { row: 'Tenants 5: by domain, or by tenant id before the user name', heldBy: [['e2e/tenants/tenants', 'the host name says the tenant when the user name does not']] },
+  { row: 'option resource: viewable and modifiable', heldBy: [['e2e/tenants/options', 'an option through its life']], check: async (t, world) => {
     const { category, key } = await world.option();
     const path = `/tenant/options/${category}/${key}`;
     t.match(await world.rest.read(path), { category, key, value: 'value', self: `${world.server.url}${path}` });
@@ -149,7 +149,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     await eventually('the agent\'s own change', async () => (await world.rest.read(`${OBJECTS}/${id}`)).c8y_Hardware !== undefined);
     await isNamed(t, world, id, 'edited', 'and it stays when the agent registers and updates its device');
   } },
-  { row: 'Inventory 4: operations need an agent above the device', heldBy: [['e2e/operations', 'the agent: the device itself or one above it, by childDevices or as its service']], check: async (t, world) => {
+  { row: 'Inventory 4: operations need an agent above the device', heldBy: [['e2e/operations/operations', 'the agent: the device itself or one above it, by childDevices or as its service']], check: async (t, world) => {
     const plain = async (): Promise<string> => (await world.rest.create(OBJECTS, { name: 'plain', c8y_IsDevice: {} })).id;
     const post = (deviceId: string): Promise<Reply> => world.rest.post('/devicecontrol/operations', { deviceId, c8y_Restart: {} });
     const [alone, child, asset] = [await plain(), await plain(), await plain()];
@@ -167,7 +167,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
       t.same((await world.rest.read(`/devicecontrol/operations?agentId=${agent}&deviceId=${deviceId}`)).operations.map((one: any) => one.id), [id]);
     }
   } },
-  { row: 'Inventory 5: external systems: identity, then create or update', heldBy: [['e2e/identity', 'bind, read, list, unbind: whatever the texts are']], check: async (t, world) => {
+  { row: 'Inventory 5: external systems: identity, then create or update', heldBy: [['e2e/inventory/identity', 'bind, read, list, unbind: whatever the texts are']], check: async (t, world) => {
     const externalId = world.name('erp');
     const path = `/identity/externalIds/mill_Erp/${externalId}`;
     t.equal((await world.rest.get(path)).status, 404, 'new: it is created');
@@ -176,8 +176,8 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.equal((await world.rest.read(path)).managedObject.id, id, 'known: it is updated');
     t.equal((await world.rest.put(`${OBJECTS}/${id}`, { name: 'renamed' })).json.name, 'renamed');
   } },
-  { row: 'Registration 1 to 6', heldBy: [['e2e/device-registration', 'over HTTP: announced, asked, accepted, credentials once, then data'],
-    ['e2e/device-registration', 'states of a request, as document 4 section 4.2 has them']], check: async (t, world) => {
+  { row: 'Registration 1 to 6', heldBy: [['e2e/devices/device-registration', 'over HTTP: announced, asked, accepted, credentials once, then data'],
+    ['e2e/devices/device-registration', 'states of a request, as document 4 section 4.2 has them']], check: async (t, world) => {
     const [id, type] = [world.name('flow'), 'c8y_Serial'];
     const poll = (): Promise<Reply> => world.bootstrap.request('POST', '/devicecontrol/deviceCredentials',
       { body: { id }, headers: { 'content-type': 'application/vnd.com.nsn.platform.devicecredentials+json', accept: 'application/vnd.com.nsn.platform.devicecredentials+json' } });
@@ -209,15 +209,15 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     const operations = async (id: string): Promise<string[]> => (await world.rest.read(`/devicecontrol/operations?bulkOperationId=${id}`)).operations.map((one: any) => one.deviceId);
     await eventually('on the devices whose operation failed', async () => (await operations(again.json.id)).length === 1);
     t.same(await operations(again.json.id), await operations(failed), 'the same devices');
-  }, heldBy: [['e2e/bulk-operations', 'each device of a static group, with its subgroups, gets the operation once'],
-    ['e2e/bulk-operations', 'a dynamic group is what its query finds when it starts'], ['e2e/bulk-operations', 'the ramp: one after the other'], ['e2e/bulk-operations', 'what is refused'],
-    ['e2e/bulk-operations', 'progress and general status follow the operations and always add up'], ['operate/bulk-operation-scheduler', 'one after the other, from startDate on']] },
+  }, heldBy: [['e2e/operations/bulk-operations', 'each device of a static group, with its subgroups, gets the operation once'],
+    ['e2e/operations/bulk-operations', 'a dynamic group is what its query finds when it starts'], ['e2e/operations/bulk-operations', 'the ramp: one after the other'], ['e2e/operations/bulk-operations', 'what is refused'],
+    ['e2e/operations/bulk-operations', 'progress and general status follow the operations and always add up'], ['jobs/bulk-operation-scheduler', 'one after the other, from startDate on']] },
   { row: 'Alarms 1: id and creationTime are the server\'s', check: async (t, world) => {
     const { id, creationTime } = await world.alarm({ id: '1', creationTime: TIME });
     t.not(id, '1');
     t.ok(Math.abs(Date.parse(creationTime) - Date.now()) < 600_000);
   } },
-  { row: 'Alarms 2: suppressed in maintenance', heldBy: [['e2e/alarms', 'what is not stored: maintenance, mapped types, processing modes']], check: async (t, world) => {
+  { row: 'Alarms 2: suppressed in maintenance', heldBy: [['e2e/alarms/alarms', 'what is not stored: maintenance, mapped types, processing modes']], check: async (t, world) => {
     const id = await world.ownedDevice({ c8y_RequiredAvailability: { responseInterval: -1 } });
     const source = { id };
     t.match(await world.rest.post('/alarm/alarms', world.alarmBody({ source })), { status: 201, json: { id: null } });
@@ -226,7 +226,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.match((await world.alarm({ source })).id, /^\d+$/);
     t.equal((await world.rest.read(`/alarm/alarms?source=${id}`)).alarms.length, 1);
   } },
-  { row: 'Alarms 3: de-duplication', heldBy: [['e2e/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']], check: async (t, world) => {
+  { row: 'Alarms 3: de-duplication', heldBy: [['e2e/alarms/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']], check: async (t, world) => {
     const first = await world.alarm();
     const again = (more: object): Promise<any> => world.alarm({ type: first.type, time: '2024-05-02T11:00:00.000Z', ...more });
     t.match(await again({}), { id: first.id, count: 2, firstOccurenceTime: TIME });
@@ -236,7 +236,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.not((await again({})).id, first.id, 'when it is cleared');
   } },
   { row: 'Alarms 4: a PUT that changes is audited with user, one that does not is not',
-    heldBy: [['e2e/alarms', 'history: who changed what (document 1, Alarms rule 4, Audit record)'], ['e2e/alarms', 'notifications (document 4 section 5.8)']],
+    heldBy: [['e2e/alarms/alarms', 'history: who changed what (document 1, Alarms rule 4, Audit record)'], ['e2e/alarms/alarms', 'notifications (document 4 section 5.8)']],
     check: async (t, world) => {
     const alarm = await world.alarm();
     const path = `/alarm/alarms/${alarm.id}`;
@@ -271,7 +271,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.same(await texts(''), ['12', '11', '10']);
     t.same(await texts('&revert=true'), ['10', '11', '12']);
   } },
-  { row: 'Events 2: one binary: 201, 404, 409', heldBy: [['e2e/events', 'a binary in one piece (document 1, rule 2; document 4 section 5.6)'], ['e2e/events', 'two uploads at once: one of them']],
+  { row: 'Events 2: one binary: 201, 404, 409', heldBy: [['e2e/events/events', 'a binary in one piece (document 1, rule 2; document 4 section 5.6)'], ['e2e/events/events', 'two uploads at once: one of them']],
     check: async (t, world) => {
       const { id } = await world.event();
       const path = `/event/events/${id}/binaries`;
@@ -282,7 +282,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
       t.equal((await send(path)).status, 409);
       t.equal((await send('/event/events/999999999/binaries')).status, 404);
     } },
-  { row: 'Events 3: chunks', heldBy: [['e2e/events', 'a binary in chunks (document 1, rule 3)']], check: async (t, world) => {
+  { row: 'Events 3: chunks', heldBy: [['e2e/events/events', 'a binary in chunks (document 1, rule 3)']], check: async (t, world) => {
     const path = `/event/events/${(await world.event()).id}/binaries`;
     const send = (body: string, range: string): Promise<Reply> => world.rest.request('POST', path, { body, headers: { 'content-type': 'text/plain', 'content-range': range } });
     t.match(await send('abc', '1-3/*'), { status: 422 }, 'start is from 0');

@@ -20,7 +20,7 @@ async function tenantWith(world: World, more: object = {}): Promise<{ readonly i
 }
 
 const APPLICATIONS: RuleTable = { heading: 'Application, beside its fields', rows: [
-  { row: 'Application: activeVersionId', heldBy: [['e2e/application-binaries', 'another archive is taken into use']], check: async (t, world) => {
+  { row: 'Application: activeVersionId', heldBy: [['e2e/applications/application-binaries', 'another archive is taken into use']], check: async (t, world) => {
     const { id } = await world.application();
     t.match(await world.rest.put(`${APPS}/${id}`, { activeVersionId: '999999999' }), { status: 422, json: { message: /activeVersionId/ } }, 'an archive that is not there');
     t.equal((await world.rest.read(`${APPS}/${id}`)).activeVersionId, undefined);
@@ -77,7 +77,7 @@ const TENANTS: RuleTable = { heading: 'Tenant, beside its fields', rows: [
     const domain = world.name('domain');
     t.match(await world.management.post('/tenant/tenants', {}), { status: 422, json: { message: 'Following mandatory fields should be included: company,domain' } });
     t.match(await world.management.post('/tenant/tenants', { company: 'c', domain }), { status: 201, json: { company: 'c', domain } });
-  }, heldBy: [['e2e/tenants', 'what belongs together'], ['e2e/tenants', 'an id or a domain is given once'], ['e2e/tenants', 'an id is generated when there is none, of the form t<number>']] },
+  }, heldBy: [['e2e/tenants/tenants', 'what belongs together'], ['e2e/tenants/tenants', 'an id or a domain is given once'], ['e2e/tenants/tenants', 'an id is generated when there is none, of the form t<number>']] },
   { row: 'Tenant: allowCreateTenants', check: async (t, world) => {
     for (const [allowCreateTenants, status] of [[true, 201], [false, 403]] as const) {
       t.equal((await (await tenantWith(world, { allowCreateTenants })).admin.post('/tenant/tenants', world.tenantBody())).status, status, String(allowCreateTenants));
@@ -122,9 +122,9 @@ const OPTIONS: RuleTable = { heading: 'Option, beside its fields', rows: [
     t.equal((await world.rest.post('/tenant/options', { category: world.name('mine'), key: world.name('key'), value: 'x' })).status, 200);
     t.match(await world.rest.post('/tenant/options', { category: 'access.control', key: 'other', value: 'x' }), { status: 422, json: { message: /other/ } });
   } },
-  { row: 'option: the management tenant marks any of any tenant', heldBy: [['e2e/options', 'non-editable options']] },
-  { row: 'option access.control/allow.origin: default *, predefined keys only', heldBy: [['e2e/options', 'categories with predefined keys take no others; their defaults hold until something else is set'],
-    ['e2e/options', 'CORS follows the option access.control/allow.origin of the tenant, at once']],
+  { row: 'option: the management tenant marks any of any tenant', heldBy: [['e2e/tenants/options', 'non-editable options']] },
+  { row: 'option access.control/allow.origin: default *, predefined keys only', heldBy: [['e2e/tenants/options', 'categories with predefined keys take no others; their defaults hold until something else is set'],
+    ['e2e/tenants/options', 'CORS follows the option access.control/allow.origin of the tenant, at once']],
     check: async (t, world) => {
       t.equal((await world.rest.read('/tenant/options/access.control/allow.origin')).value, '*');
       t.equal((await world.rest.post('/tenant/options', { category: 'access.control', key: 'other', value: 'x' })).status, 422);
@@ -210,7 +210,7 @@ const CONTROL: RuleTable = { heading: 'Operation and bulk operation, beside thei
     const { id } = await world.operation({ deviceId, deliveryType: 'SMS' });
     const { operations: [listed] } = await world.rest.read(`/devicecontrol/operations?agentId=${deviceId}&status=PENDING`);
     for (const found of [listed, await world.rest.read(`/devicecontrol/operations/${id}`)]) t.match(found, { id, deliveryType: 'SMS', status: 'PENDING' });
-  }, heldBy: [['e2e/operations', 'fields of POST and PUT, as the table of document 1 has them']] },
+  }, heldBy: [['e2e/operations/operations', 'fields of POST and PUT, as the table of document 1 has them']] },
 ] };
 
 const ALARMS: RuleTable = { heading: 'Alarm and event, beside their fields', rows: [
@@ -253,7 +253,7 @@ const ALARMS: RuleTable = { heading: 'Alarm and event, beside their fields', row
     const sent = await fetch(new Request(`${world.server.url}/event/events/${other}/binaries`,
       { method: 'POST', body: form, headers: { authorization: `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}`, accept: 'application/json' } }));
     t.match(await sent.json(), { type: 'text/plain', name: 'log.txt', source: other, length: 7 });
-  }, heldBy: [['e2e/events', 'a binary in one piece (document 1, rule 2; document 4 section 5.6)'], ['e2e/events', 'a binary in chunks (document 1, rule 3)']] },
+  }, heldBy: [['e2e/events/events', 'a binary in one piece (document 1, rule 2; document 4 section 5.6)'], ['e2e/events/events', 'a binary in chunks (document 1, rule 3)']] },
   { row: 'device credentials: id, self, tenantId, username, password', check: async (t, world) => {
     const { bootstrap, rest } = world;
     const id = world.name('serial');

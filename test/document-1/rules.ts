@@ -26,7 +26,7 @@ const AUTHENTICATION: RuleTable = { heading: 'Authentication', rows: [
     t.equal((await as('admin')).status, 403);
     t.equal((await as('t1/admin')).status, 200);
   } },
-  { row: '3 no aliases for devices', heldBy: [['e2e/login', 'aliases are for people, over HTTP']], check: async (t, world) => {
+  { row: '3 no aliases for devices', heldBy: [['e2e/users/login', 'aliases are for people, over HTTP']], check: async (t, world) => {
     const post = (userName: string, alias: string): Promise<Reply> => world.rest.post(`/user/${TENANT}/users`, { userName, password: PASSWORD, alias });
     t.match(await post(world.name('device_one'), world.name('nick')), { status: 422, json: { message: /alias/ } });
     t.match(await post(world.name('person'), world.name('device_two')), { status: 422, json: { message: /alias/ } });
@@ -35,15 +35,15 @@ const AUTHENTICATION: RuleTable = { heading: 'Authentication', rows: [
     t.equal((await world.rest.request('GET', '/user/currentUser', { headers: basic(`${TENANT}/${alias}`) })).status, 200, 'people have them');
   } },
   { row: '4 device credentials', heldBy: [['document-1/rules', 'device credentials: id, self, tenantId, username, password'],
-    ['e2e/device-registration', 'over HTTP the bootstrap user reaches device credentials only, and nobody else does']], check: async (t, world) => {
+    ['e2e/devices/device-registration', 'over HTTP the bootstrap user reaches device credentials only, and nobody else does']], check: async (t, world) => {
     const body = { id: world.name('asked-for') };
     t.equal((await world.bootstrap.post('/devicecontrol/deviceCredentials', body)).status, 404, 'bootstrap credentials');
     t.equal((await world.rest.post('/devicecontrol/deviceCredentials', body)).status, 403, 'no others');
   } },
-  { row: '5 the bootstrap user of a microservice', heldBy: [['e2e/microservices', 'it reaches exactly what document 1 lists'],
-    ['e2e/microservices', 'a service user for each subscribed tenant, with exactly the required roles']] },
+  { row: '5 the bootstrap user of a microservice', heldBy: [['e2e/applications/microservices', 'it reaches exactly what document 1 lists'],
+    ['e2e/applications/microservices', 'a service user for each subscribed tenant, with exactly the required roles']] },
   // Each role of each endpoint, and the owner where the document says so: endpoints.test.ts.
-  { row: '6 roles, and the owner of the source', heldBy: [['e2e/tenants-and-roles', 'the owner of an object may use it without roles']], check: async (t, world) => {
+  { row: '6 roles, and the owner of the source', heldBy: [['e2e/tenants/tenants-and-roles', 'the owner of an object may use it without roles']], check: async (t, world) => {
     const source = { id: world.device };
     for (const by of [world.owner, await world.user(world.name('stranger'), [])]) {
       const isOwner = by === world.owner;

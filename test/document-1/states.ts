@@ -30,7 +30,7 @@ const OPERATION_STATUS: RuleTable = { heading: 'Operation status', rows: [
     for (const [status, { id }] of [['EXECUTING', executing], ['PENDING', pending]] as const) {
       t.same((await world.rest.read(`/devicecontrol/operations?agentId=${agent}&status=${status}&pageSize=2000`)).operations.map((found: any) => found.id), [id]);
     }
-  }, heldBy: [['e2e/operations', 'a device that comes back gets what is PENDING once, and what is set to PENDING again']] },
+  }, heldBy: [['e2e/operations/operations', 'a device that comes back gets what is PENDING once, and what is set to PENDING again']] },
 ] };
 
 const BULK_STATUS: RuleTable = { heading: 'Bulk operation status', rows: [
@@ -57,8 +57,8 @@ const BULK_STATUS: RuleTable = { heading: 'Bulk operation status', rows: [
     t.equal(await listed(''), undefined);
     t.equal(await listed('&withDeleted=false'), undefined);
     t.equal(await listed('&withDeleted=true'), 'DELETED');
-  }, heldBy: [['e2e/bulk-operations', 'DELETE cancels: what is not yet created never is']] },
-  { row: 'ACTIVE (started), PUT: cancelled, and a new one', heldBy: [['e2e/bulk-operations', 'PUT changes what has not started; what has is cancelled and scheduled anew']] },
+  }, heldBy: [['e2e/operations/bulk-operations', 'DELETE cancels: what is not yet created never is']] },
+  { row: 'ACTIVE (started), PUT: cancelled, and a new one', heldBy: [['e2e/operations/bulk-operations', 'PUT changes what has not started; what has is cancelled and scheduled anew']] },
 ] };
 
 const ALARM_STATUS: RuleTable = { heading: 'Alarm status', rows: [
@@ -91,7 +91,7 @@ const ALARM_STATUS: RuleTable = { heading: 'Alarm status', rows: [
 ] };
 
 const TENANT_STATUS: RuleTable = { heading: 'Tenant status', rows: [
-  { row: 'ACTIVE, SUSPENDED: by who is above it', heldBy: [['e2e/tenants', 'suspension ends all access at once, activation gives it back']], check: async (t, world) => {
+  { row: 'ACTIVE, SUSPENDED: by who is above it', heldBy: [['e2e/tenants/tenants', 'suspension ends all access at once, activation gives it back']], check: async (t, world) => {
     const { id, above, own, stranger } = await world.family();
     const path = `/tenant/tenants/${id}`;
     for (const [by, status] of [[own, 403], [stranger, 404]] as const) t.equal((await by.put(path, { status: 'SUSPENDED' })).status, status, 'nobody else');
@@ -178,7 +178,7 @@ const CHANNELS: RuleTable = { heading: 'Events', rows: [
     const { data: [cleared] } = await live.message((message) => message['data'][0].data.status === 'CLEARED');
     t.match(cleared, { realtimeAction: 'UPDATE', data: { count: 2, firstOccurrence: Boolean } }, 'of a PUT too');
   } },
-  { row: 'alarms: nothing for a PUT that changes nothing', heldBy: [['e2e/alarms', 'notifications (document 4 section 5.8)']], check: async (t, world) => {
+  { row: 'alarms: nothing for a PUT that changes nothing', heldBy: [['e2e/alarms/alarms', 'notifications (document 4 section 5.8)']], check: async (t, world) => {
     const device = await world.ownedDevice();
     const { id } = await world.alarm({ source: { id: device } });
     const live = await BayeuxSocket.open(t, world.server, '/cep/realtime');

@@ -85,7 +85,7 @@ t.test('a batch of the journal that cannot be read: set aside by doctor --repair
   const server = await new ServerProcess(t).start();
   const device = await server.createDevice('damaged');
   await server.caughtUp();
-  const { openLmdb } = await import(pathToFileURL(join(DIST, 'src/store/lmdb-environment.js')).href);
+  const { openLmdb } = await import(pathToFileURL(join(DIST, 'src/store/lmdb/environment.js')).href);
   for (const isRepair of [true, false]) {
     await server.terminate();
     const environment = openLmdb(join(server.data, 'documents'));

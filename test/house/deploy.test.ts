@@ -58,7 +58,7 @@ t.test('HAProxy asks nodes in HTTP/1.1, which both HTTP engines speak', async (t
 
 t.test('HAProxy removes or replaces every header of a client that the nodes believe', (t) => {
   const frontend = /^frontend http\n(?: .*\n)+/m.exec(readFileSync(join(FOLDER, 'compose/haproxy.cfg'), 'utf8'))?.[0] ?? '';
-  const believed = ['api/base-url.ts', 'api/login-caller.ts'].flatMap((file) =>
+  const believed = ['api/http/base-url.ts', 'api/request/login-caller.ts'].flatMap((file) =>
     [...readFileSync(join(ROOT, 'src', file), 'utf8').matchAll(/'(x-forwarded-[a-z]+|forwarded)'/g)].map(([, name]) => name));
   t.ok(new Set(believed).size >= 6, 'some were found');
   for (const name of new Set(believed)) t.match(frontend, new RegExp(`^ {2}http-request (?:del|set)-header ${name}(?: |$)`, 'im'), name);

@@ -1,4 +1,4 @@
-/** Whom ClockTrust believes: with a wall clock, a steady clock and a record of the test's own. Retention's part is in retention-runner.test.ts. */
+/** Whom ClockTrust believes: with a wall clock, a steady clock and a record of the test's own. Retention's part is in test/jobs/retention-runner.test.ts. */
 import t from 'tap';
 import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
 import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';

@@ -1,6 +1,6 @@
 /**
  * Passwords that were right on this node: as long as the stored hash is the one that they were checked against, they need no slow check. From a
- * familiar address (login-guard.ts) a user gets in while others fill the turns of the account with wrong passwords.
+ * familiar address (guard.ts) a user gets in while others fill the turns of the account with wrong passwords.
  */
 
 /** The one that was asked for longest ago goes first. */
@@ -8,7 +8,7 @@ const SIZE_MAX = 20_000;
 
 export interface ProvenPassword {
   readonly userName: string;
-  /** As stored, see model/password-hash.ts. */
+  /** As stored, see model/access/password-hash.ts. */
   readonly hash: string;
 }
 

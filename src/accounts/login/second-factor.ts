@@ -40,7 +40,7 @@ const RECORDS = 'totp';
 export interface StoredTotp {
   /** Another one for each secret: tokens carry it. */
   readonly id: string;
-  /** See option-cipher.ts. */
+  /** See accounts/options/cipher.ts. */
   readonly encrypted: string;
   /** Whether logging in takes a code. */
   readonly isActive: boolean;

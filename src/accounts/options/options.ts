@@ -8,7 +8,7 @@ import type { TextCipher } from './cipher.ts';
 export interface StoredOption {
   /** Absent for an encrypted one. */
   readonly value?: string;
-  /** See option-cipher.ts. */
+  /** See cipher.ts. */
   readonly encrypted?: string;
   /**
    * False: the management tenant, or the manifest that made it, allows no change. In the records of the whole server: of no tenant. A record may

@@ -1,4 +1,4 @@
-/** The threads that hash passwords (password-thread.ts). A thread begins with its first task, and does not keep the process from ending. */
+/** The threads that hash passwords (thread.ts). A thread begins with its first task, and does not keep the process from ending. */
 import { Worker } from 'node:worker_threads';
 import type { ScryptCost } from '../../model/access/password-hash.ts';
 import type { HashAnswer, HashTask } from './thread.ts';

@@ -1,4 +1,4 @@
-/** Rows of the mutable tables (store/schema.ts) as JSON text, made from a document's members. */
+/** Rows of the mutable tables (store/clickhouse/schema.ts) as JSON text, made from a document's members. */
 import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';

@@ -1,4 +1,4 @@
-/** Schemas of request bodies (typebox): what is checked at the gateway, and what /openapi.json shows. Those of answers: answer-schemas.ts. */
+/** Schemas of request bodies (typebox): what is checked at the gateway, and what /openapi.json shows. Those of answers: api/openapi/answer-schemas.ts. */
 import Type from 'typebox';
 import { ALARM_SEVERITIES, ALARM_STATUSES } from '../../model/entities/alarm.ts';
 import { OPERATION_STATUSES } from '../../model/entities/operation.ts';

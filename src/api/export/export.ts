@@ -1,6 +1,6 @@
 /**
  * Whole collections as CSV, JSON lines or Parquet, with the filters of their lists: read in the order in which the history keeps them, piece by piece
- * (export-source.ts), and sent as fast as the client reads, so that any length needs the same memory. With `pageSize` it is that page of the list.
+ * (source.ts), and sent as fast as the client reads, so that any length needs the same memory. With `pageSize` it is that page of the list.
  */
 import Type from 'typebox';
 import { isActive } from '../../accounts/tenants/tenants.ts';

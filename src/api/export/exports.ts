@@ -8,7 +8,7 @@ type Holder = Pick<Principal, 'tenantNumber' | 'userName'>;
 
 /** Each holds some MB of texts for as long as its client reads. */
 export const EXPORTS_MAX = { user: 5, tenant: 10, server: 20 } as const;
-/** Queries of exports at one time; the embedded engine runs five queries (store/history-bounds.ts). */
+/** Queries of exports at one time; the embedded engine runs five queries (store/clickhouse/history-bounds.ts). */
 const QUERIES_MAX = 2;
 
 export class Exports {

@@ -1,5 +1,5 @@
 /**
- * One HTTP request with its answer, above the library's response (see http-server.ts): body collection with a limit, answers in one piece or as a
+ * One HTTP request with its answer, above the library's response (see server.ts): body collection with a limit, answers in one piece or as a
  * stream with back-pressure. After the end of the answer, or of the client, every call is harmless.
  */
 import { setMaxListeners } from 'node:events';

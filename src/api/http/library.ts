@@ -1,6 +1,6 @@
 /**
  * What `HttpServer` uses of an HTTP library, in the shape of uWebSockets.js. Two libraries have this shape: uWebSockets.js itself
- * (`uws.ts`) and the engine on `node:http` (`node-http-app.ts`).
+ * (`api/http/engines/uws.ts`) and the engine on `node:http` (`node-http-app.ts`).
  */
 import type { RawResponse } from './exchange.ts';
 import type { RawRequest } from './request-head.ts';

@@ -1,6 +1,6 @@
 /**
  * The inventory: managed objects one by one (document 1 Managed object; document 4 sections 2.1 and 2.4).
- * Lists: managed-object-list.ts.
+ * Lists: list.ts.
  */
 import type { ManagedObjectDelete } from '../../actors/handlers/inventory/managed-object.ts';
 import { COMMAND } from '../../model/commands/command.ts';

@@ -32,7 +32,7 @@ const TIME_COLUMNS: Readonly<Partial<Record<MutableTable, string>>> = {
   alarms: 'time', events: 'time', audits: 'time', operations: 'creation_time',
 };
 /**
- * Tables of which the engine can read the latest or earliest rows without looking at the others: it keeps an order by time (store/schema.ts).
+ * Tables of which the engine can read the latest or earliest rows without looking at the others: it keeps an order by time (store/clickhouse/schema.ts).
  * `keys` are the same in all versions of an entity, tombstones included; `others` can be asked for too. `moves`: versions may have other times.
  */
 const BY_TIME: Readonly<Partial<Record<MutableTable, { readonly keys: readonly string[]; readonly others: readonly string[]; readonly moves: boolean }>>> = {

@@ -1,6 +1,6 @@
 /**
  * WHERE clauses of list queries. Everything that comes from a client is a bound parameter; the tenant is always the first
- * condition. Tables: store/schema.ts.
+ * condition. Tables: store/clickhouse/schema.ts.
  */
 import { namesOfFragment } from '../../model/entities/agent-marker.ts';
 import { isEntityId } from '../request/entity-id.ts';

@@ -1,4 +1,4 @@
-/** Measurements one by one (document 4 sections 1.1 and 1.2). Lists: measurement-list.ts, series: measurement-series.ts. */
+/** Measurements one by one (document 4 sections 1.1 and 1.2). Lists: list.ts, series: series.ts. */
 import { COMMAND } from '../../model/commands/command.ts';
 import type { DataDelete } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';

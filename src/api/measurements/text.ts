@@ -1,4 +1,4 @@
-/** JSON text of measurements from the rows of the history (store/schema.ts, measurements): the stored document, or what columns and form give. */
+/** JSON text of measurements from the rows of the history (store/clickhouse/schema.ts, measurements): the stored document, or what columns and form give. */
 import { formedText } from '../../ingest/measurements/form.ts';
 import { shapeTime } from '../../model/documents/entity-time.ts';
 import { compact, splitMembers } from '../../model/documents/json-document.ts';

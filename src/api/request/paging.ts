@@ -71,7 +71,7 @@ export function requirePageBytes(request: ApiRequest, bytes: number): void {
 
 /** @returns JSON text of the collection with its links and statistics. @throws PlatformError `general/page-too-large`. */
 export function collectionText(request: ApiRequest, page: Page, collection: Collection): string {
-  // Pages of an export are cut by its own sizes (page-export.ts).
+  // Pages of an export are cut by its own sizes (api/export/page-export.ts).
   if (request.page === undefined) requirePageBytes(request, collection.items.reduce((sum, { length }) => sum + length, 0));
   const { query } = request;
   const { total } = collection;

@@ -73,7 +73,7 @@ export interface Accounts {
   readonly certificateLogins: Pick<CertificateLogins, 'login'>;
   readonly tokens: Pick<Tokens, 'issue' | 'authenticate' | 'revoke' | 'revokeAll'>;
   readonly mailer: Pick<Mailer, 'send'>;
-  /** Of user-passwords.ts; the user of a turn is the address of a client. */
+  /** Of api/users/passwords.ts; the user of a turn is the address of a client. */
   readonly passwordSearches: Turns;
   readonly secondFactor: Pick<SecondFactor, 'read' | 'isForced' | 'begin' | 'activate' | 'revoke' | 'useCode' | 'issueToken' | 'takesToken'>;
 }
@@ -141,7 +141,7 @@ export interface Platform {
   /** The same without waiting for what was just acknowledged. */
   readonly historyAsIs?: HistoryReader;
   readonly bus: LiveBus;
-  /** Large binary content. Whoever keeps keys tells the sweep of them (`core.blobReferences` in src/server.ts). */
+  /** Large binary content. Whoever keeps keys tells the sweep of them (`core.blobReferences` in src/server/start.ts). */
   readonly blobs: Blobs;
   readonly retiredContents: RetiredContents;
   readonly totals: TotalCache;

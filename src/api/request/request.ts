@@ -88,7 +88,7 @@ export class ApiRequest {
   isAuthorised = false;
   isReadingBody = false;
   isBodyComplete = false;
-  /** Objects below the device that asks: what lists show it beside what it owns (owner.ts). */
+  /** Objects below the device that asks: what lists show it beside what it owns (api/lists/owner.ts). */
   childrenOfDevice: readonly number[] = [];
   /** `X-Millrace-No-Flush: true`: the answer may miss what was acknowledged within the last moment, and costs less. */
   skipsFlush = false;

@@ -315,7 +315,7 @@ async function changeAdministrator(request: ApiRequest, tenant: Tenant, { hashed
 
 /**
  * All access ends at once, also that of its microservices to other tenants; what the tenant had is removed in the background, which also finishes
- * what a crash leaves here (accounts/tenant-deletion.ts).
+ * what a crash leaves here (accounts/tenants/deletion.ts).
  */
 async function remove(request: ApiRequest): Promise<Answer> {
   if (request.principal.tenant !== MANAGEMENT_TENANT) throw new PlatformError('security/forbidden');

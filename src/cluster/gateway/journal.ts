@@ -1,6 +1,6 @@
 /**
  * The groups of a gateway in a cluster: one open group per shard, one append under way per shard, and what arrives meanwhile becomes the
- * next one. The same protocol as the single node's group commit (ingest/record-intake.ts), so that whoever puts records works over both.
+ * next one. The same protocol as the single node's group commit (ingest/journal/record-intake.ts), so that whoever puts records works over both.
  *
  * Orders: records of one shard are stored in the order in which they were appended, of one group all or none. Records of several shards
  * have no order; a sink that needs one (`isOrdered`, a connection) hears of its tokens in the order of its calls all the same.

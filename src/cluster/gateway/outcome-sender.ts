@@ -142,9 +142,9 @@ export class OutcomeSender {
 const isLarge = (text: string): boolean => text.length * 3 > ANSWER_BYTES_MAX && Buffer.byteLength(text) > ANSWER_BYTES_MAX;
 
 /**
- * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/rights-watch.ts): a group's roles, whether
+ * Other nodes read the text that counts now. Of the former one they need what ends live sessions (accounts/login/rights-watch.ts): a group's roles, whether
  * it or an inventory role has lost grants, and of a user or a member only that there was one; and whether a second factor was asked for, by which secret
- * (accounts/second-factor.ts).
+ * (accounts/login/second-factor.ts).
  */
 function toldRecord(change: RecordChange): ToldRecord {
   const { collection, id, expected } = change;

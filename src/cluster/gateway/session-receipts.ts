@@ -1,4 +1,4 @@
-/** Receipts of QoS 2 messages over the shards of a cluster (actors/session-receipts.ts): where they may be, and which there are. */
+/** Receipts of QoS 2 messages over the shards of a cluster (actors/handlers/sessions/receipts.ts): where they may be, and which there are. */
 import { textKeyIn } from '../../ingest/journal/command-record.ts';
 import { partName } from '../../ingest/journal/received-packet.ts';
 import { COMMAND } from '../../model/commands/command.ts';

@@ -9,7 +9,7 @@ import { NodeUnreachable } from '../peers/node-messages.ts';
 import type { NodeMessages } from '../peers/node-messages.ts';
 
 const SUBJECT = 'session-give-up';
-/** Longer than a session waits for what is on its way to the store (mqtt/session-registry.ts). */
+/** Longer than a session waits for what is on its way to the store (mqtt/sessions/registry.ts). */
 const GIVE_UP_TIMEOUT_MS = 8_000;
 /** Asked of a node that takes no part: it has just begun and is not known yet, has ended (which is told at once), or hangs. */
 const PRESENT_SUBJECT = 'session-node';
@@ -17,7 +17,7 @@ const PRESENT_TIMEOUT_MS = 1_000;
 /** Claims under way at once after the registry has forgotten. */
 const RECLAIMS_AT_ONCE = 200;
 
-/** The sessions of this node (mqtt/session-registry.ts). */
+/** The sessions of this node (mqtt/sessions/registry.ts). */
 export interface LocalSessions {
   giveUp(tenantNumber: number, key: string): Promise<void>;
   inMemory(): Iterable<SessionName>;

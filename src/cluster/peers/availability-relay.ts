@@ -28,7 +28,7 @@ const BATCH_DEVICES = 5_000;
 const PENDING_MAX = 500_000;
 const CONNECTED_MAX = 2_000_000;
 
-/** What the relay wants of inventory/availability-monitor.ts. */
+/** What the relay wants of jobs/availability/monitor.ts. */
 export interface RelayedMonitor extends AvailabilityPort {
   lastHeard(device: number): number | undefined;
   lookAt(tenant: number, device: number): void;

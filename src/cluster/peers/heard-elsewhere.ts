@@ -1,6 +1,6 @@
 /**
  * When a device was last heard, on whatever node. Each node keeps in memory what it has heard itself; all that is written is older
- * (inventory/availability-monitor.ts). A read asks all other members at once: after a take-over the tenant's owner knows less than those that heard.
+ * (jobs/availability/monitor.ts). A read asks all other members at once: after a take-over the tenant's owner knows less than those that heard.
  * One request is under way to each; devices that are asked for meanwhile go together in the next. Nothing is asked for but by reads, and nothing kept.
  *
  * Who does not answer in time is left out for a while. Then the answer is that of the others: the tenant's owner was told within a second.

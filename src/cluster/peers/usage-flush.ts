@@ -1,5 +1,5 @@
 /**
- * Usage statistics of a cluster (accounts/usage.ts): each node counts what it does and writes increments down every minute. Who reads them asks
+ * Usage statistics of a cluster (accounts/tenants/usage.ts): each node counts what it does and writes increments down every minute. Who reads them asks
  * all nodes to write now, so that the answer does not depend on the node that gives it.
  */
 import type { Log } from '../../ports/log.ts';
@@ -11,7 +11,7 @@ const SUBJECT = 'usage-flush';
 /** The counts of a node that does not answer for so long are missing, for a minute at most. */
 const TIMEOUT_MS = 3_000;
 
-/** accounts/usage.ts of this node. */
+/** accounts/tenants/usage.ts of this node. */
 export interface LocalUsage { flush(): Promise<void> }
 
 export interface UsageFlushOptions {

@@ -5,7 +5,7 @@
  * Exactly once: a block is written down (`BlockStore`), named in the progress of each of its shards, decided, inserted with its token, and
  * then the positions move. Whoever takes a shard over and finds a block named in its progress settles it first: one that was not decided is
  * abandoned for good, a decided one is built again from the journal, all its ranges, and inserted with the same token. What the history
- * refuses is divided and set aside as in one process (ingest/history-insert.ts); where it is divided is written down beside the block.
+ * refuses is divided and set aside as in one process (ingest/projector/history-insert.ts); where it is divided is written down beside the block.
  */
 import { randomBytes } from 'node:crypto';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';

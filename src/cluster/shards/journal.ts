@@ -16,7 +16,7 @@ export interface ShardGroup {
   /** Sequence of the first record; the others of the group follow without gaps. */
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** Records, see ingest/command-record.ts. Owned by the receiver. */
+  /** Records, see ingest/journal/command-record.ts. Owned by the receiver. */
   readonly records: Buffer;
   /** The gateway (`nodeId`) that appended it, which waits for the answers of its commands. */
   readonly gateway: string;

@@ -1,6 +1,6 @@
 /**
  * Port of shard ownership (issue 3 point 2). Each shard has an entry in a JetStream key-value bucket: `{node, epoch, until}`; whoever holds it
- * owns the shard. Implemented in src/store on NATS; the policy (who should own what) is pure and lies in src/cluster/assignment.ts.
+ * owns the shard. Implemented in src/store on NATS; the policy (who should own what) is pure and lies in src/cluster/shards/assignment.ts.
  */
 
 /** A store that a node does not reach: without documents it can decide nothing, without the history its rows are not seen. */

@@ -24,7 +24,7 @@ const SIGNS: Readonly<Record<Operator, string>> = { eq: '=', ne: '=', gt: '>', g
 const ID_NAMES: ReadonlySet<string> = new Set(['id', '_id']);
 const TEXT_COLUMNS: ReadonlySet<string> = new Set(['type', 'name', 'owner']);
 const TIME_COLUMNS: Readonly<Record<string, string>> = { creationTime: 'creation_time', lastUpdated: 'last_updated' };
-/** ISO 8601 as model/iso-time.ts reads it, in years that the store has. */
+/** ISO 8601 as model/documents/iso-time.ts reads it, in years that the store has. */
 const TIME_PATTERN = '^(19|2[012])\\\\d\\\\d-\\\\d\\\\d-\\\\d\\\\d'
   + '([Tt ]([01]\\\\d|2[0-3]):[0-5]\\\\d(:[0-5]\\\\d(\\\\.\\\\d+)?)?([Zz]|[+-][01]\\\\d(:?[0-5]\\\\d)?)?)?$';
 /** Clients that read all page by page ask for those behind the last id, and begin behind 0. */

@@ -31,7 +31,7 @@ export interface OfferedRecord {
   };
 }
 
-/** Commands of devices: taken in order, acknowledged when they are durable. Implemented by CommandBus and cluster/command-gateway.ts. */
+/** Commands of devices: taken in order, acknowledged when they are durable. Implemented by CommandBus and cluster/gateway/command-gateway.ts. */
 export interface DeviceCommands extends CommandPort {
   /**
    * Appends the records of one message at once and in order with other calls. Acknowledged through `sink` when all are durable.

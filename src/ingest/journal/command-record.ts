@@ -1,7 +1,7 @@
 /**
  * Binary form of a command in the journal. Little endian:
  * `u32 length (of all) | u8 shard | u8 kind | u8 mode | u8 flags | u32 tenant | f64 key | f64 receivedAt | [u32 pending id length, text] |
- * [u16 key length, text] | body`. `key` is 0 where the key is text. A MEASUREMENT's body is in measurement-record.ts, all others are JSON.
+ * [u16 key length, text] | body`. `key` is 0 where the key is text. A MEASUREMENT's body is in ingest/measurements/record.ts, all others are JSON.
  */
 import type { Command, CommandKind } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -43,7 +43,7 @@ export function textKeyIn(tenant: number, shard: number): string {
 export interface JournalCommand extends Command {
   readonly seq: number;
   readonly shard: number;
-  /** Set where another command sent this one: its entry in `pending` (see actors/follow-ups.ts). */
+  /** Set where another command sent this one: its entry in `pending` (see actors/runtime/follow-ups.ts). */
   readonly pendingId: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Port of the quarantine: what the history store refuses for what it is, and commands whose handling failed. Implemented in src/store/quarantine-file.ts. */
+/** Port of the quarantine: what the history store refuses for what it is, and commands whose handling failed. Implemented in src/store/files/quarantine.ts. */
 import type { JournalCommand } from './command-record.ts';
 
 /** One measurement, one row of a mutable table, one DELETE, one command, or records of the journal that cannot be read. */

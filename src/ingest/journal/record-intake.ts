@@ -1,6 +1,6 @@
 /**
  * Where gateways put records: the one group commit of a single node (group-commit.ts), or the groups of each shard of a cluster
- * (cluster/gateway-journal.ts). A record is encoded straight into the open group's buffer.
+ * (cluster/gateway/journal.ts). A record is encoded straight into the open group's buffer.
  */
 import type { ActorKey } from '../../model/commands/command.ts';
 

@@ -1,7 +1,7 @@
 /**
  * The form of a measurement of one series: what the columns do not say about the text that was sent, as one number. With it the document
  * comes back member for member: the order of its members, the digits and offset of its time, the decimals of its value. 0 is the form
- * that measurementText (model/measurement.ts) writes. What has no form is kept as text.
+ * that measurementText (model/entities/measurement.ts) writes. What has no form is kept as text.
  *
  * Bits: 0-4 order of time, source, type and fragment | 5 unit before value | 6-9 decimals of the value, 0 = as JavaScript writes it |
  * 10 space instead of T | 11-13 how the offset is written | 14-17 digits of the second's fraction | 18-29 offset in minutes |

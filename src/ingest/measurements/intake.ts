@@ -82,7 +82,7 @@ export class JsonMeasurementIntake {
     this.#now = options.now;
   }
 
-  /** See MeasurementIntake in api/platform.ts. `body` may be changed after `done`. */
+  /** See MeasurementIntake in api/request/platform.ts. `body` may be changed after `done`. */
   post(body: Buffer, principal: Principal, mode: ProcessingMode, wantsBody: boolean, done: PostDone, heard?: AvailabilityPort['heard'],
     form: MeasurementBody = 'either'): void {
     this.#post(body, principal, mode, wantsBody, done, heard, form, undefined);

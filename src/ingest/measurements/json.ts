@@ -1,6 +1,6 @@
 /**
  * Scanner of measurements in JSON: the ordinary form straight from the bytes, without JSON.parse. Whatever is unusual (escapes, further
- * members, mistakes) is left to measurement-parse.ts, which also words the errors.
+ * members, mistakes) is left to parse.ts, which also words the errors.
  */
 import { isEntityTime } from '../../model/documents/entity-time.ts';
 import { parseTimeBytes } from '../../model/documents/iso-time.ts';
@@ -26,7 +26,7 @@ export class ScannedMeasurement {
   needsDocument = false;
   /** There may be white space between the tokens. */
   hasSpace = false;
-  /** Parts of the form, see measurement-form.ts; without meaning where the document is needed. */
+  /** Parts of the form, see form.ts; without meaning where the document is needed. */
   layoutForm = 0;
   timeForm = 0.5;
   numberForm = 0;

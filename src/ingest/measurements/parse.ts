@@ -17,7 +17,7 @@ export interface ParsedMeasurement {
   readonly values: readonly MeasurementValue[];
   /** As in the record: empty where values and form give the document back. */
   readonly document: string;
-  /** See measurement-form.ts. */
+  /** See form.ts. */
   readonly form: number;
 }
 

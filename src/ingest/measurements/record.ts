@@ -1,9 +1,9 @@
 /**
- * Binary body of a MEASUREMENT command, behind the header of command-record.ts:
+ * Binary body of a MEASUREMENT command, behind the header of ingest/journal/command-record.ts:
  * `f64 id | f64 time | u16 value count | u16 type length (0xffff: the type is the first fragment) | u32 document length | type | document |
  * values: f64 value, u16 fragment length, u16 series length, u16 unit length, fragment, series, unit | f64 form`. Text is UTF-8.
  * The document is there only where values and form do not give it back, the form only where a flag of the header says so
- * (see measurement-form.ts).
+ * (see form.ts).
  */
 import { COMMAND } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -83,7 +83,7 @@ export function writeValueHead(view: DataView, at: number, value: number, fragme
 
 /**
  * Whether the MEASUREMENT record at `at` can be read: its lengths end where the record ends, and its numbers are such as a measurement has.
- * Whoever reads records of the journal asks first; the others are set aside by the projector (damaged-measurement.ts).
+ * Whoever reads records of the journal asks first; the others are set aside by the projector (damaged.ts).
  */
 export function isWholeMeasurement(view: DataView, at: number): boolean {
   const length = view.getUint32(at, true);
@@ -115,7 +115,7 @@ export interface MeasurementHead {
   valueCount: number;
   typeLength: number;
   documentLength: number;
-  /** See measurement-form.ts; `formBytes` of it are part of the length. */
+  /** See form.ts; `formBytes` of it are part of the length. */
   form: number;
 }
 
@@ -129,7 +129,7 @@ export interface MeasurementValue { readonly fragment: string; readonly series: 
 export interface DecodedMeasurement {
   readonly tenant: number; readonly source: number; readonly id: number; readonly time: number; readonly mode: ProcessingMode;
   readonly type: string; readonly document: string; readonly values: readonly MeasurementValue[];
-  /** See measurement-form.ts. */
+  /** See form.ts. */
   readonly form: number;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Inserts into the history store, past what it refuses: a refused batch is halved until the measurement, row or DELETE that is at fault
  * stands alone, which goes into the quarantine. What fails for another reason is repeated until it succeeds. The policy is the same in one
- * process (block-insert.ts) and in a cluster (cluster/cluster-projector.ts); where a part of a refused block begins and ends is written
+ * process (block-insert.ts) and in a cluster (cluster/projector/projector.ts); where a part of a refused block begins and ends is written
  * down by whoever calls.
  */
 import type { DataDelete } from '../../model/commands/command.ts';

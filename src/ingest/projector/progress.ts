@@ -15,7 +15,7 @@ export interface InsertIntent {
  */
 export interface InsertParts { readonly after: number; readonly ends: readonly number[] }
 
-/** `Intent`: what names the begun block; of several shards, see cluster/cluster-projector.ts. */
+/** `Intent`: what names the begun block; of several shards, see cluster/projector/projector.ts. */
 export interface ProjectorProgress<Intent = InsertIntent> {
   load(): { position: number; intent: Intent | undefined } | Promise<{ position: number; intent: Intent | undefined }>;
   saveIntent(intent: Intent): Promise<void>;

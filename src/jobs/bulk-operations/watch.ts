@@ -1,6 +1,6 @@
 /**
  * Keeps the counts of bulk operations of which no operation is created any more, until all their operations are over. A loop of its own: what it asks of
- * the history may take long, or fail, and the ramps go on meanwhile (bulk-operation-scheduler.ts). Driven by the records `BULK_WATCHED_PREFIX`.
+ * the history may take long, or fail, and the ramps go on meanwhile (scheduler.ts). Driven by the records `BULK_WATCHED_PREFIX`.
  */
 import { keptCountsOf, operationCounts } from '../../history/bulk-counts.ts';
 import { BackgroundLoop } from '../../model/pacing/background-loop.ts';

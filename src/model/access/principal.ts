@@ -25,11 +25,11 @@ export interface Principal {
   readonly secondFactor?: SecondFactorNeed;
   /** Fingerprint of the trusted certificate, of a device that came with one of its own instead of a password. */
   readonly certificate?: string;
-  /** Serial numbers of that device's chain, see accounts/certificates.ts. */
+  /** Serial numbers of that device's chain, see accounts/certificates/certificates.ts. */
   readonly certificateSerials?: readonly string[];
   /** The generation of the user's tokens (StoredUser) when the credentials were checked. */
   readonly tokenGeneration?: number;
-  /** The generation of changes on this node (accounts/changed-users.ts) before the user was read. */
+  /** The generation of changes on this node (accounts/users/changed-users.ts) before the user was read. */
   readonly asOf?: number;
 }
 

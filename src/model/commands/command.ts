@@ -8,7 +8,7 @@ import type { MarkChange } from '../sessions/marks.ts';
 
 /** What a command asks for, and the shape of its body. Numbers are stored in the journal: never reuse one. */
 export const COMMAND = {
-  /** Binary body, see measurement-record.ts. Key: source. */
+  /** Binary body, see ingest/measurements/record.ts. Key: source. */
   MEASUREMENT: 1,
   /** `EventCreate`. Key: source. */
   EVENT_CREATE: 2,
@@ -103,7 +103,7 @@ export interface Command<Body extends object = object> {
 export interface AskedBy { readonly user: string; readonly application?: string }
 /** In the body of a command of `AUDITED_KINDS`; absent from what devices send, whose data is not administration. */
 export interface Asked { readonly askedBy?: AskedBy }
-/** Commands whose effect the actors write into the audit log when their body says who asked (actors/command-audit.ts). */
+/** Commands whose effect the actors write into the audit log when their body says who asked (actors/runtime/command-audit.ts). */
 export const AUDITED_KINDS = [
   COMMAND.MANAGED_OBJECT_CREATE, COMMAND.MANAGED_OBJECT_UPDATE, COMMAND.MANAGED_OBJECT_DELETE, COMMAND.CHILD_ADD, COMMAND.CHILD_REMOVE,
   COMMAND.EXTERNAL_ID_BIND, COMMAND.EXTERNAL_ID_UNBIND, COMMAND.EVENT_UPDATE, COMMAND.EVENT_DELETE, COMMAND.EVENT_BINARY_CHANGE, COMMAND.DATA_DELETE,
@@ -176,7 +176,7 @@ export type RecordCollection = 'option' | 'application' | 'subscription' | 'grou
 /**
  * One record. `expected`: the text that the caller has read (undefined: none was there); another one refuses the whole change with
  * `general/changed-meanwhile`, and the caller reads and tries again. `value` undefined deletes. `expectedDigest`: in the place of a long text
- * (model/record-change.ts).
+ * (model/commands/record-change.ts).
  */
 export interface RecordChange { readonly collection: RecordCollection; readonly id: string; readonly expected: string | undefined;
   readonly expectedDigest?: string;
@@ -227,7 +227,7 @@ export interface DataDelete { readonly table: 'measurements' | 'events' | 'alarm
 
 /**
  * Bodies of the SESSION commands: `SessionSave` and, for messages and packet ids, `SessionMessage`. Key: `s:<session key>`.
- * `holder` is whose memory the session is in (model/session-holder.ts): from any other the command is refused with `mqtt/session-elsewhere`. Nothing is
+ * `holder` is whose memory the session is in (model/sessions/holder.ts): from any other the command is refused with `mqtt/session-elsewhere`. Nothing is
  * checked without it.
  */
 interface OfHolder { readonly session: string; readonly holder?: string }
@@ -239,7 +239,7 @@ export interface SessionMessage extends OfHolder { readonly id: number; readonly
   readonly payload: string; readonly qos: 0 | 1 | 2;
   /** The client has received it (QoS 2). */
   readonly isReleased?: boolean;
-  /** See session-marks.ts. */
+  /** See model/sessions/marks.ts. */
   readonly mark?: string }
 export interface SessionMessageRemove extends SessionItem, OfHolder { readonly marks?: MarkChange }
 /** `after` as of SessionSave. */
@@ -261,7 +261,7 @@ export interface SessionReceipt extends SessionItem, OfHolder { readonly part: n
 export interface SessionReceipts extends OfHolder { readonly id?: number }
 export type StoredReceipt = Pick<SessionReceipt, 'id' | 'part' | 'parts'> & { readonly holder: string };
 /**
- * Key: `t`. `password` is the hash of model/password.ts, never the password. Roles and groups are set as a whole or by what is added and
+ * Key: `t`. `password` is the hash of model/access/password.ts, never the password. Roles and groups are set as a whole or by what is added and
  * removed. `mustExist` refuses a user who is gone meanwhile; `by` is who did it, for the audit log.
  */
 /** Device permissions for one managed object; no entries take them away. */
@@ -334,11 +334,11 @@ export interface DocumentReader {
 /**
  * Collections of the document store.
  * managedObject: id -> text of all members but links; externalId: `<type>\n<externalId>` -> {"managedObject":"1"};
- * externalIdsOf: `<moId>\n<type>\n<externalId>` -> ''; children: `<parent>\n<kind>\n<child>` -> LINKED or the maker (child-links.ts);
+ * externalIdsOf: `<moId>\n<type>\n<externalId>` -> ''; children: `<parent>\n<kind>\n<child>` -> LINKED or the maker (actors/handlers/inventory/child-links.ts);
  * parents: `<child>\n<kind>\n<parent>` -> '';
- * eventBinary: id of the event -> `EventBinary` (model/event-binary.ts);
+ * eventBinary: id of the event -> `EventBinary` (model/entities/event-binary.ts);
  * binary: id of a managed object -> `BinaryRecord`; availability: the same -> `AvailabilityState`; alarm, event, operation: id -> text;
- * openAlarm: `<source>\n<type>` and openAlarmLink: id of an alarm -> see open-alarms.ts; openOperation: `<device>\n<operation id>` -> see operation.ts;
+ * openAlarm: `<source>\n<type>` and openAlarmLink: id of an alarm -> see actors/handlers/alarms/open-alarms.ts; openOperation: `<device>\n<operation id>` -> see model/entities/operation.ts;
  * user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session: key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
  */
 export type Collection = 'managedObject' | 'binary' | 'availability'
@@ -358,7 +358,7 @@ export interface QueryAsker {
 export interface HistoryReader {
   /**
    * Runs a SELECT after everything acknowledged before this call has become visible (read your writes).
-   * `sql` has `{name:Type}` places, values are bound. Tables: see src/store/schema.ts.
+   * `sql` has `{name:Type}` places, values are bound. Tables: see src/store/clickhouse/schema.ts.
    * @param asker absent for the server's own queries, which take turns as the tenant of the parameters and have no time limit.
    * @throws PlatformError `general/history-unavailable`, `general/query-too-large`, `general/busy`.
    */

@@ -7,7 +7,7 @@ import type { RecordChange, RecordCollection } from './command.ts';
 
 /** Characters from which on a digest is shorter. */
 const TEXT_LENGTH_MAX = 256;
-/** Whoever follows their changes looks at the former text (accounts/lost-rights.ts, accounts/rights-watch.ts). */
+/** Whoever follows their changes looks at the former text (accounts/users/lost-rights.ts, accounts/login/rights-watch.ts). */
 const WITH_FORMER_TEXT: ReadonlySet<RecordCollection> = new Set(['user', 'group', 'inventoryRole']);
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url');

@@ -18,7 +18,7 @@ export interface AvailabilityState {
   readonly connection?: ConnectionStatus;
 }
 
-/** Where gateways report what they hear (inventory/availability-monitor.ts). */
+/** Where gateways report what they hear (jobs/availability/monitor.ts). */
 export interface AvailabilityPort {
   /** A message of the device has come. Bound: may be passed on alone. */
   readonly heard: (tenant: number, device: number, at: number) => void;

@@ -25,7 +25,7 @@ export interface DownlinkMessage {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly qos: 0 | 1 | 2;
-  /** What a session that is kept remembers when the client has acknowledged the message (PUBACK, PUBCOMP): see session-marks.ts. */
+  /** What a session that is kept remembers when the client has acknowledged the message (PUBACK, PUBCOMP): see model/sessions/marks.ts. */
   readonly mark?: string | undefined;
   /** Called when it is dropped from the session's queue, which is full. Not stored. */
   readonly onDropped?: (() => void) | undefined;
@@ -140,7 +140,7 @@ export interface StoredSession {
   readonly messages: readonly StoredMessage[];
   /** Packet ids of QoS 2 messages that were received and not yet released. */
   readonly received: readonly number[];
-  /** Those of which only some parts were stored, with the names of these (ingest/received-packet.ts). */
+  /** Those of which only some parts were stored, with the names of these (ingest/journal/received-packet.ts). */
   readonly partly?: ReadonlyMap<number, ReadonlySet<string>>;
   /** Shards in which there may be receipts (cluster). */
   readonly receiptShards?: readonly number[];
@@ -183,7 +183,7 @@ export function isElsewhere(error: unknown): boolean {
   return (error as { code?: unknown }).code === 'mqtt/session-elsewhere';
 }
 
-/** In a cluster: receipts of QoS 2 messages, which are in the shards of the messages (actors/session-receipts.ts). */
+/** In a cluster: receipts of QoS 2 messages, which are in the shards of the messages (actors/handlers/sessions/receipts.ts). */
 export interface SessionReceiptStore {
   /** Resolves when the session knows that there may be receipts in the shard. */
   announce(tenant: number, key: string, shard: number, holder?: string): Promise<void>;

@@ -1,7 +1,7 @@
 /**
  * The hot path of SmartREST: rows 200, 201, 210, 211 and 212 (document 4 section 8.1) read straight from the bytes of a payload,
  * without strings, objects or regular expressions. Whatever is unusual (quotes, escapes, other templates, and every mistake) is
- * left to the general path, csv.ts and static-templates.ts, which also words the errors.
+ * left to the general path, csv.ts and smartrest/static/templates.ts, which also words the errors.
  */
 import { isEntityTime } from '../../model/documents/entity-time.ts';
 import { parseTimeBytes } from '../../model/documents/iso-time.ts';

@@ -5,7 +5,7 @@ import { ClickHouse, exceptionCodeOf } from './adapter.ts';
 import { TLS_REMEDY } from '../../config/tls-files.ts';
 import type { TlsFiles } from '../../config/tls-files.ts';
 
-/** As in cli/doctor.ts. `remedy` belongs to warn and fail. */
+/** As in cli/doctor/doctor.ts. `remedy` belongs to warn and fail. */
 export interface ClickHouseFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
 
 /** 24.4 knows WITH RECURSIVE, 24.8 DELETE FROM … IN PARTITION and projections of tables whose rows are replaced. */
@@ -78,7 +78,7 @@ function clockFinding(serverMs: number, sentAt: number, answeredAt: number): Cli
     remedy: 'synchronise the clocks (NTP): times in logs do not fit together' };
 }
 
-/** Lists of users with inventory roles follow the links of objects so (api/owner.ts). */
+/** Lists of users with inventory roles follow the links of objects so (api/lists/owner.ts). */
 async function checkRecursive(client: ClickHouse): Promise<ClickHouseFinding> {
   const name = `${NAME} queries`;
   try {

@@ -1,4 +1,4 @@
-/** The history store on ClickHouse: both sides of it, over the one adapter clickhouse.ts (design 4 and 5). */
+/** The history store on ClickHouse: both sides of it, over the one adapter adapter.ts (design 4 and 5). */
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
 import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../../ingest/projector/history-writer.ts';
 import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';

@@ -25,7 +25,7 @@ const entityHead = `  tenant UInt32,
 /**
  * Small parts of measurements are compact: 0.1 µs more CPU a row at the insert, 0.35 less with the merges (10 million rows, 2026-11-21).
  * measurements: one row for each value of a measurement, `part` counts them from 0 (one row with an empty fragment where there is no
- * value). `form` says how a measurement of one value was written (ingest/measurement-form.ts), `doc` is its text: in part 0 only, and only
+ * value). `form` says how a measurement of one value was written (ingest/measurements/form.ts), `doc` is its text: in part 0 only, and only
  * where columns and form do not give it back.
  * alarms: the key begins with the source: a list of one source's alarms took 188 ms by (tenant, id), 23 ms so, the pages of all the same.
  * audits: the index finds the records of an alarm or operation: 58 ms without, 11 ms with it, for 2 % of the table (both: 1 million rows,
@@ -87,7 +87,7 @@ ${entityHead}  status LowCardinality(String),
   fragments Array(String),${mutableTail} ORDER BY (tenant, id)`,
 };
 
-/** What tenants use, as increments that add up (accounts/usage.ts), and the sizes of a day. */
+/** What tenants use, as increments that add up (accounts/tenants/usage.ts), and the sizes of a day. */
 const COUNTERS = ['alarms_created', 'alarms_updated', 'events_created', 'events_updated', 'measurements_created', 'inventories_created',
   'inventories_updated', 'requests', 'device_requests'];
 export const USAGE_TABLES: Readonly<Record<string, string>> = {
@@ -125,7 +125,7 @@ export const DURABILITY: Readonly<Record<string, string>> = {
   fsync_after_insert: '1', fsync_part_directory: '1', min_rows_to_fsync_after_merge: '1', min_compressed_bytes_to_fsync_after_merge: '1',
 };
 
-/** A second order of some columns of a table, kept by the engine (store/projections.ts). */
+/** A second order of some columns of a table, kept by the engine (store/clickhouse/projections.ts). */
 export interface Projection {
   readonly table: string;
   readonly name: string;

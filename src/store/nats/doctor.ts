@@ -10,7 +10,7 @@ import { serverNames } from '../../config/nats.ts';
 import type { NatsSettings } from '../../config/nats.ts';
 import { TLS_REMEDY } from '../../config/tls-files.ts';
 
-/** As in cli/doctor.ts. `remedy` belongs to warn and fail. */
+/** As in cli/doctor/doctor.ts. `remedy` belongs to warn and fail. */
 export interface NatsFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
 
 const VERSION_MIN = [2, 9] as const;
@@ -159,7 +159,7 @@ async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, rep
   }
 }
 
-/** How much of JetStream files may take, as a node finds it (nats-room.ts). */
+/** How much of JetStream files may take, as a node finds it (room.ts). */
 async function checkFiles(connection: NatsConnection, { servers }: NatsSettings, wanted: Wanted): Promise<NatsFinding> {
   const { prefix, replicas, monitors, journalMaxBytes, tenantFilesMaxBytes = 0 } = wanted;
   const name = 'NATS files';

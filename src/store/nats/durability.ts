@@ -4,7 +4,7 @@
  */
 import { natsUrlsOf } from '../../config/nats.ts';
 
-/** As in cli/doctor.ts. `remedy` belongs to warn and fail. `isUnknown`: too few servers told how they synchronise. */
+/** As in cli/doctor/doctor.ts. `remedy` belongs to warn and fail. `isUnknown`: too few servers told how they synchronise. */
 export interface DurabilityFinding {
   readonly state: 'ok' | 'warn' | 'fail';
   readonly name: string;

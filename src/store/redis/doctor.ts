@@ -8,7 +8,7 @@ import { describeRedisTarget } from '../../config/redis.ts';
 import type { RedisTarget } from '../../config/redis.ts';
 import { TLS_REMEDY } from '../../config/tls-files.ts';
 
-/** As the findings of src/cli/doctor.ts. */
+/** As the findings of src/cli/doctor/doctor.ts. */
 export interface RedisFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
 
 const VERSION_MIN = [6, 2] as const;

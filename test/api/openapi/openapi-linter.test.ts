@@ -9,7 +9,7 @@ type SpecData = Exclude<Parameters<Validator['validate']>[0], string>;
 
 const document = openApiDocument(apiRoutes(), 'https://iot.example.org', '1.2.3');
 
-/** The paths of the documents: where both fit, the one without a parameter counts (`router.ts`). */
+/** The paths of the documents: where both fit, the one without a parameter counts (`api/request/router.ts`). */
 const AMBIGUOUS = ['/user/roles/{name}', '/user/inventoryroles/{id}', '/user/devicePermissions/{id}'].map((path) =>
   `Paths should resolve unambiguously. Found two ambiguous paths: \`/user/{tenant}/users\` and \`${path}\`.`);
 

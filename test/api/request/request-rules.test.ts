@@ -174,7 +174,7 @@ t.test('reserved keys have one type in all entities, and null leaves out or remo
   t.strictSame(api.fake.sent, [], 'nothing of it was taken');
   const nulls = { status: null, description: null, user: null, application: null, name: null, count: null, severity: null };
   for (const [path, body] of Object.entries(bodies)) {
-    // The platform of this test writes no audit records: test/e2e/audits.test.ts posts them.
+    // The platform of this test writes no audit records: test/e2e/audits/audits.test.ts posts them.
     if (path !== '/audit/auditRecords') t.equal((await api.call('POST', path, { body: { ...nulls, ...body } })).status, 201, path);
     t.match(await api.call('POST', path, { body: { ...body, deviceId: null, source: null, text: null } }), path.startsWith('/inventory') ? { status: 201 }
       : { status: 422, json: { message: /^Following mandatory fields should be included: / } }, 'mandatory members are not left out');

@@ -1,4 +1,4 @@
-/** What the messages between nodes promise (src/cluster/node-messages.ts), over NATS and in the memory of tests. */
+/** What the messages between nodes promise (src/cluster/peers/node-messages.ts), over NATS and in the memory of tests. */
 import type { Test } from 'tap';
 import { NodeUnreachable } from '../../../src/cluster/peers/node-messages.ts';
 import type { NodeMessages } from '../../../src/cluster/peers/node-messages.ts';

@@ -1,6 +1,6 @@
 /**
  * The cluster's ports in one process and without NATS: what several nodes of a test share. Keeps the promises of the ports (see
- * shard-journal-contract.ts) and can be made to fail: a node cut off or killed, an acknowledgement lost, the journal full.
+ * test/cluster/contracts/shard-journal.ts) and can be made to fail: a node cut off or killed, an acknowledgement lost, the journal full.
  */
 import { randomBytes } from 'node:crypto';
 import { assignShards } from '../../../src/cluster/shards/assignment.ts';

@@ -1,4 +1,4 @@
-/** The whole of `@c8y/client`: each of its classes has a test file that calls all of its public methods (helpers/c8y-client-calls.ts records it). */
+/** The whole of `@c8y/client`: each of its classes has a test file that calls all of its public methods (helpers/clients/c8y-client-calls.ts records it). */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AlarmService, UserService } from '@c8y/client';

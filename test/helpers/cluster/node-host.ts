@@ -27,7 +27,7 @@ import { clusterSettings } from './running.ts';
 const built = async <Module>(path: string): Promise<Module> => await import(join(DIST, 'src', path)) as Module;
 const { loadConfig } = await built<typeof config>('config.js');
 const { startServer } = await built<typeof servers>('server.js');
-const { ClickHouse } = await built<typeof clickHouses>('store/clickhouse.js');
+const { ClickHouse } = await built<typeof clickHouses>('store/clickhouse/adapter.js');
 const { EmbeddedClickHouse } = await built<typeof engines>('store/embedded-clickhouse/supervisor.js');
 
 const CLICKHOUSE_BYTES_MAX = 2 ** 30;

@@ -1,6 +1,6 @@
 /**
  * The whole server as a process of its own, in its own data directory, and a plain HTTP client for what tests look up. With
- * MILLRACE_TEST_CLUSTER=3 it is a cluster of three nodes instead (running-cluster.ts) behind one port, and each request meets the next node.
+ * MILLRACE_TEST_CLUSTER=3 it is a cluster of three nodes instead (test/helpers/cluster/running.ts) behind one port, and each request meets the next node.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';

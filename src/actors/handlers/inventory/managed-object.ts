@@ -39,7 +39,7 @@ export interface ManagedObjectDelete extends Asked {
   readonly by?: string;
   /** Cascades to objects of this owner only, and to what `types` allow: who asked has no right to others. */
   readonly owner?: string;
-  /** Types of the permissions that hold for the first object and so for all below it (model/inventory-access.ts). */
+  /** Types of the permissions that hold for the first object and so for all below it (model/access/inventory-access.ts). */
   readonly types?: readonly string[];
   /** Set when the deletion of this parent led to it. */
   readonly parent?: string;

@@ -15,13 +15,13 @@ export interface SessionState {
   readonly expirySeconds: number;
   readonly disconnectedAt: number;
   readonly received: readonly number[];
-  /** Whose memory the session is in, or was in last (mqtt/session-registry.ts). */
+  /** Whose memory the session is in, or was in last (mqtt/sessions/registry.ts). */
   readonly holder?: string;
   /** The first holder: receipts of holders before it are of an earlier session under the key. */
   readonly since?: string;
-  /** Shards in which there may be receipts of QoS 2 messages (session-receipts.ts). */
+  /** Shards in which there may be receipts of QoS 2 messages (receipts.ts). */
   readonly receivesIn?: readonly number[];
-  /** Marks of messages that the client has acknowledged, the oldest first (session-marks.ts). */
+  /** Marks of messages that the client has acknowledged, the oldest first (model/sessions/marks.ts). */
   readonly acknowledged?: readonly string[];
 }
 

@@ -10,7 +10,7 @@ import { mayEndDeviceUser } from './device-user.ts';
 /** A user as stored in the collection `user`. */
 export interface StoredUser {
   readonly userName: string;
-  /** See model/password.ts; '' until one is set by a link in a mail. */
+  /** See model/access/password.ts; '' until one is set by a link in a mail. */
   readonly password: string;
   readonly roles: readonly string[];
   readonly enabled: boolean;
