@@ -29,7 +29,7 @@ import { requireRate } from './request/rate.ts';
 import { parseQuery } from './request/query-values.ts';
 import { ANSWERED, type Answer, type Route } from './request/route.ts';
 import { Router, allowedMethods, type CompiledRoute } from './request/router.ts';
-import type { TrustedProxies } from './http/trusted-proxies.ts';
+import type { TrustedProxies } from '../config/trusted-proxies.ts';
 import type { Upgraded, WebSocketHandlers } from './http/web-socket.ts';
 
 export class ApiServer implements RequestOwner {

@@ -25,7 +25,7 @@ import { openApiPage } from './openapi/page.ts';
 import { notificationSubscriptionRoutes } from './realtime/notification-subscriptions.ts';
 import { operationRoutes } from './operations/operations.ts';
 import { optionRoutes } from './options/options.ts';
-import { withExport } from './export/page-export.ts';
+import { withExport } from './page-export.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { rootRoutes } from './system/roots.ts';
 import type { Route } from './request/route.ts';

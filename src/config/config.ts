@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import { checkAuthorities, checkDataDirectory, checkKeyPair, readSettingFile } from './files.ts';
 import { environmentName, readSettings, SettingsError, suggestion, type Setting, type SettingValues } from './settings.ts';
 import { markdownTable, maskedValues } from './text.ts';
-import { JSON_BODY_BYTES_MAX } from '../cluster/shards/journal.ts';
-import { PROXIES_RULE, TrustedProxies } from '../api/http/trusted-proxies.ts';
+import { JSON_BODY_BYTES_MAX } from '../model/commands/group-bounds.ts';
+import { PROXIES_RULE, TrustedProxies } from './trusted-proxies.ts';
 import { natsUrlsOf } from './nats.ts';
 import { readRedisTarget } from './redis.ts';
 

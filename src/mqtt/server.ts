@@ -8,7 +8,7 @@ import type { ExpiryClock } from '../model/sessions/expiry.ts';
 import type { Log } from '../ports/log.ts';
 import { addUser, dependsOn } from '../model/access/principal.ts';
 import type { ConnectedUsers } from '../model/access/principal.ts';
-import { Shares } from '../model/pacing/shares.ts';
+import { Shares } from '../pacing/shares.ts';
 import { leave, refuse } from './packets/connect.ts';
 import { BLOCK, Connection, STATE } from './connections/connection.ts';
 import type { ConnectionContext } from './connections/connection.ts';
@@ -53,7 +53,7 @@ export interface MqttServerOptions {
   readonly limits?: Partial<MqttLimits>;
   /** Of each connection of a tenant, instead of `limits`. */
   readonly rateOf?: (tenantNumber: number) => { readonly messagesPerSecond: number; readonly queueMessages: number | undefined } | undefined;
-  /** As of model/pacing/shares.ts; several by default. */
+  /** As of pacing/shares.ts; several by default. */
   readonly isOnlyTenant?: () => boolean;
   /** Milliseconds since 1970; Date.now by default. */
   readonly now?: () => number;

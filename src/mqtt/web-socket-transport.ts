@@ -1,6 +1,6 @@
 /** MQTT over WebSocket: packets may be split over frames or joined in one (document 4 section 7.1). */
-import { NO_ADDRESS } from '../model/pacing/client-address.ts';
-import type { ClientAddress } from '../model/pacing/client-address.ts';
+import { NO_ADDRESS } from '../model/access/client-address.ts';
+import type { ClientAddress } from '../model/access/client-address.ts';
 import type { Connection } from './connections/connection.ts';
 import { LIMIT } from './wire/limits.ts';
 import { REASON } from './wire/reason-codes.ts';

@@ -25,7 +25,7 @@ import { COMMAND } from '../model/commands/command.ts';
 import type { ActorKey, RecordsChange } from '../model/commands/command.ts';
 import type { Log } from '../ports/log.ts';
 import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
-import type { Turns } from '../model/pacing/turns.ts';
+import type { Turns } from '../pacing/turns.ts';
 import type { BlobReferences } from '../jobs/files/blob-sweeper.ts';
 import { makeDataDirectory } from '../operate/data-directory.ts';
 import { DataLock } from '../operate/data-lock.ts';

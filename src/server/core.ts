@@ -17,10 +17,12 @@ import type { RecordIntake } from '../ingest/journal/record-intake.ts';
 import type { Sources } from '../ingest/measurements/sources.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import { COMMAND } from '../model/commands/command.ts';
-import type { ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange, RecordCollection, UserPut } from '../model/commands/command.ts';
+import type {
+  ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange, RecordCollection, UserPut,
+} from '../model/commands/command.ts';
 import type { Log } from '../ports/log.ts';
 import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';
-import type { Turns } from '../model/pacing/turns.ts';
+import type { Turns } from '../pacing/turns.ts';
 import type { SessionsElsewhere } from '../mqtt/sessions/registry.ts';
 import type { RunningBackups } from '../operate/backup/running.ts';
 import type { BlobReferences } from '../jobs/files/blob-sweeper.ts';

@@ -18,7 +18,7 @@ import { entryOfCommand } from '../ingest/journal/quarantine.ts';
 import { Projector } from '../ingest/projector/projector.ts';
 import { Sources } from '../ingest/measurements/sources.ts';
 import type { Log } from '../ports/log.ts';
-import type { Turns } from '../model/pacing/turns.ts';
+import type { Turns } from '../pacing/turns.ts';
 import { BLOBS_DIRECTORY, CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME, RunningBackups } from '../operate/backup/running.ts';
 import type { BlobReferences } from '../jobs/files/blob-sweeper.ts';
 import { finishRestore } from '../operate/backup/restore-files.ts';

@@ -1,7 +1,7 @@
 /** Tokens, the guard against guessing, the signing key: with a clock of the test. */
 import t from 'tap';
 import { LoginGuard } from '../../src/accounts/login/guard.ts';
-import { NO_ADDRESS } from '../../src/model/pacing/client-address.ts';
+import { NO_ADDRESS } from '../../src/model/access/client-address.ts';
 import { SigningKey } from '../../src/accounts/login/signing-key.ts';
 import { REVOCATIONS_OF_USER_MAX, Tokens } from '../../src/accounts/login/tokens.ts';
 import { COMMAND } from '../../src/model/commands/command.ts';

@@ -2,7 +2,8 @@
 import t from 'tap';
 import { CommandGateway } from '../../src/cluster/gateway/command-gateway.ts';
 import { GatewayJournal } from '../../src/cluster/gateway/journal.ts';
-import { JournalUnavailable, JSON_BODY_BYTES_MAX } from '../../src/cluster/shards/journal.ts';
+import { JournalUnavailable } from '../../src/cluster/shards/journal.ts';
+import { JSON_BODY_BYTES_MAX } from '../../src/model/commands/group-bounds.ts';
 import type { ShardJournal } from '../../src/cluster/shards/journal.ts';
 import { decodeCommand, encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
 import { decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurements/record.ts';

@@ -7,7 +7,7 @@ import { BACKUP_SETTINGS, RESTORE_SETTINGS } from '../../src/cli/backup-settings
 import { configurationPage, loadConfig, loadDataSettings, maskedConfig, SETTINGS, type Config } from '../../src/config/config.ts';
 import { camelCase, environmentName, SettingsError, suggestion, type Setting } from '../../src/config/settings.ts';
 import { helpText } from '../../src/config/text.ts';
-import { JSON_BODY_BYTES_MAX } from '../../src/cluster/shards/journal.ts';
+import { JSON_BODY_BYTES_MAX } from '../../src/model/commands/group-bounds.ts';
 import { CertificateFactory } from '../helpers/certificates.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
 import { missing } from '../helpers/tools.ts';

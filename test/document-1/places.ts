@@ -210,7 +210,8 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     await eventually('on the devices whose operation failed', async () => (await operations(again.json.id)).length === 1);
     t.same(await operations(again.json.id), await operations(failed), 'the same devices');
   }, heldBy: [['e2e/operations/bulk-operations', 'each device of a static group, with its subgroups, gets the operation once'],
-    ['e2e/operations/bulk-operations', 'a dynamic group is what its query finds when it starts'], ['e2e/operations/bulk-operations', 'the ramp: one after the other'], ['e2e/operations/bulk-operations', 'what is refused'],
+    ['e2e/operations/bulk-operations', 'a dynamic group is what its query finds when it starts'],
+    ['e2e/operations/bulk-operations', 'the ramp: one after the other'], ['e2e/operations/bulk-operations', 'what is refused'],
     ['e2e/operations/bulk-operations', 'progress and general status follow the operations and always add up'], ['jobs/bulk-operation-scheduler', 'one after the other, from startDate on']] },
   { row: 'Alarms 1: id and creationTime are the server\'s', check: async (t, world) => {
     const { id, creationTime } = await world.alarm({ id: '1', creationTime: TIME });

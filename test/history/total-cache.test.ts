@@ -1,6 +1,6 @@
 /** Totals of large collections are kept for 10 s, those of small ones are not (document 4 section 0.4). */
 import t from 'tap';
-import { KEPT_FROM, KEPT_MS, TotalCache } from '../../src/api/lists/total-cache.ts';
+import { KEPT_FROM, KEPT_MS, TotalCache } from '../../src/history/total-cache.ts';
 import { startApi } from '../api/helpers/api.ts';
 
 /** Counts what it is told to; `counted` tells how often. */

@@ -1,6 +1,6 @@
 /** The house rules that a program can check: import directions, cycles, lengths, leftovers. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import t from 'tap';
 import { ROOT } from '../helpers/root.ts';
 
@@ -19,24 +19,32 @@ const FLAT_TABLES = new Set(['src/model/errors.ts', 'src/smartrest/static/templa
 const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   model: [],
   ports: ['model'],
-  ingest: ['model', 'ports', 'actors'],
-  actors: ['model', 'ports', 'ingest'],
-  inventory: ['model', 'ports', 'ingest', 'actors'],
-  accounts: ['model', 'ports', 'ingest', 'actors'],
-  smartrest: ['model', 'ports', 'ingest', 'actors'],
-  realtime: ['model', 'ports', 'ingest', 'actors', 'smartrest'],
-  mqtt: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime'],
-  api: ['model', 'ports', 'ingest', 'actors', 'inventory', 'smartrest', 'accounts', 'realtime'],
-  cluster: ['model', 'ports', 'ingest', 'actors', 'accounts', 'mqtt', 'realtime'],
-  store: ['model', 'ports', 'ingest', 'actors', 'smartrest', 'accounts', 'realtime', 'mqtt', 'api', 'cluster'],
+  pacing: ['model', 'ports'],
+  config: ['model', 'ports'],
+  ingest: ['model', 'ports', 'pacing'],
+  actors: ['model', 'ports', 'pacing', 'ingest'],
+  history: ['model', 'ports', 'pacing'],
+  accounts: ['model', 'ports', 'pacing', 'actors'],
+  smartrest: ['model', 'ports', 'pacing', 'ingest'],
+  realtime: ['model', 'ports', 'pacing'],
+  mqtt: ['model', 'ports', 'pacing', 'ingest', 'actors', 'smartrest', 'accounts'],
+  api: ['model', 'ports', 'pacing', 'config', 'ingest', 'actors', 'history', 'smartrest', 'accounts'],
+  cluster: ['model', 'ports', 'pacing', 'ingest', 'actors', 'accounts', 'mqtt', 'realtime'],
+  store: ['model', 'ports', 'pacing', 'config', 'ingest', 'actors', 'realtime', 'cluster'],
+  operate: ['model', 'ports', 'pacing', 'ingest', 'actors', 'store'],
+  jobs: ['model', 'ports', 'pacing', 'history', 'operate'],
 };
+
+/** Files of a folder; of them with one first word. More files get sub-folders, and a word that four files share becomes one. */
+const FOLDER_FILES_MAX = 25;
+const PREFIX_FILES_MAX = 3;
 
 /** Network and database packages, which the inner folders do not know. */
 const OUTER_PACKAGES = [
   'uWebSockets.js', 'mqtt-packet', 'lmdb', 'ioredis', 'nats', '@nats-io/', '@clickhouse/client', 'chdb', 'ws', 'pino',
   'node:net', 'node:http',
 ];
-const INNER_FOLDERS = ['model', 'ports', 'actors', 'ingest', 'smartrest', 'accounts'];
+const INNER_FOLDERS = ['model', 'ports', 'pacing', 'actors', 'ingest', 'history', 'smartrest', 'accounts', 'jobs'];
 
 /** Packages that stand behind one file, with the folder it lies in. */
 const ONE_FILE_PACKAGES: Readonly<Record<string, string>> = { chdb: 'src/store' };
@@ -143,11 +151,70 @@ t.test('every import of a file names it with its ending, and it exists', async (
   t.same(wrong.filter((entry) => !entry.includes('/dist/')), []);
 });
 
-t.test('no cycles among imports of values', async (t) => {
-  const graph = new Map(SRC.map((source) => [source.path, source.imports
-    .filter(({ isType }) => !isType).map(({ from }) => target(source, from)).filter((path) => path !== undefined)]));
-  t.same(cycles(graph), []);
-  t.same(cycles(new Map([['a', ['b']], ['b', ['c']], ['c', ['b']], ['d', ['d']]])), ['b → c → b', 'd → d']);
+/** Imports of types count: a cycle of any kind means that neither file can be read, or moved, without the other. */
+const IMPORTED_FILES = new Map(SRC.map((source) => [source.path, source.imports
+  .map(({ from }) => target(source, from)?.replace(/\.js$/, '.ts')).filter((path) => path !== undefined)]));
+
+/** Files that are in cycles yet. Only to be shortened. */
+const IN_CYCLES: readonly string[] = [
+  'actors/handlers/users/device-user.ts', 'actors/handlers/users/user.ts',
+  'api/http/body-data.ts', 'api/http/exchange.ts',
+  'api/lists/filter.ts', 'api/lists/hierarchy.ts', 'api/lists/owner.ts',
+  'api/request/authentication.ts', 'api/request/login-host.ts', 'api/request/paging.ts', 'api/request/request.ts', 'api/request/route.ts',
+  'api/request/router.ts',
+  'cli/doctor/doctor.ts', 'cli/doctor/journal.ts',
+  'ingest/projector/gone-sources.ts', 'ingest/projector/projector.ts',
+  'model/access/inventory-access.ts', 'model/access/principal.ts',
+  'model/commands/command.ts', 'model/commands/processing-mode.ts',
+  'mqtt/devices/application.ts', 'mqtt/devices/json-messages.ts', 'mqtt/devices/link.ts', 'mqtt/devices/message-plan.ts',
+  'mqtt/devices/operation-delivery.ts',
+  'mqtt/sessions/session.ts', 'mqtt/sessions/store-changes.ts',
+  'store/nats/doctor-rights.ts', 'store/nats/doctor.ts',
+  'store/redis/doctor-rights.ts', 'store/redis/doctor.ts',
+];
+
+t.test('no cycles among files', async (t) => {
+  const within = [...IMPORTED_FILES.keys()].filter((path) => reaches(IMPORTED_FILES, path, path)).map((path) => path.slice('src/'.length));
+  t.same(within, [...IN_CYCLES].sort());
+  const graph = new Map([['a', ['b']], ['b', ['c']], ['c', ['b']], ['d', ['d']]]);
+  t.same(cycles(graph), ['b → c → b', 'd → d']);
+  t.same([...graph.keys()].filter((node) => reaches(graph, node, node)), ['b', 'c', 'd']);
+});
+
+function reaches(graph: ReadonlyMap<string, readonly string[]>, from: string, to: string): boolean {
+  const seen = new Set<string>();
+  const waiting = [...graph.get(from) ?? []];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node === to) return true;
+    if (seen.has(node)) continue;
+    seen.add(node);
+    waiting.push(...graph.get(node) ?? []);
+  }
+  return false;
+}
+
+t.test('no cycles among folders, each sub-folder by itself', async (t) => {
+  const room = (path: string): string => path === 'src/main.ts' ? path : dirname(path);
+  const folders = new Map<string, string[]>();
+  for (const [path, imported] of IMPORTED_FILES) {
+    const others = imported.map(room).filter((folder) => folder !== room(path));
+    folders.set(room(path), [...new Set([...folders.get(room(path)) ?? [], ...others])]);
+  }
+  t.same(cycles(folders), []);
+});
+
+t.test('folders are small, and words that files share are folders', async (t) => {
+  const names = new Map<string, string[]>();
+  for (const { path } of [...SRC, ...sources('test', /\.m?ts$/)]) names.set(dirname(path), [...names.get(dirname(path)) ?? [], basename(path)]);
+  const wrong = [...names].flatMap(([folder, files]) => {
+    const words = files.map((name) => /^[^.-]+/.exec(name)?.[0] ?? name);
+    const shared = [...new Set(words)].filter((word) => words.filter((other) => other === word).length > PREFIX_FILES_MAX);
+    return [
+      ...files.length > FOLDER_FILES_MAX ? [`${folder} has ${files.length} files`] : [],
+      ...shared.map((word) => `${folder} has more than ${PREFIX_FILES_MAX} files that begin with ${word}`),
+    ];
+  });
+  t.same(wrong, []);
 });
 
 /** Cycles that a walk in depth finds, each as `a → b → a`. */

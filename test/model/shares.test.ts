@@ -1,6 +1,6 @@
 /** Shares of a pool: no user and no tenant takes all of it; who is alone gets most. */
 import t from 'tap';
-import { Shares } from '../../src/model/pacing/shares.ts';
+import { Shares } from '../../src/pacing/shares.ts';
 
 /** Takes until it is refused. @returns how much, and the limit. */
 function fill(shares: Shares, tenant: number, user: string | (() => string)): [number, string] {

@@ -1,7 +1,7 @@
 /** Jobs of tenants: whose turn it is, and what is left alone for how long, by a clock of the test's own. */
 import t from 'tap';
-import { TenantJobs } from '../../src/model/pacing/tenant-jobs.ts';
-import type { JobPage } from '../../src/model/pacing/tenant-jobs.ts';
+import { TenantJobs } from '../../src/pacing/tenant-jobs.ts';
+import type { JobPage } from '../../src/pacing/tenant-jobs.ts';
 
 const PREFIX = 'job/';
 

@@ -1,8 +1,8 @@
 /** Turns: tenants and users of a tenant do not hold up each other, running work is bounded by tenant and user, waits end. */
 import t from 'tap';
 import { PlatformError } from '../../src/model/errors.ts';
-import { Turns } from '../../src/model/pacing/turns.ts';
-import type { TurnsOptions } from '../../src/model/pacing/turns.ts';
+import { Turns } from '../../src/pacing/turns.ts';
+import type { TurnsOptions } from '../../src/pacing/turns.ts';
 
 const settled = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
 

@@ -7,7 +7,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Log } from '../../ports/log.ts';
-import type { ClientAddress } from '../../model/pacing/client-address.ts';
+import type { ClientAddress } from '../../model/access/client-address.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';

@@ -6,7 +6,7 @@ import { createTransport } from 'nodemailer';
 import type { Log } from '../../ports/log.ts';
 import { refusedBy } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { Shares } from '../../model/pacing/shares.ts';
+import { Shares } from '../../pacing/shares.ts';
 import type { Mail, MailResult, Mailer } from './mailer.ts';
 
 /** Mails that wait, those that are tried again among them; one more is refused. */

@@ -9,7 +9,7 @@ import { hashGenerated, isSameCost, newScrypt, parseScrypt, scryptText, workOf }
 import type { ScryptCost, ScryptHash } from '../../model/access/password-hash.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { BOOTSTRAP_USER } from '../../model/access/roles.ts';
-import { Turns } from '../../model/pacing/turns.ts';
+import { Turns } from '../../pacing/turns.ts';
 import { PasswordThreads } from './threads.ts';
 import type { KeyDerivation } from './threads.ts';
 

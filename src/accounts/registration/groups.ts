@@ -1,7 +1,9 @@
 /** Groups that files with devices name by their path (document 4 section 4.4): found, or made once, however many files want them on however many nodes. */
 import { createHash } from 'node:crypto';
 import { COMMAND } from '../../model/commands/command.ts';
-import type { ActorKey, CommandKind, CommandPort, DocumentReader, HistoryReader, IdSource, ManagedObjectCreate, RecordsChange } from '../../model/commands/command.ts';
+import type {
+  ActorKey, CommandKind, CommandPort, DocumentReader, HistoryReader, IdSource, ManagedObjectCreate, RecordsChange,
+} from '../../model/commands/command.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';

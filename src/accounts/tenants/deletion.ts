@@ -5,7 +5,7 @@
  * before it stayed gone for a while.
  */
 import type { Collection, CommandPort, DocumentReader, DocumentsRemove, RecordChange, RecordsChange } from '../../model/commands/command.ts';
-import { BackgroundLoop } from '../../model/pacing/background-loop.ts';
+import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import { REQUESTS, REQUESTS_TENANT, joinPrefix, requestKey, tenantPrefix } from '../../model/entities/device-request.ts';
 import type { StoredDeviceRequest } from '../../model/entities/device-request.ts';

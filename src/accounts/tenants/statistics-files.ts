@@ -4,7 +4,7 @@
  */
 import type { Blobs } from '../../ports/blobs.ts';
 import { BlobTooLarge } from '../../ports/blobs.ts';
-import { BackgroundLoop } from '../../model/pacing/background-loop.ts';
+import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { AuditEntry, CommandPort, DocumentReader, HistoryReader, IdSource, RecordChange, RecordsChange } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';

@@ -136,6 +136,11 @@ export class Tenants {
 export const isParentOf = (parent: Pick<Tenant, 'id' | 'number'>, tenant: Tenant): boolean =>
   tenant.parent === parent.id && tenant.id !== parent.id && (tenant.parentNumber ?? parent.number) === parent.number;
 
+/** Whether a tenant administrates the other: as its parent, or as the management tenant. */
+export const isAbove = (by: { readonly tenant: string; readonly tenantNumber: number }, tenant: Tenant): boolean =>
+  by.tenant === MANAGEMENT_TENANT || isParentOf({ id: by.tenant, number: by.tenantNumber }, tenant);
+
+
 /** A suspended tenant's requests are all answered with 401 (document 4 section 6.3). */
 export const isActive = (tenant: Tenant | undefined): tenant is Tenant => tenant !== undefined && tenant.status !== 'SUSPENDED';
 

@@ -17,7 +17,7 @@ import type { AuditEntry, Command, DataDelete, LiveBus, RecordChange, RecordsCha
 import { DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { PROCESSING_MODE, isNotified } from '../../model/commands/processing-mode.ts';
-import type { Job, JobPage } from '../../model/pacing/tenant-jobs.ts';
+import type { Job, JobPage } from '../../pacing/tenant-jobs.ts';
 import { describeFilter } from '../runtime/command-audit.ts';
 
 const KINDS = { events: COMMAND.EVENT_DELETE, alarms: COMMAND.ALARM_DELETE, operations: COMMAND.OPERATION_DELETE } as const;

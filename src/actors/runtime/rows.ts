@@ -5,12 +5,8 @@ import { joinMembers, splitMembers, stringMember } from '../../model/documents/j
 import type { AuditEntry } from '../../model/commands/command.ts';
 import { TIME_MAX, TIME_MIN } from '../../model/documents/entity-time.ts';
 import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
+import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
-
-/** Members of managed objects that have columns of their own or mean something in data: not fragments, a filter looks for them in the document. */
-export const NOT_FRAGMENTS: ReadonlySet<string> = new Set(['id', 'self', 'type', 'name', 'owner', 'creationTime', 'lastUpdated', 'source', 'time', 'text',
-  'status', 'severity', 'count', 'firstOccurrenceTime', 'firstOccurenceTime', 'deviceId', 'deviceName', 'bulkOperationId', 'failureReason',
-  'description']);
 
 /** Of data: what means something in a kind of data is no fragment there. Any other name is one: an event may have a `status` or a `name`. */
 const NOT_FRAGMENTS_OF = {

@@ -7,8 +7,8 @@ import type { Command, CommandPort, HistoryReader, RecordsChange } from '../../m
 import { PlatformError } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
-import { TenantJobs } from '../../model/pacing/tenant-jobs.ts';
-import type { JobPage, TenantJobsOptions } from '../../model/pacing/tenant-jobs.ts';
+import { TenantJobs } from '../../pacing/tenant-jobs.ts';
+import type { JobPage, TenantJobsOptions } from '../../pacing/tenant-jobs.ts';
 import { alarmFilter } from './selection.ts';
 import type { AlarmSelection } from './selection.ts';
 import { TENANT_KEY } from '../lists/data-delete.ts';

@@ -11,7 +11,7 @@ import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_ADMIN, APPLICATION_ANY, applicationListRoutes } from './lists.ts';
 import {
   applicationsOfIds, auditOf, createApplication, findByUnique, loadAttachment, loadOwn, loadVisible, removeApplication, subscribedIds, updateApplication,
-} from './records.ts';
+} from '../records/applications.ts';
 import { ApplicationPost, ApplicationPut, applicationText, applicationUrl, mergedApplication, requireConsistent } from './text.ts';
 import { applySettings, removeSettings, requireSettingsFit } from './microservice-settings.ts';
 import { flag, text } from '../request/query-parameters.ts';

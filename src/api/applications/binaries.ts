@@ -12,7 +12,7 @@ import type { ApiRequest } from '../request/request.ts';
 import { APPLICATION_ADMIN, APPLICATION_ANY } from './lists.ts';
 import {
   attachmentChange, attachmentRemoval, attachmentsOfApplication, loadAttachment, loadOwn, loadVisible, requireRoomForAttachment,
-} from './records.ts';
+} from '../records/applications.ts';
 import { ArchiveForm, FilesForm, VersionForm } from './schemas.ts';
 import { applicationUrl, attachmentText, binaryUrl, versionText } from './text.ts';
 import { activated, storeApplication } from './applications.ts';

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { StoredApplication } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { findApplication } from './records.ts';
+import { findApplication } from '../records/applications.ts';
 import { ApplicationPut, applicationText, settingsCategory } from './text.ts';
 import { changeApplication } from './applications.ts';
 import { JSON_TYPE } from '../http/media-types.ts';

@@ -4,7 +4,7 @@
  */
 import Type from 'typebox';
 import { groupsOf } from '../../accounts/users/effective-rights.ts';
-import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
+import { MANAGEMENT_TENANT, isAbove } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import type { StoredUser } from '../../actors/handlers/users/user.ts';
 import { APPLICATION_TYPES, uniqueKey } from '../../model/entities/application.ts';
@@ -12,7 +12,7 @@ import type { StoredApplication } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { allIds, applicationsOfIds, availableIds, idsOfName, isOffered, ownIds, subscribedIds } from './records.ts';
+import { allIds, applicationsOfIds, availableIds, idsOfName, isOffered, ownIds, subscribedIds } from '../records/applications.ts';
 import { applicationText } from './text.ts';
 import { PAGE_PARAMETERS, PAGE_SIZE_MAX, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import type { Page } from '../request/paging.ts';
@@ -20,7 +20,6 @@ import { flag, text } from '../request/query-parameters.ts';
 import { SERVER_WIDE, listRecords } from '../records/records.ts';
 import { found } from '../request/reply.ts';
 import type { Answer, Route } from '../request/route.ts';
-import { isAbove } from '../tenants/subtenants.ts';
 import { referencedId } from '../users/text.ts';
 
 const APPLICATION_READ = ['ROLE_APPLICATION_MANAGEMENT_READ'];
@@ -39,7 +38,7 @@ const all = (ids: Iterable<string>): Selection => ({ ids, isWanted: () => true }
 /** A tenant that the caller may ask about: its own, or one below it. */
 function askedTenant(request: ApiRequest, id: string): Tenant | undefined {
   const tenant = request.platform.tenants.byId(id);
-  return tenant !== undefined && (tenant.id === request.principal.tenant || isAbove(request, tenant)) ? tenant : undefined;
+  return tenant !== undefined && (tenant.id === request.principal.tenant || isAbove(request.principal, tenant)) ? tenant : undefined;
 }
 
 /** Ids of those that the user may open: assigned ones of the user and the groups, or all of the tenant where nothing is assigned. */

@@ -8,7 +8,7 @@ import type { StoredOption } from '../../accounts/options/options.ts';
 import type { StoredApplication } from '../../model/entities/application.ts';
 import type { RecordChange } from '../../model/commands/command.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { findByUnique } from './records.ts';
+import { findByUnique } from '../records/applications.ts';
 import { settingsCategory } from './text.ts';
 import { manifestSettings } from './microservice-manifest.ts';
 import type { ManifestSetting } from './microservice-manifest.ts';

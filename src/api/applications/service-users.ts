@@ -21,7 +21,7 @@ import { hashGenerated } from '../../model/access/password-hash.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { SERVICE_BOOTSTRAP_ROLE } from '../../model/access/roles.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { applicationsOfOwner, findApplication, removeApplication } from './records.ts';
+import { applicationsOfOwner, findApplication, removeApplication } from '../records/applications.ts';
 import { TENANT_KEY } from '../lists/data-delete.ts';
 import { changeRecords, isChangedMeanwhile, listRecords, readRecord, retried } from '../records/records.ts';
 import type { Acting } from '../records/records.ts';

@@ -22,7 +22,7 @@ const READ = ['ROLE_DEVICE_CONTROL_READ'];
 const ADMIN = ['ROLE_DEVICE_CONTROL_ADMIN'];
 const DELETE = ['ROLE_USER_MANAGEMENT_ADMIN', ...ADMIN];
 
-export const registrationOf = (request: ApiRequest): DeviceRegistration => new DeviceRegistration(request.platform);
+const registrationOf = (request: ApiRequest): DeviceRegistration => new DeviceRegistration(request.platform);
 const requestUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/devicecontrol/newDeviceRequests/${segment(id)}`;
 
 /** The security token is left out: who accepts a device has read it from the device. */

@@ -11,7 +11,10 @@ export type ExportRow = readonly string[];
 /** Narrow rows that are read at once, in the engine's memory and ours. */
 const PIECE_KEYS = 20_000;
 
-/** The keys of the tables behind the tenant (store/clickhouse/schema.ts): read in this order nothing is sorted, and they are the same in all versions of an entity. */
+/**
+ * The keys of the tables behind the tenant (store/clickhouse/schema.ts): read in this order nothing is sorted, and they are the same in all versions of
+ * an entity.
+ */
 const KEYS: Readonly<Record<MutableTable, readonly KeyColumn[]>> = {
   events: ['source', 'time', 'id'], alarms: ['source', 'id'], operations: ['id'], audits: ['time', 'id'], managed_objects: ['id'],
 };

@@ -3,7 +3,7 @@
  * -Proto, -Port and -Prefix, each also alone, or Forwarded (RFC 7239) in place of the first two.
  */
 
-import { valueOfHop } from './trusted-proxies.ts';
+import { valueOfHop } from '../../config/trusted-proxies.ts';
 
 /** What a host may look like: anything else would be written into links and headers. */
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;

@@ -5,7 +5,6 @@
 import { refusedBy } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import type { Platform } from '../request/platform.ts';
 
 export const CONNECTION_LIMIT = { ALL: 'http/connections', ADDRESS: 'http/connections-of-address', SILENT: 'http/connections-without-request' } as const;
 export type ConnectionLimit = (typeof CONNECTION_LIMIT)[keyof typeof CONNECTION_LIMIT];
@@ -17,6 +16,13 @@ const LOG_INTERVAL_MS = 10_000;
 const CROWDED_SHARE = 0.75;
 /** Of all places: with more taken, it is remembered which connections have sent no request where the library does not know it. */
 const WATCHED_SHARE = 0.25;
+
+/** What an HTTP server is told about its connections; see ApiConfig. */
+export interface ConnectionBounds {
+  readonly config: { readonly connectionsMax?: number | undefined; readonly addressConnectionsMax?: number | undefined; readonly handshakeMsMax?: number };
+  readonly refusals: Refusals;
+  readonly log: Log;
+}
 
 export interface ConnectionGuardOptions {
   readonly connectionsMax: number;
@@ -103,7 +109,7 @@ export class ConnectionGuard {
 }
 
 /** @returns the options of an HTTP server whose connections the configuration bounds. */
-export function guardOf({ config: { connectionsMax, addressConnectionsMax }, refusals, log }: Pick<Platform, 'config' | 'refusals' | 'log'>): {
+export function guardOf({ config: { connectionsMax, addressConnectionsMax }, refusals, log }: ConnectionBounds): {
   readonly connections?: ConnectionGuard; readonly refusalText?: (limit: ConnectionLimit) => string } {
   if (connectionsMax === undefined) return {};
   const refusalText = (limit: ConnectionLimit): string => {

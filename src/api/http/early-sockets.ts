@@ -3,7 +3,7 @@
  * have a pool, and the oldest gives way when the places of HTTP run out. One whose credentials are being checked is not closed.
  */
 import { BYTES_BEFORE_LOGIN_MAX } from './body-budget.ts';
-import type { Platform } from '../request/platform.ts';
+import type { ConnectionBounds } from './connection-guard.ts';
 import type { WebSocketChannel } from './web-socket.ts';
 
 export const EARLY_SOCKET_LIMIT = {
@@ -32,7 +32,7 @@ interface Entry { readonly socket: EarlySocket; readonly since: number; bytes: n
 
 export class EarlySockets {
   readonly maximum: number;
-  readonly #platform: Pick<Platform, 'refusals' | 'log'>;
+  readonly #platform: ConnectionBounds;
   readonly #handshakeMsMax: number;
   /** In order of arrival. */
   readonly #entries = new Map<WebSocketChannel, Entry>();
@@ -40,7 +40,7 @@ export class EarlySockets {
   #loggedAt = -Infinity;
   #closedCount = 0;
 
-  constructor(platform: Pick<Platform, 'config' | 'refusals' | 'log'>) {
+  constructor(platform: ConnectionBounds) {
     this.#platform = platform;
     const { connectionsMax = Infinity, handshakeMsMax = HANDSHAKE_MS_MAX } = platform.config;
     this.#handshakeMsMax = handshakeMsMax;

@@ -2,7 +2,7 @@
 import { refusedBy } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { Shares } from '../../model/pacing/shares.ts';
+import { Shares } from '../../pacing/shares.ts';
 
 /** Requests of known users under way at once. */
 const REQUESTS_MAX = 20_000;

@@ -1,5 +1,5 @@
 /** Lists of the inventory (document 4 section 2.2). */
-import { NOT_FRAGMENTS } from '../../actors/runtime/rows.ts';
+import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { documentPage } from '../lists/document-page.ts';
 import { isEntityId } from '../request/entity-id.ts';

@@ -11,13 +11,12 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { isStoredAs } from '../../model/commands/processing-mode.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { keepCountsOfObject } from '../operations/bulk-operations.ts';
-import { registrationOf } from '../devices/registration.ts';
+import { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { newDocument, requireNames } from '../entities/changes.ts';
-import { isEntityId } from '../request/entity-id.ts';
 import { UNSTORED, managedObjectUrl, unstoredText } from '../entities/text.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './text.ts';
-import { deletionRights, requireOwner } from '../lists/owner.ts';
+import { deletionRights, loadManagedObject, requireOwner } from '../lists/owner.ts';
 import { flag } from '../request/query-parameters.ts';
 import { NO_CONTENT, created, found, notStored } from '../request/reply.ts';
 import type { Answer, Route } from '../request/route.ts';
@@ -30,13 +29,6 @@ export const INVENTORY_CREATE = [...INVENTORY_ADMIN, 'ROLE_INVENTORY_CREATE', 'R
 
 /** Collections of links: resources of their own, ignored in bodies. */
 export const LINKS = ['childDevices', 'childAssets', 'childAdditions', 'deviceParents', 'assetParents', 'additionParents'];
-
-/** @returns the stored text. @throws PlatformError `inventory/not-found`, also for what is no id. */
-export async function loadManagedObject(request: ApiRequest, id: string): Promise<string> {
-  const text = isEntityId(id) ? await request.platform.documents.get('managedObject', request.tenant, id) : undefined;
-  if (text === undefined) throw new PlatformError('inventory/not-found', { id });
-  return text;
-}
 
 /** @throws PlatformError 403 for who neither has a role of the route nor owns the object nor has a permission for it. */
 export async function requireReadable(request: ApiRequest, doc: string): Promise<void> {
@@ -82,7 +74,7 @@ export async function createdManagedObject(request: ApiRequest, { id, doc }: { i
 
 async function post(request: ApiRequest): Promise<Answer> {
   // The first device of a user that was registered for a group joins it (document 4 section 4.3).
-  const registration = registrationOf(request);
+  const registration = new DeviceRegistration(request.platform);
   const { userName } = request.principal;
   const makesDevice = isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode) && request.members().has('c8y_IsDevice');
   const group = makesDevice ? await registration.groupToJoin(request.tenant, userName) : undefined;

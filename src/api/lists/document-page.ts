@@ -4,13 +4,13 @@
  */
 import { PlatformError } from '../../model/errors.ts';
 import type { Collection } from '../../model/commands/command.ts';
-import { BOUNDED_RESULT, PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../model/pacing/page-limits.ts';
+import { BOUNDED_RESULT, PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { IN_PARTITIONS, countSql } from './filter.ts';
 import type { DocumentRow, HistoryFilter, MutableTable } from './filter.ts';
 import { isNoPage } from '../request/paging.ts';
 import type { Page } from '../request/paging.ts';
-import { cachedTotal } from './total-cache.ts';
+import { cachedTotal } from './totals.ts';
 
 /** By the time of the entities, equal ones by id. */
 export interface TimeOrder { readonly isDescending: boolean }

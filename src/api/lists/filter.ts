@@ -6,7 +6,7 @@ import { namesOfFragment } from '../../model/entities/agent-marker.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { accessibleCondition } from './owner.ts';
-import { countOf } from './total-cache.ts';
+import { countOf } from './totals.ts';
 
 /** Tables whose rows are replaced: read with FINAL. */
 export type MutableTable = 'managed_objects' | 'events' | 'alarms' | 'operations' | 'audits';

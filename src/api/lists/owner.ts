@@ -165,3 +165,10 @@ export function conditionOfAccess(access: Access, filter: HistoryFilter, column:
   }
   return `(${conditions.join(' OR ')})`;
 }
+
+/** @returns the stored text. @throws PlatformError `inventory/not-found`, also for what is no id. */
+export async function loadManagedObject(request: ApiRequest, id: string): Promise<string> {
+  const text = isEntityId(id) ? await request.platform.documents.get('managedObject', request.tenant, id) : undefined;
+  if (text === undefined) throw new PlatformError('inventory/not-found', { id });
+  return text;
+}

@@ -1,5 +1,5 @@
 /** Lists of measurements: JSON pages, JSON lines and CSV (document 4 section 1.3). */
-import { BOUNDED_RESULT } from '../../model/pacing/page-limits.ts';
+import { BOUNDED_RESULT } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { refusalsCounted } from '../lists/document-page.ts';
 import { isEntityId } from '../request/entity-id.ts';
@@ -16,7 +16,7 @@ import { REVERT } from '../request/query-parameters.ts';
 import { found } from '../request/reply.ts';
 import { ANSWERED } from '../request/route.ts';
 import type { Answer, Route } from '../request/route.ts';
-import { cachedTotal } from '../lists/total-cache.ts';
+import { cachedTotal } from '../lists/totals.ts';
 
 const STREAM_TYPE = 'application/json-stream;charset=UTF-8';
 /** Values of a measurement that the first page is read for at once. */

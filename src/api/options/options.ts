@@ -9,7 +9,7 @@ import type { AuditEntry, RecordChange } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../records/audit-changes.ts';
-import { findApplication } from '../applications/records.ts';
+import { findApplication } from '../records/applications.ts';
 import { quote, segment } from '../entities/text.ts';
 import { ORIGIN_ENTRIES_MAX, ORIGIN_ENTRY_LENGTH_MAX, areOriginEntriesBounded } from '../request/origin-rules.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';

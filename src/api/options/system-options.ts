@@ -2,7 +2,7 @@
 import { PlatformError } from '../../model/errors.ts';
 import { GREEN_LENGTH_MIN } from '../../model/access/password.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { registrationOf } from '../devices/registration.ts';
+import { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { segment } from '../entities/text.ts';
 import { serverFileBytesMax } from '../request/file-limit.ts';
 import { found } from '../request/reply.ts';
@@ -56,7 +56,7 @@ const isVisible = (request: ApiRequest, option: SystemOption): boolean => option
 
 /** The value in force for the tenant that asks. */
 async function valueOf(request: ApiRequest, category: string, key: string): Promise<string> {
-  if (category === 'device-registration' && key === 'security-token.policy') return registrationOf(request).tokenPolicy(request.tenant);
+  if (category === 'device-registration' && key === 'security-token.policy') return new DeviceRegistration(request.platform).tokenPolicy(request.tenant);
   if (category === 'files' && key === 'max.size') return String(serverFileBytesMax(request.platform));
   return SYSTEM_OPTIONS[category][key].value;
 }

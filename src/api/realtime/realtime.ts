@@ -2,14 +2,14 @@
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import type { LoginCaller, Principal } from '../../model/access/principal.ts';
-import type { EarlySocket } from '../http/early-sockets.ts';
+import type { TrustedProxies } from '../../config/trusted-proxies.ts';
+import type { EarlySocket, EarlySockets } from '../http/early-sockets.ts';
 import { hostCalled } from '../http/base-url.ts';
-import type { ApiServer } from '../api-server.ts';
 import { FORWARDED_HEADERS, addressBehind, callerOf } from '../request/login-caller.ts';
 import { JSON_TYPE, parseAccept } from '../http/media-types.ts';
 import { ANSWERED } from '../request/route.ts';
 import type { Route } from '../request/route.ts';
-import type { WebSocketChannel } from '../http/web-socket.ts';
+import type { Upgraded, WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
 
 /** What the URLs need of the Bayeux server; `Form` says how a URL delivers. */
 export interface RealtimePort<Form> {
@@ -18,6 +18,16 @@ export interface RealtimePort<Form> {
     send(text: string): void; sendBlank(): void; onAborted(callback: () => void): void }): void;
   open(channel: { send(text: string): boolean; readonly bufferedBytes: number; end(reason: string): void },
     requester: RealtimeRequester<Form>): RealtimeSocket;
+}
+
+/** What the sockets need of the HTTP server. */
+export interface SocketHost {
+  readonly proxies: TrustedProxies;
+  readonly early: EarlySockets;
+  webSocket(path: string, handlers: WebSocketHandlers): void;
+  identifyUpgrade(channel: Upgraded, caller: LoginCaller): {
+    readonly principal: Principal | undefined | Promise<Principal | undefined>; readonly isOfCookie: boolean } | undefined;
+  calledByUpgrade(channel: Upgraded): { readonly baseUrl: string; readonly host: string };
 }
 
 interface RealtimeSocket extends EarlySocket { message(text: string): void; drained(): void; closed(): void }
@@ -98,7 +108,7 @@ export function realtimeRoutes<Form>(realtime: RealtimePort<Form>): Route[] {
  * Registers the WebSockets; before `listen`. Credentials come with the upgrade or in `ext` of the handshake. A browser cannot add the header
  * that belongs to a cookie to an upgrade: what it proves comes in the handshake.
  */
-export function registerRealtimeSockets<Form>(api: ApiServer, realtime: RealtimePort<Form>): void {
+export function registerRealtimeSockets<Form>(api: SocketHost, realtime: RealtimePort<Form>): void {
   for (const [path, form] of Object.entries(realtime.urls)) {
     const sockets = new Map<WebSocketChannel, RealtimeSocket>();
     const leaving = new Map<WebSocketChannel, () => void>();

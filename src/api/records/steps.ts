@@ -1,9 +1,8 @@
 /** Records of a tenant in byte order of their ids, read in steps: there may be a million of them, and other requests get their turn in between. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DocumentReader, RecordCollection } from '../../model/commands/command.ts';
-import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
+import { DEVICE_USER_PREFIX, isDeviceUser } from '../../model/entities/device-request.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { isDevice } from '../users/text.ts';
 import type { StoredRecord } from './records.ts';
 
 /** Records that are read at once: each may have 100,000 bytes. */
@@ -48,23 +47,23 @@ export async function* recordSteps(walk: Walk, collection: RecordCollection): As
 /** Users that are no devices: a tenant has few of them, but its devices lie in between and are passed over. */
 export async function* peopleSteps(walk: Walk): AsyncGenerator<StoredRecord[]> {
   const { documents, tenant, prefix = '' } = walk;
-  if (isDevice(prefix)) return;
+  if (isDeviceUser(prefix)) return;
   let { after } = walk;
   let isBehindDevices = false;
   for (;;) {
     const rows = await documents.list('user', tenant, prefix, { limit: STEP, ...(after === undefined ? {} : { after }) });
-    const people = rows.filter(({ id }) => !isDevice(id));
+    const people = rows.filter(({ id }) => !isDeviceUser(id));
     if (people.length > 0) yield people;
     if (rows.length < STEP) return;
     const last = rows[rows.length - 1].id;
-    after = isDevice(last) && !isBehindDevices ? BEHIND_DEVICES : last;
-    isBehindDevices ||= isDevice(last);
+    after = isDeviceUser(last) && !isBehindDevices ? BEHIND_DEVICES : last;
+    isBehindDevices ||= isDeviceUser(last);
     await nextTurn();
   }
 }
 
 export async function* deviceUserSteps(walk: Walk): AsyncGenerator<StoredRecord[]> {
   const { prefix = '' } = walk;
-  if (isDevice(prefix)) yield* recordSteps(walk, 'user');
+  if (isDeviceUser(prefix)) yield* recordSteps(walk, 'user');
   else if (DEVICE_USER_PREFIX.startsWith(prefix)) yield* recordSteps({ ...walk, prefix: DEVICE_USER_PREFIX }, 'user');
 }

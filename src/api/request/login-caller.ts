@@ -1,8 +1,8 @@
 /** Who asks for a login over HTTP: the address by which wrong passwords are counted, and when the client has left. */
-import { NO_ADDRESS, clientAddress } from '../../model/pacing/client-address.ts';
-import type { ClientAddress } from '../../model/pacing/client-address.ts';
+import { NO_ADDRESS, clientAddress } from '../../model/access/client-address.ts';
+import type { ClientAddress } from '../../model/access/client-address.ts';
 import type { LoginCaller } from '../../model/access/principal.ts';
-import { TrustedProxies } from '../http/trusted-proxies.ts';
+import { TrustedProxies } from '../../config/trusted-proxies.ts';
 import type { ApiRequest } from './request.ts';
 import type { HttpExchange } from '../http/exchange.ts';
 

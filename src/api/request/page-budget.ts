@@ -1,6 +1,6 @@
 /** Adds up what a page of records holds, before it is built: small requests may ask for large answers. */
 import { PlatformError } from '../../model/errors.ts';
-import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../model/pacing/page-limits.ts';
+import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from './request.ts';
 
 export class PageBudget {

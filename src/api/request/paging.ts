@@ -1,7 +1,7 @@
 /** Pages of collections (document 1 Conventions 7, document 4 section 0.4). */
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
-import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../model/pacing/page-limits.ts';
+import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from './request.ts';
 import type { QueryParameters, QueryValues } from './query-values.ts';
 
@@ -71,7 +71,7 @@ export function requirePageBytes(request: ApiRequest, bytes: number): void {
 
 /** @returns JSON text of the collection with its links and statistics. @throws PlatformError `general/page-too-large`. */
 export function collectionText(request: ApiRequest, page: Page, collection: Collection): string {
-  // Pages of an export are cut by its own sizes (api/export/page-export.ts).
+  // Pages of an export are cut by its own sizes (api/page-export.ts).
   if (request.page === undefined) requirePageBytes(request, collection.items.reduce((sum, { length }) => sum + length, 0));
   const { query } = request;
   const { total } = collection;

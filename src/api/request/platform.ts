@@ -9,10 +9,10 @@ import type { Authenticator, PasswordConfirmation, Principal } from '../../model
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { TokenPolicy } from '../../model/entities/device-request.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import type { TrustedProxies } from '../http/trusted-proxies.ts';
+import type { TrustedProxies } from '../../config/trusted-proxies.ts';
 import type { RetentionPort } from '../../model/entities/retention.ts';
-import type { Exports } from '../export/exports.ts';
-import type { TotalCache } from '../lists/total-cache.ts';
+import type { Exports } from '../../history/exports.ts';
+import type { TotalCache } from '../../history/total-cache.ts';
 import type { BasicRestrictions } from '../../accounts/login/options.ts';
 import type { CertificateLogins } from '../../accounts/certificates/login.ts';
 import type { Mailer } from '../../accounts/mail/mailer.ts';
@@ -24,7 +24,7 @@ import type { StatisticsFiles } from '../../accounts/tenants/statistics-files.ts
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import type { Usage } from '../../accounts/tenants/usage.ts';
 import type { Tokens } from '../../accounts/login/tokens.ts';
-import type { Turns } from '../../model/pacing/turns.ts';
+import type { Turns } from '../../pacing/turns.ts';
 
 /** A tenant as the resources see it. */
 export type TenantInfo = Tenant;

@@ -11,7 +11,7 @@ import { CsvRows } from '../../smartrest/rows/csv.ts';
 import { encodeRow } from '../../smartrest/rows/csv-encode.ts';
 import { SmartRestError } from '../../smartrest/rows/error.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { registrationOf } from '../devices/registration.ts';
+import { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { parseAccept } from '../http/media-types.ts';
 import type { Answer, Route } from '../request/route.ts';
 
@@ -46,7 +46,7 @@ async function poll(request: ApiRequest, line: number, parameters: readonly stri
   if (!request.hasRole(BOOTSTRAP_ROLE)) return encodeRow([50, line, FORBIDDEN]);
   const [id] = parameters;
   try {
-    const issued = await registrationOf(request).poll(id, undefined);
+    const issued = await new DeviceRegistration(request.platform).poll(id, undefined);
     return issued === undefined ? encodeRow([50, line, NOT_FOUND]) : encodeRow([70, line, id, issued.tenantId, issued.userName, issued.password]);
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;

@@ -1,5 +1,6 @@
 /** Usage statistics (document 4 section 6.4): daily rows, summaries, and messages by device. Counted by accounts/tenants/usage.ts. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isAbove } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import { dayOf } from '../../accounts/tenants/usage.ts';
 import { NO_USAGE, USAGE_SIZES, USAGE_SUMS, usageCounts } from '../../accounts/tenants/usage-report.ts';
@@ -12,7 +13,7 @@ import { RANGE, text } from '../request/query-parameters.ts';
 import { found } from '../request/reply.ts';
 import type { Answer, Route } from '../request/route.ts';
 import { subscribedNames } from '../applications/subscriptions.ts';
-import { isAbove, tenantOf } from './subtenants.ts';
+import { tenantOf } from './subtenants.ts';
 import { parseQueryTime } from '../request/timestamps.ts';
 
 const READ = ['ROLE_TENANT_STATISTICS_READ', 'ROLE_TENANT_MANAGEMENT_READ'];
@@ -88,7 +89,7 @@ async function summary(request: ApiRequest): Promise<Answer> {
 /** Of the own tenant and those below it. @throws PlatformError `general/page-too-large`. */
 async function allTenants(request: ApiRequest): Promise<Answer> {
   const { platform, principal } = request;
-  const tenants = [...platform.tenants.all].filter((tenant) => isAbove(request, tenant) || tenant.id === principal.tenant)
+  const tenants = [...platform.tenants.all].filter((tenant) => isAbove(principal, tenant) || tenant.id === principal.tenant)
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   await upToDate(request, []);
   const budget = new PageBudget(request);

@@ -4,7 +4,7 @@ import type { StoredUser } from '../../actors/handlers/users/user.ts';
 import { ADMINS_GROUP, predefinedRecords } from '../../accounts/users/groups.ts';
 import { deletionKey } from '../../accounts/tenants/deletion.ts';
 import type { TenantDeletionJob } from '../../accounts/tenants/deletion.ts';
-import { MANAGEMENT_TENANT, REGISTRY, isActive, isParentOf } from '../../accounts/tenants/tenants.ts';
+import { MANAGEMENT_TENANT, REGISTRY, isAbove, isActive, isParentOf } from '../../accounts/tenants/tenants.ts';
 import type { Tenant, TenantRegistry } from '../../accounts/tenants/tenants.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { AuditEntry, RecordChange, UserPut } from '../../model/commands/command.ts';
@@ -39,21 +39,18 @@ const CREATION_MS = 10 * 60_000;
 
 const tenantUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/tenant/tenants/${segment(id)}`;
 
-/** Whether the tenant of the request administrates the other: as its parent, or as the management tenant. */
-export const isAbove = ({ principal }: ApiRequest, tenant: Tenant): boolean =>
-  principal.tenant === MANAGEMENT_TENANT || isParentOf({ id: principal.tenant, number: principal.tenantNumber }, tenant);
-
 /** @throws PlatformError 404 for a tenant that does not exist or is of somebody else. */
 export function tenantOf(request: ApiRequest, id: string): Tenant {
   const tenant = request.platform.tenants.byId(id);
-  if (tenant === undefined || !(isAbove(request, tenant) || tenant.id === request.principal.tenant)) throw new PlatformError('tenants/not-found', { id });
+  const { principal } = request;
+  if (tenant === undefined || !(isAbove(principal, tenant) || tenant.id === principal.tenant)) throw new PlatformError('tenants/not-found', { id });
   return tenant;
 }
 
 /** @throws PlatformError 404, 403 for the own tenant. */
 function subtenantOf(request: ApiRequest, id: string): Tenant {
   const tenant = tenantOf(request, id);
-  if (!isAbove(request, tenant)) throw new PlatformError('security/forbidden');
+  if (!isAbove(request.principal, tenant)) throw new PlatformError('security/forbidden');
   return tenant;
 }
 
@@ -70,7 +67,7 @@ async function list(request: ApiRequest): Promise<Answer> {
   const page = pageOf(request);
   const isWanted = (tenant: Tenant): boolean => (['company', 'domain', 'parent'] as const)
     .every((name) => !query.has(name) || tenant[name] === query.text(name));
-  const tenants = [...platform.tenants.all].filter((tenant) => isAbove(request, tenant) && isWanted(tenant))
+  const tenants = [...platform.tenants.all].filter((tenant) => isAbove(request.principal, tenant) && isWanted(tenant))
     .sort((a, b) => (a.id < b.id ? -1 : 1));
   const withApps = !query.isFalse('withApps');
   const items: string[] = [];

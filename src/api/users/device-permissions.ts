@@ -11,7 +11,7 @@ import type { ApiRequest } from '../request/request.ts';
 import { TENANT_KEY } from '../lists/data-delete.ts';
 import { GROUPS, requireSmallGroup } from './groups.ts';
 import { requireGrants } from './inventory-rights.ts';
-import { loadManagedObject } from '../inventory/managed-objects.ts';
+import { loadManagedObject } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { recordSteps } from '../records/steps.ts';
 import { found } from '../request/reply.ts';

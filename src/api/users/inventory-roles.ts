@@ -8,7 +8,7 @@ import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../records/audit-changes.ts';
 import { idText, quote } from '../entities/text.ts';
 import { requireEverywhere, requireGrantsOfRole } from './inventory-rights.ts';
-import { loadManagedObject } from '../inventory/managed-objects.ts';
+import { loadManagedObject } from '../lists/owner.ts';
 import { NamedRecords, sentName } from '../records/named-records.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';

@@ -12,7 +12,7 @@ import type { Members } from '../../model/documents/json-document.ts';
 import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX, PASSWORD_RULE, isAllowedPassword, passwordStrength } from '../../model/access/password.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { Turns } from '../../model/pacing/turns.ts';
+import { Turns } from '../../pacing/turns.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { FORWARDED_HEADERS, callerOf } from '../request/login-caller.ts';
 import { TENANT_KEY } from '../lists/data-delete.ts';

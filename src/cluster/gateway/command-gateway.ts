@@ -12,9 +12,10 @@ import type { Command } from '../../model/commands/command.ts';
 import { ERRORS, PlatformError, limitText, refusedBy } from '../../model/errors.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { Shares } from '../../model/pacing/shares.ts';
+import { Shares } from '../../pacing/shares.ts';
 import type { GatewayJournal, ShardRecords } from './journal.ts';
-import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX } from '../shards/journal.ts';
+import { GROUP_BYTES_MAX } from '../../model/commands/group-bounds.ts';
+import { GROUP_RECORDS_MAX } from '../shards/journal.ts';
 
 /** Answers that came before their acknowledgement. */
 const EARLY_MAX = 20_000;

@@ -10,7 +10,8 @@ import { SHARD_COUNT, shardOf } from '../../ingest/journal/command-record.ts';
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { ActorKey } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX, JournalUnavailable } from '../shards/journal.ts';
+import { GROUP_BYTES_MAX } from '../../model/commands/group-bounds.ts';
+import { GROUP_RECORDS_MAX, JournalUnavailable } from '../shards/journal.ts';
 import type { ShardJournal } from '../shards/journal.ts';
 
 /** Buffers of open groups: small at first, there are 64 of them. */

@@ -4,11 +4,8 @@
  * so sequences of a shard grow but have gaps.
  */
 
-/** Records in one group at most, and bytes (a JetStream message has 1 MiB with its headers). */
+/** Records in one group at most; bytes: model/commands/group-bounds.ts. */
 export const GROUP_RECORDS_MAX = 4_096;
-export const GROUP_BYTES_MAX = 900 * 1024;
-/** A JSON body becomes one record, with what stands beside it there: ids, keys, who sent it. */
-export const JSON_BODY_BYTES_MAX = GROUP_BYTES_MAX - 16 * 1024;
 
 /** A durable group of one shard. */
 export interface ShardGroup {

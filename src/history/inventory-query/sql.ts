@@ -2,7 +2,7 @@
  * An inventory query as conditions over the table managed_objects. Everything that comes from the query is a bound parameter, names of properties
  * too. A value is looked for below arrays: one element that fulfils a comparison is enough.
  */
-import { NOT_FRAGMENTS } from '../../actors/runtime/rows.ts';
+import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import { namesOfFragment } from '../../model/entities/agent-marker.ts';
 import { parseTime } from '../../model/documents/iso-time.ts';
 import type { Expression, Literal, Operator, OrderBy, Path } from './parser.ts';

@@ -2,7 +2,7 @@
 import type { Command, CommandPort } from '../../model/commands/command.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import { Shares } from '../../model/pacing/shares.ts';
+import { Shares } from '../../pacing/shares.ts';
 import { encodeCommand } from './command-record.ts';
 import { GROUP_BYTES_MAX } from './group-commit.ts';
 import type { GroupCommit } from './group-commit.ts';

@@ -4,7 +4,7 @@
  * planned is created again under the same ids, which has no effect for those that are there: each device gets its operation exactly once.
  */
 import { bulkTargets, GroupError, GroupTooLarge } from '../../history/group-members.ts';
-import { BackgroundLoop } from '../../model/pacing/background-loop.ts';
+import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import {
   BULK_ACTIVE_PREFIX, BULK_CHUNK_DEVICES, BULK_DEVICES_LIMIT, BULK_DEVICES_MAX, BULK_OPERATIONS, BULK_PREFIX, bulkActiveKey, bulkChunkKey,
   bulkChunkPrefix, bulkIdOfKey, bulkKey, bulkWatchedKey, dueOperations,

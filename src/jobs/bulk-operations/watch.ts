@@ -3,7 +3,7 @@
  * the history may take long, or fail, and the ramps go on meanwhile (scheduler.ts). Driven by the records `BULK_WATCHED_PREFIX`.
  */
 import { keptCountsOf, operationCounts } from '../../history/bulk-counts.ts';
-import { BackgroundLoop } from '../../model/pacing/background-loop.ts';
+import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import {
   BULK_OPERATIONS, BULK_WATCHED_LIMIT, BULK_WATCHED_MAX, BULK_WATCHED_PREFIX, bulkKey, bulkWatchedKey,
 } from '../../model/entities/bulk-operation.ts';

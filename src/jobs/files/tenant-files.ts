@@ -4,7 +4,7 @@
  * and again from the keys each hour: other nodes of a cluster, and kills, may have changed it.
  */
 import type { Blobs, Content } from '../../ports/blobs.ts';
-import { BackgroundLoop } from '../../model/pacing/background-loop.ts';
+import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';

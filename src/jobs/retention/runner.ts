@@ -2,7 +2,7 @@
  * Carries out retention runs: each night, when somebody asks for one, and early when the disk fills up. A run is a record of the tenant with its
  * plan; each part of it is counted and written down, removed, and ticked off, so that a crash neither forgets nor counts anything twice.
  */
-import { BackgroundLoop } from '../../model/pacing/background-loop.ts';
+import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { AuditEntry, CommandPort, DocumentReader, IdSource, RecordChange } from '../../model/commands/command.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';

@@ -9,7 +9,7 @@ import { splitMembers } from '../../model/documents/json-document.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { ANY } from '../../model/entities/retention.ts';
 import type { IsWanted, RetentionChunk, RetentionStore, RetentionTarget } from '../../model/entities/retention.ts';
-import type { ClickHouseRetention, EntityKind } from '../../store/clickhouse/retention.ts';
+import type { EntityKind, RetentionHistory } from '../../ports/retention-history.ts';
 import { bulkIdsWith } from '../bulk-operations/due-times.ts';
 
 /** Entities of one part: the history is asked once for as many. */
@@ -24,7 +24,7 @@ const TRIES_MAX = 10;
 const DELETE = { EVENT: COMMAND.EVENT_DELETE, ALARM: COMMAND.ALARM_DELETE, OPERATION: COMMAND.OPERATION_DELETE } as const;
 
 export interface RetentionRemovalOptions {
-  readonly history: ClickHouseRetention;
+  readonly history: RetentionHistory;
   /** Counts the operations of bulk operations. Has to see all that was acknowledged. */
   readonly counted: HistoryReader;
   /** Resolves when what was acknowledged can be queried. */

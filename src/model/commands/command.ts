@@ -338,7 +338,8 @@ export interface DocumentReader {
  * parents: `<child>\n<kind>\n<parent>` -> '';
  * eventBinary: id of the event -> `EventBinary` (model/entities/event-binary.ts);
  * binary: id of a managed object -> `BinaryRecord`; availability: the same -> `AvailabilityState`; alarm, event, operation: id -> text;
- * openAlarm: `<source>\n<type>` and openAlarmLink: id of an alarm -> see actors/handlers/alarms/open-alarms.ts; openOperation: `<device>\n<operation id>` -> see model/entities/operation.ts;
+ * openAlarm: `<source>\n<type>` and openAlarmLink: id of an alarm -> see actors/handlers/alarms/open-alarms.ts;
+ * openOperation: `<device>\n<operation id>` -> see model/entities/operation.ts;
  * user: userName -> {"userName","password"(hash),"roles":[],"enabled"}; session: key -> SessionState; sessionMessage: `<key>\n<id 16 digits>`.
  */
 export type Collection = 'managedObject' | 'binary' | 'availability'

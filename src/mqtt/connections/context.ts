@@ -1,7 +1,7 @@
 /** What all connections of a server share. An interface, so that connection and packet handlers do not import each other. */
 import type { MqttApplication, SessionStore } from '../sessions/application.ts';
 import type { Log } from '../../ports/log.ts';
-import type { Shares } from '../../model/pacing/shares.ts';
+import type { Shares } from '../../pacing/shares.ts';
 import type { EarlyBytes } from '../transports/early-bytes.ts';
 import type { LimitName, MqttLimits } from '../wire/limits.ts';
 import type { MqttMetrics } from './metrics.ts';

@@ -1,6 +1,8 @@
 /** The hot path of SmartREST over MQTT: one measurement row of a PUBLISH, from the socket's chunk into the open group. */
 import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/record-intake.ts';
-import { OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, newMeasurementHead, writeMeasurementHead, writeValueHead } from '../../ingest/measurements/record.ts';
+import {
+  OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, newMeasurementHead, writeMeasurementHead, writeValueHead,
+} from '../../ingest/measurements/record.ts';
 import type { IdSource } from '../../model/commands/command.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { BUILT_IN, MeasurementRow, SCAN_RESULT, scanMeasurementRow } from '../../smartrest/rows/measurement-rows.ts';

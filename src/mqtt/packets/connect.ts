@@ -1,6 +1,6 @@
 /** CONNECT (3.1.1 and 5.0 section 3.1): credentials, session, takeover, CONNACK. Document 4 sections 7.1 and 7.2. */
 import type { X509Certificate } from 'node:crypto';
-import { NO_ADDRESS } from '../../model/pacing/client-address.ts';
+import { NO_ADDRESS } from '../../model/access/client-address.ts';
 import type { LoginCaller, Principal } from '../../model/access/principal.ts';
 import type { IConnectPacket } from 'mqtt-packet';
 import type { Connection } from '../connections/connection.ts';

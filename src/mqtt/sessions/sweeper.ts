@@ -3,7 +3,7 @@
  * It also notes when the sessions that were connected at a crash lost their connection, so that their time runs.
  */
 import type { SessionState } from '../../actors/handlers/sessions/session.ts';
-import { BackgroundLoop } from '../../model/pacing/background-loop.ts';
+import { BackgroundLoop } from '../../pacing/background-loop.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { CommandPort, DocumentReader, SessionExpire } from '../../model/commands/command.ts';
 import type { Log } from '../../ports/log.ts';

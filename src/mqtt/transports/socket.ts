@@ -3,8 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { DetailedPeerCertificate } from 'node:tls';
-import { clientAddress } from '../../model/pacing/client-address.ts';
-import type { ClientAddress } from '../../model/pacing/client-address.ts';
+import { clientAddress } from '../../model/access/client-address.ts';
+import type { ClientAddress } from '../../model/access/client-address.ts';
 import type { Transport, TransportListener } from './transport.ts';
 
 const LISTENER = Symbol('mqtt connection');

@@ -1,6 +1,6 @@
 /** What carries the bytes of one connection: a TCP or TLS socket, a WebSocket, or a test's memory. */
 import type { X509Certificate } from 'node:crypto';
-import type { ClientAddress } from '../../model/pacing/client-address.ts';
+import type { ClientAddress } from '../../model/access/client-address.ts';
 
 export interface Transport {
   /** For the log. */

@@ -4,7 +4,7 @@ import { SESSION_EXPIRY_NEVER } from '../../model/sessions/expiry.ts';
 export interface MqttLimits {
   /**
    * Open connections; more are answered with CONNACK 3 (0x97). One user gets 80, one tenant 90 hundredths, 95 and 99 where there is one tenant only
-   * (model/pacing/shares.ts). A process with fewer than 21,000 descriptors takes fewer (operate/descriptors.ts).
+   * (pacing/shares.ts). A process with fewer than 21,000 descriptors takes fewer (operate/descriptors.ts).
    */
   readonly connections: number;
   /** Bytes of one packet, fixed header included; announced as Maximum Packet Size (5.0). */

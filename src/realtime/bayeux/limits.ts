@@ -1,7 +1,7 @@
 /** The bounds and times of the Bayeux server. Every count has its refusal, named in the second table. */
 
 export interface BayeuxLimits {
-  /** Sessions of all users; one user gets 80, one tenant 90 hundredths at most (model/pacing/shares.ts). */
+  /** Sessions of all users; one user gets 80, one tenant 90 hundredths at most (pacing/shares.ts). */
   readonly sessions: number;
   readonly sessionsPerUser: number;
   /** Sessions of one user that are subscribed to one channel; one more ends the oldest (document 4, section 10.3). */

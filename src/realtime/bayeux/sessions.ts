@@ -1,7 +1,7 @@
 /** The sessions of the Bayeux server, with the bounds on their number (document 4, section 10.3 'Sessions'). */
 import { dependsOn } from '../../model/access/principal.ts';
 import type { Principal } from '../../model/access/principal.ts';
-import { Shares } from '../../model/pacing/shares.ts';
+import { Shares } from '../../pacing/shares.ts';
 import type { AgentPresence } from './agent-presence.ts';
 import { LIMIT_NAMES } from './limits.ts';
 import type { BayeuxLimits } from './limits.ts';

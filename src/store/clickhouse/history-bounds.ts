@@ -1,6 +1,6 @@
 /** What bounds the queries of the history: turns by tenant and user, and the time of one query. */
 import type { Refusals } from '../../ports/refusals.ts';
-import { Turns } from '../../model/pacing/turns.ts';
+import { Turns } from '../../pacing/turns.ts';
 
 export interface HistoryBounds {
   readonly turns: Turns;

@@ -6,7 +6,7 @@ import type { HistoryQuery } from '../../ingest/projector/projector.ts';
 import type { DataDelete, HistoryReader, QueryAsker } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
-import { PAGE_BYTES_MAX } from '../../model/pacing/page-limits.ts';
+import { PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
 import { parseTime } from '../../model/documents/iso-time.ts';
 import { exceptionCodeOf } from './adapter.ts';
 import type { ClickHouse } from './adapter.ts';

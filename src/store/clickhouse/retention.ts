@@ -4,6 +4,7 @@
  */
 import type { RetentionChunk, RetentionTarget } from '../../model/entities/retention.ts';
 import { ANY } from '../../model/entities/retention.ts';
+import type { EntityKind, RetentionHistory, RowKind } from '../../ports/retention-history.ts';
 import type { ClickHouse } from './adapter.ts';
 import { exceptionCodeOf } from './adapter.ts';
 import { carryOut } from './mutations.ts';
@@ -14,9 +15,6 @@ const NO_SUCH_PART = 232;
 /** Tables that retention reads, by kind of data. */
 const TABLES = { MEASUREMENT: 'measurements', AUDIT: 'audits', EVENT: 'events', ALARM: 'alarms', OPERATION: 'operations' } as const;
 export type RetentionTableKind = keyof typeof TABLES;
-/** Entities that are removed one by one, by commands to their actors. */
-export type EntityKind = 'EVENT' | 'ALARM' | 'OPERATION';
-export type RowKind = 'MEASUREMENT' | 'AUDIT';
 
 /** What is still open is kept, however old. */
 const OVER: Readonly<Partial<Record<RetentionTableKind, string>>> = { ALARM: "status = 'CLEARED'", OPERATION: "status IN ('SUCCESSFUL', 'FAILED')" };
@@ -72,14 +70,13 @@ class Condition {
   }
 }
 
-export class ClickHouseRetention {
+export class ClickHouseRetention implements RetentionHistory {
   readonly #clickHouse: ClickHouse;
 
   constructor(clickHouse: ClickHouse) {
     this.#clickHouse = clickHouse;
   }
 
-  /** Months of the table that have something of the target, and how much. The cursor is the name of the month. */
   async nextMonth(kind: RowKind, tenant: number, target: RetentionTarget, after: string,
     others: readonly RetentionTarget[]): Promise<RetentionChunk | undefined> {
     if (kind === 'MEASUREMENT' && others.some(isByFragment)) return this.#nextMonthOfRest(tenant, target, after, others);
@@ -151,7 +148,6 @@ export class ClickHouseRetention {
     }
   }
 
-  /** Entities of the target behind the id `after`, in the order of their ids. */
   async entities(kind: EntityKind, tenant: number, target: RetentionTarget, range: { after: string; through?: string; limit: number }):
     Promise<{ id: number; source: number }[]> {
     const condition = new Condition(tenant);
@@ -161,7 +157,6 @@ export class ClickHouseRetention {
       `SELECT id, source FROM ${TABLES[kind]} FINAL WHERE ${where}${through} ORDER BY id LIMIT ${condition.bind('UInt32', range.limit)}`, condition.params);
   }
 
-  /** How many entities the target selects but none of the others. */
   async countEntities(kind: EntityKind, tenant: number, target: RetentionTarget, others: readonly RetentionTarget[]): Promise<number> {
     const condition = new Condition(tenant);
     const where = [`tenant = {tenant:UInt32} AND ${condition.of(kind, target)}`, ...others.map((other) => `NOT (${condition.of(kind, other)})`)].join(' AND ');
@@ -169,7 +164,6 @@ export class ClickHouseRetention {
     return Number(found?.total ?? 0);
   }
 
-  /** Those of the bulk operations that have operations which are not over. */
   async bulkOperationsUnderWay(tenant: number, ids: readonly string[]): Promise<Set<string>> {
     const rows = await this.#clickHouse.query<{ bulk: number }>(
       `SELECT DISTINCT bulk FROM operations FINAL WHERE tenant = {tenant:UInt32} AND bulk IN {ids:Array(UInt64)} AND NOT (${OVER.OPERATION})`,

@@ -3,7 +3,8 @@ import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import type { StoredMsg, StreamState } from '@nats-io/jetstream';
 import { headers, PermissionViolationError } from '@nats-io/nats-core';
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
-import { GROUP_BYTES_MAX, GROUP_RECORDS_MAX, JournalUnavailable } from '../../cluster/shards/journal.ts';
+import { GROUP_BYTES_MAX } from '../../model/commands/group-bounds.ts';
+import { GROUP_RECORDS_MAX, JournalUnavailable } from '../../cluster/shards/journal.ts';
 import type { ShardFollower, ShardGroup, ShardJournal } from '../../cluster/shards/journal.ts';
 import { SHARD_COUNT } from '../../ingest/journal/command-record.ts';
 import type { Log } from '../../ports/log.ts';

@@ -1,5 +1,5 @@
 /** The platform in memory: documents as maps, actors as far as the resources need them, history as answers that a test sets. */
-import { TrustedProxies } from '../../../src/api/http/trusted-proxies.ts';
+import { TrustedProxies } from '../../../src/config/trusted-proxies.ts';
 import { quickHashes } from '../../helpers/quick-hashes.ts';
 import { joinMembers, mergeMembers, parseMembers, splitMembers } from '../../../src/model/documents/json-document.ts';
 import type { Members } from '../../../src/model/documents/json-document.ts';
@@ -21,8 +21,8 @@ import { changeRecords } from '../../../src/actors/handlers/records.ts';
 import type { StateView } from '../../../src/actors/runtime/state-view.ts';
 import { deleteUser, putUser } from '../../../src/actors/handlers/users/user.ts';
 import type { JournalCommand } from '../../../src/ingest/journal/command-record.ts';
-import { Exports } from '../../../src/api/export/exports.ts';
-import { TotalCache } from '../../../src/api/lists/total-cache.ts';
+import { Exports } from '../../../src/history/exports.ts';
+import { TotalCache } from '../../../src/history/total-cache.ts';
 import { passwordSearches } from '../../../src/api/users/passwords.ts';
 import type { LoginPlace, Principal } from '../../../src/model/access/principal.ts';
 import { ROLES } from '../../../src/model/access/roles.ts';

@@ -1,7 +1,7 @@
 /** Answers to clients that read slowly, or not at all. */
 import { createConnection } from 'node:net';
 import t from 'tap';
-import { EXPORTS_MAX } from '../../../src/api/export/exports.ts';
+import { EXPORTS_MAX } from '../../../src/history/exports.ts';
 import type { ApiRequest } from '../../../src/api/request/request.ts';
 import type { Platform } from '../../../src/api/request/platform.ts';
 import { ANSWERED } from '../../../src/api/request/route.ts';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { calledAs, hostCalled } from '../../../src/api/http/base-url.ts';
 import { addressBehind } from '../../../src/api/request/login-caller.ts';
-import { TrustedProxies } from '../../../src/api/http/trusted-proxies.ts';
+import { TrustedProxies } from '../../../src/config/trusted-proxies.ts';
 
 const [FORGED, CLIENT, INNER, OUTER] = ['203.0.113.9', '198.51.100.7', '10.1.2.3', '192.0.2.1'];
 

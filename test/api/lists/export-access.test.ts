@@ -4,7 +4,7 @@ import type { ApiRequest } from '../../../src/api/request/request.ts';
 import { exportRows } from '../../../src/api/export/export.ts';
 import type { ExportShape } from '../../../src/api/export/export.ts';
 import type { ExportRow } from '../../../src/api/export/source.ts';
-import { Exports } from '../../../src/api/export/exports.ts';
+import { Exports } from '../../../src/history/exports.ts';
 
 const ROWS = 5;
 const shape: ExportShape = { columns: [{ name: 'n', type: 'text' }], texts: async (batch: readonly string[][]) => batch.map(([, doc]) => doc) } as unknown as ExportShape;

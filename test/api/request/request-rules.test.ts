@@ -1,6 +1,6 @@
 import t from 'tap';
 import { apiRoutes } from '../../../src/api/routes.ts';
-import { TrustedProxies } from '../../../src/api/http/trusted-proxies.ts';
+import { TrustedProxies } from '../../../src/config/trusted-proxies.ts';
 import { ADMIN, DEVICE, basic, startApi } from '../helpers/api.ts';
 import { rawRequest } from '../helpers/raw-http.ts';
 

@@ -1,6 +1,6 @@
 /** Lists of users: people behind 100,000 devices, pages that would be too large, and names that own users. */
 import t from 'tap';
-import { PAGE_BYTES_LIMIT } from '../../../src/model/pacing/page-limits.ts';
+import { PAGE_BYTES_LIMIT } from '../../../src/pacing/page-limits.ts';
 import { basic, startApi } from '../helpers/api.ts';
 import type { Api } from '../helpers/api.ts';
 

@@ -7,7 +7,7 @@ import { StateLost } from '../../../src/cluster/shards/documents.ts';
 import type { HistoryWriter } from '../../../src/ingest/projector/history-writer.ts';
 import { encodeMeasurement } from '../../../src/ingest/measurements/record.ts';
 import type { Notification } from '../../../src/model/commands/command.ts';
-import type { TenantJobs } from '../../../src/model/pacing/tenant-jobs.ts';
+import type { TenantJobs } from '../../../src/pacing/tenant-jobs.ts';
 import { FakeHistory } from '../../ingest/fake-history.ts';
 import { NOW, TENANT, silentLog, until } from '../../actors/platform.ts';
 import type { Sent } from '../../actors/platform.ts';

@@ -102,5 +102,5 @@ t.test('AuditService', async (t) => {
 });
 
 t.test('every method of these classes was called', async (t) => {
-  t.same(leftOut('c8y-client-data'), []);
+  t.same(leftOut('data'), []);
 });

@@ -101,5 +101,5 @@ t.test('DeviceRegistrationBulkService', async (t) => {
 });
 
 t.test('every method of these classes was called', async (t) => {
-  t.same(leftOut('c8y-client-devices'), []);
+  t.same(leftOut('devices'), []);
 });

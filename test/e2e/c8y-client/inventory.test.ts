@@ -184,5 +184,5 @@ t.test('SmartGroupsService', async (t) => {
 });
 
 t.test('every method of these classes was called', async (t) => {
-  t.same(leftOut('c8y-client-inventory'), []);
+  t.same(leftOut('inventory'), []);
 });

@@ -251,5 +251,5 @@ t.test('Realtime: what the services do is told, in each area', async (t) => {
 });
 
 t.test('every method of these classes was called', async (t) => {
-  t.same(leftOut('c8y-client-login'), []);
+  t.same(leftOut('login'), []);
 });

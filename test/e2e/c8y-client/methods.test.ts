@@ -6,7 +6,7 @@ import t from 'tap';
 import { CLASSES, LIBRARY_CLASSES, REFUSED, leftOut, publicMethods, undeclaredMethods } from '../../helpers/clients/c8y-client-calls.ts';
 import { ROOT } from '../../helpers/root.ts';
 
-const HERE = join(ROOT, 'test/e2e');
+const HERE = join(ROOT, 'test/e2e/c8y-client');
 const covered = Object.values(CLASSES).flat();
 
 t.test('each class of the library is that of one file', async (t) => {
@@ -15,8 +15,8 @@ t.test('each class of the library is that of one file', async (t) => {
 });
 
 t.test('each file asks at its end what it has left out', async (t) => {
-  const files = readdirSync(HERE).filter((name) => /^c8y-client.*\.test\.ts$/.test(name)).map((name) => name.replace('.test.ts', ''));
-  t.same(files.sort(), [...Object.keys(CLASSES), 'c8y-client-methods'].sort());
+  const files = readdirSync(HERE).filter((name) => /\.test\.ts$/.test(name)).map((name) => name.replace('.test.ts', ''));
+  t.same(files.sort(), [...Object.keys(CLASSES), 'methods'].sort());
   for (const file of Object.keys(CLASSES)) t.match(readFileSync(join(HERE, `${file}.test.ts`), 'utf8'), `t.same(leftOut('${file}'), []);\n});\n`, file);
 });
 
@@ -34,16 +34,16 @@ t.test('what is there at run time is declared: public, or for the library alone'
 t.test('success is told from failure', async (t) => {
   const answering = (status: number): any => ({ tenant: 't1', fetch: async () => new Response('{}', { status }) });
   const about = (file: string, method: string): string[] => leftOut(file).filter((line) => line.startsWith(`${method} `));
-  t.equal(about('c8y-client-data', 'AlarmService.detail').length, 1, 'not called');
+  t.equal(about('data', 'AlarmService.detail').length, 1, 'not called');
   await t.rejects(new AlarmService(answering(500)).detail(1));
-  t.match(about('c8y-client-data', 'AlarmService.detail'), [/was not called with success/], 'failed');
+  t.match(about('data', 'AlarmService.detail'), [/was not called with success/], 'failed');
   await new AlarmService(answering(200)).detail(1);
-  t.same(about('c8y-client-data', 'AlarmService.detail'), []);
-  t.match(about('c8y-client-users', 'UserService.verifyTFACode'), [/refused with 404, seen: nothing/]);
+  t.same(about('data', 'AlarmService.detail'), []);
+  t.match(about('users', 'UserService.verifyTFACode'), [/refused with 404, seen: nothing/]);
   await t.rejects(new UserService(answering(404)).verifyTFACode('1'));
-  t.same(about('c8y-client-users', 'UserService.verifyTFACode'), []);
+  t.same(about('users', 'UserService.verifyTFACode'), []);
   await t.rejects(new UserService(answering(500)).verifyTFACode('1'));
-  t.match(about('c8y-client-users', 'UserService.verifyTFACode'), [/seen: 404, 500/]);
+  t.match(about('users', 'UserService.verifyTFACode'), [/seen: 404, 500/]);
   await new UserService(answering(200)).verifyTFACode('1');
-  t.match(about('c8y-client-users', 'UserService.verifyTFACode'), [/succeeds, but is said to be refused/]);
+  t.match(about('users', 'UserService.verifyTFACode'), [/succeeds, but is said to be refused/]);
 });

@@ -140,5 +140,5 @@ t.test('UserService: the end of all tokens', async (t) => {
 });
 
 t.test('every method of these classes was called', async (t) => {
-  t.same(leftOut('c8y-client-users'), []);
+  t.same(leftOut('users'), []);
 });

@@ -9,14 +9,14 @@ import * as library from '@c8y/client';
 
 /** By file of test/e2e, without `.test.ts`. */
 export const CLASSES: Readonly<Record<string, readonly string[]>> = {
-  'c8y-client-applications': ['ApplicationService', 'ApplicationBinaryService', 'FeatureService', 'SmartRulesService'],
-  'c8y-client-data': ['AlarmService', 'AuditService', 'EventBinaryService', 'EventService', 'MeasurementService'],
-  'c8y-client-devices': ['DeviceRegistrationBulkService', 'DeviceRegistrationService', 'OperationBulkService', 'OperationService'],
-  'c8y-client-inventory': ['IdentityService', 'InventoryBinaryService', 'InventoryService', 'Paging', 'QueriesUtil', 'SmartGroupsService'],
-  'c8y-client-login': ['BasicAuth', 'BearerAuth', 'BearerAuthFromSessionStorage', 'Client', 'CookieAuth', 'FetchClient', 'MicroserviceClientRequestAuth', 'NodeJSCookieAuth', 'Realtime'],
-  'c8y-client-tenants': ['CrlService', 'SystemOptionsService', 'TenantLoginOptionsService', 'TenantOptionsService', 'TenantSecurityOptionsService', 'TenantService',
+  applications: ['ApplicationService', 'ApplicationBinaryService', 'FeatureService', 'SmartRulesService'],
+  data: ['AlarmService', 'AuditService', 'EventBinaryService', 'EventService', 'MeasurementService'],
+  devices: ['DeviceRegistrationBulkService', 'DeviceRegistrationService', 'OperationBulkService', 'OperationService'],
+  inventory: ['IdentityService', 'InventoryBinaryService', 'InventoryService', 'Paging', 'QueriesUtil', 'SmartGroupsService'],
+  login: ['BasicAuth', 'BearerAuth', 'BearerAuthFromSessionStorage', 'Client', 'CookieAuth', 'FetchClient', 'MicroserviceClientRequestAuth', 'NodeJSCookieAuth', 'Realtime'],
+  tenants: ['CrlService', 'SystemOptionsService', 'TenantLoginOptionsService', 'TenantOptionsService', 'TenantSecurityOptionsService', 'TenantService',
     'TrustedCertificateService'],
-  'c8y-client-users': ['InventoryRoleService', 'UserGroupService', 'UserInventoryRoleService', 'UserRoleService', 'UserService'],
+  users: ['InventoryRoleService', 'UserGroupService', 'UserInventoryRoleService', 'UserRoleService', 'UserService'],
 };
 
 const NO_CONTAINERS = 'images of microservices are stored, not run (docs/applications.md): there is no instance that writes a log';

@@ -10,8 +10,8 @@ import { PlatformError } from '../../../src/model/errors.ts';
 import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/history.ts';
 import { addProjections } from '../../../src/store/clickhouse/projections.ts';
 import { documentBatches } from '../../../src/api/export/source.ts';
-import { Exports } from '../../../src/api/export/exports.ts';
-import { TotalCache } from '../../../src/api/lists/total-cache.ts';
+import { Exports } from '../../../src/history/exports.ts';
+import { TotalCache } from '../../../src/history/total-cache.ts';
 import { PROJECTIONS } from '../../../src/store/clickhouse/schema.ts';
 import { openClickHouse } from '../../helpers/stores/clickhouse.ts';
 

@@ -2,8 +2,8 @@
  * Turns at work of which only so much may run at once: checks of passwords, queries of the history. Tenants take turns, and so do the users of a
  * tenant, so that a tenant or user with much work delays its own work and not that of others.
  */
-import { refusedBy } from '../errors.ts';
-import type { Refusals } from '../../ports/refusals.ts';
+import { refusedBy } from '../model/errors.ts';
+import type { Refusals } from '../ports/refusals.ts';
 
 export interface TurnsOptions {
   readonly refusals: Refusals;

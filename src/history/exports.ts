@@ -1,8 +1,8 @@
 /** Exports under way, bounded, and their queries, which leave room for those of lists. Each node of a cluster counts for itself. */
-import { refusedBy } from '../../model/errors.ts';
-import type { Principal } from '../../model/access/principal.ts';
-import type { Refusals } from '../../ports/refusals.ts';
-import { Turns } from '../../model/pacing/turns.ts';
+import { refusedBy } from '../model/errors.ts';
+import type { Principal } from '../model/access/principal.ts';
+import type { Refusals } from '../ports/refusals.ts';
+import { Turns } from '../pacing/turns.ts';
 
 type Holder = Pick<Principal, 'tenantNumber' | 'userName'>;
 

@@ -2,8 +2,6 @@
  * Totals of large collections, kept for 10 s (document 4 section 0.4, "Totals may be cached"): counting them reads the keys of all that match, and dashboards
  * ask for them again and again. Those of small collections are counted each time, so that who adds one sees it counted.
  */
-import type { ApiRequest } from '../request/request.ts';
-
 /** Smaller totals are not kept. */
 export const KEPT_FROM = 100_000;
 export const KEPT_MS = 10_000;
@@ -51,14 +49,4 @@ export class TotalCache {
     if (this.#known.size >= this.#totalsMax) this.#known.delete(this.#known.keys().next().value as string);
     this.#known.set(key, { total, until: this.#now() + KEPT_MS });
   }
-}
-
-/** Runs a statement that tells one `total`, unless it is known. @param sql with places for `params`, the tenant among them. */
-export function cachedTotal(request: ApiRequest, sql: string, params: Readonly<Record<string, unknown>>): Promise<number> {
-  return request.platform.totals.total(JSON.stringify([sql, params]), () => countOf(request, sql, params));
-}
-
-export async function countOf(request: ApiRequest, sql: string, params: Readonly<Record<string, unknown>>): Promise<number> {
-  const [row] = await request.history.query<{ total: number | string }>(sql, params);
-  return Number(row?.total ?? 0);
 }

@@ -4,16 +4,16 @@
  * others are one JSON object in `fragments`.
  */
 import type { TSchema } from 'typebox';
-import { joinMembers, splitElements, splitMembers, stringMember } from '../../model/documents/json-document.ts';
-import { ANSWER_SCHEMAS } from '../openapi/answer-schemas.ts';
-import type { ApiRequest } from '../request/request.ts';
-import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportFormat, exportRows } from './export.ts';
-import type { ExportFormat, ExportShape } from './export.ts';
-import type { ExportRow } from './source.ts';
-import { pageOfSize } from '../request/paging.ts';
-import type { ParquetColumn } from './parquet.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route, RouteAnswer } from '../request/route.ts';
+import { joinMembers, splitElements, splitMembers, stringMember } from '../model/documents/json-document.ts';
+import { ANSWER_SCHEMAS } from './openapi/answer-schemas.ts';
+import type { ApiRequest } from './request/request.ts';
+import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportFormat, exportRows } from './export/export.ts';
+import type { ExportFormat, ExportShape } from './export/export.ts';
+import type { ExportRow } from './export/source.ts';
+import { pageOfSize } from './request/paging.ts';
+import type { ParquetColumn } from './export/parquet.ts';
+import { ANSWERED } from './request/route.ts';
+import type { Answer, Route, RouteAnswer } from './request/route.ts';
 
 /** The array of a collection, and the columns of its items. */
 interface ListShape {

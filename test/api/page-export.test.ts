@@ -1,11 +1,11 @@
 /** Lists of records as exports: all pages, one after the other, and what happens when one of them fails. */
 import t from 'tap';
-import { PlatformError } from '../../../src/model/errors.ts';
-import { RECORDS_PAGE_SIZE } from '../../../src/api/export/page-export.ts';
-import { PAGE_PARAMETERS, collectionText, pageOf } from '../../../src/api/request/paging.ts';
-import { found } from '../../../src/api/request/reply.ts';
-import type { Route } from '../../../src/api/request/route.ts';
-import { startApi } from '../helpers/api.ts';
+import { PlatformError } from '../../src/model/errors.ts';
+import { RECORDS_PAGE_SIZE } from '../../src/api/page-export.ts';
+import { PAGE_PARAMETERS, collectionText, pageOf } from '../../src/api/request/paging.ts';
+import { found } from '../../src/api/request/reply.ts';
+import type { Route } from '../../src/api/request/route.ts';
+import { startApi } from './helpers/api.ts';
 
 const COUNT = 2 * RECORDS_PAGE_SIZE + 7;
 const asked: [offset: number, size: number][] = [];
