@@ -14,7 +14,7 @@ const TIME = '2026-01-01T00:00:00.000Z';
 async function command(data: string, ...statements: string[]): Promise<void> {
   const load = async (path: string): Promise<any> => import(pathToFileURL(join(DIST, 'src', 'store', path)).href);
   const { EmbeddedClickHouse } = await load('embedded-clickhouse/supervisor.js');
-  const { ClickHouse } = await load('clickhouse.js');
+  const { ClickHouse } = await load('clickhouse/adapter.js');
   const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
   const engine = new EmbeddedClickHouse({ directory: join(data, 'clickhouse'), log });
   const client = new ClickHouse({ url: await engine.start(), log });

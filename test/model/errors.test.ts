@@ -8,7 +8,7 @@ import { ROOT } from '../helpers/root.ts';
 
 const rows = Object.entries(ERRORS) as [ErrorCode, ErrorEntry][];
 const table = readFileSync(join(ROOT, 'src/model/errors.ts'), 'utf8');
-const sources = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[]).filter((path) => path.endsWith('.ts') && path !== join('model', 'model/errors.ts'))
+const sources = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[]).filter((path) => path.endsWith('.ts') && path !== join('model', 'errors.ts'))
   .map((path) => ({ path, text: readFileSync(join(ROOT, 'src', path), 'utf8') }));
 const placesOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
 

@@ -16,8 +16,8 @@ const built = async <Module>(path: string): Promise<Module> => await import(join
 t.test('HTTP opens last', async (t) => {
   const { MqttServer } = await built<typeof mqtt>('mqtt/server.js');
   const { ControlSocket } = await built<typeof control>('operate/control-socket.js');
-  const { loadConfig } = await built<typeof config>('config.js');
-  const { startServer } = await built<typeof server>('server.js');
+  const { loadConfig } = await built<typeof config>('config/config.js');
+  const { startServer } = await built<typeof server>('server/start.js');
   const httpPort = await freePort();
   const health = (): Promise<number | 'closed'> => fetch(`http://127.0.0.1:${httpPort}/health/ready`).then(({ status }) => status, () => 'closed');
   const answers: [string, number | 'closed'][] = [];

@@ -188,7 +188,7 @@ export async function checkLoad({ name, code, packageName }: { name: string; cod
 }
 
 /** Chooses as a start does. @param module the built file that chooses, from here. */
-export async function checkHttpEngine(config: Pick<Config, 'httpEngine' | 'trustProxy'>, module = '../api/http-engine.js'): Promise<Finding> {
+export async function checkHttpEngine(config: Pick<Config, 'httpEngine' | 'trustProxy'>, module = '../../api/http/engines/engine.js'): Promise<Finding> {
   const name = 'HTTP server';
   const { code, output, reason } = await runApart(CHOOSE_ENGINE, module, config.httpEngine, config.trustProxy);
   if (code !== 0) return { state: 'fail', name, fact: reason, remedy: 'see --http-engine; build again, or take --http-engine node' };

@@ -10,7 +10,7 @@ import { ROOT } from '../../helpers/root.ts';
 
 const server = await startServer(t);
 const folder = scratchDirectory(t);
-const SCENARIO = join(folder, 'test/e2e/clients/generated-client/scenario.mts');
+const SCENARIO = join(folder, 'scenario.mts');
 
 /** The compiler's complaints about the program. */
 function complaints(): string[] {
@@ -25,7 +25,7 @@ t.test('types for every route are generated, and fit the program', async (t) => 
   const document = await server.rest.read('/openapi.json');
   const text = astToString(await openapiTS(document));
   for (const path of Object.keys(document.paths)) t.ok(text.includes(`"${path}"`), path);
-  writeFileSync(join(folder, 'test/api/helpers/api.ts'), text);
+  writeFileSync(join(folder, 'api.ts'), text);
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   copyFileSync(join(ROOT, 'test/e2e/clients/generated-client/scenario.mts'), SCENARIO);

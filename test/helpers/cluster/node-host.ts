@@ -25,8 +25,8 @@ import { clusterSettings } from './running.ts';
 
 /** The built server. */
 const built = async <Module>(path: string): Promise<Module> => await import(join(DIST, 'src', path)) as Module;
-const { loadConfig } = await built<typeof config>('config.js');
-const { startServer } = await built<typeof servers>('server.js');
+const { loadConfig } = await built<typeof config>('config/config.js');
+const { startServer } = await built<typeof servers>('server/start.js');
 const { ClickHouse } = await built<typeof clickHouses>('store/clickhouse/adapter.js');
 const { EmbeddedClickHouse } = await built<typeof engines>('store/embedded-clickhouse/supervisor.js');
 

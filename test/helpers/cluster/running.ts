@@ -314,7 +314,7 @@ export class RunningCluster {
 
   /** Rows of the shared history, as it is. */
   async query<Row>(sql: string): Promise<Row[]> {
-    const { ClickHouse } = await load('clickhouse.js') as { ClickHouse: new (options: object) => Client };
+    const { ClickHouse } = await load('clickhouse/adapter.js') as { ClickHouse: new (options: object) => Client };
     const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
     const client = new ClickHouse({ url: this.#clickHouseUrl, log, database: 'millrace' });
     try {

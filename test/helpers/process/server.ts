@@ -174,7 +174,7 @@ export async function readHistory<Row>(data: string, sql: string): Promise<Row[]
   type Engine = { start(): Promise<string>; stop(): Promise<void> };
   type Client = { query<R>(sql: string): Promise<R[]>; close(): Promise<void> };
   const { EmbeddedClickHouse } = await load('embedded-clickhouse/supervisor.js') as { EmbeddedClickHouse: new (options: object) => Engine };
-  const { ClickHouse } = await load('clickhouse.js') as { ClickHouse: new (options: object) => Client };
+  const { ClickHouse } = await load('clickhouse/adapter.js') as { ClickHouse: new (options: object) => Client };
   const log = Object.fromEntries(['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]));
   const engine = new EmbeddedClickHouse({ directory: join(data, 'clickhouse'), log });
   const client = new ClickHouse({ url: await engine.start(), log });
