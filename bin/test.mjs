@@ -47,8 +47,8 @@ const SECOND_NODE_FILES = new Set(['api/http/http-engine', 'cli/first-start', 'e
 const JOBS = 5;
 
 /** Early in their ring, the longest first, so that none of them is the last to end. */
-const LONG_FILES = ['faults/cluster/cluster', 'faults/cluster/kills', 'faults/cluster/power-cut', 'faults/disk-full', 'faults/cluster/cut', 'faults/cluster/qos2',
-  'faults/data-deletion', 'e2e/retention/retention', 'e2e/tenants/tenants', 'cli/backup'].map((name) => `test/${name}.test.ts`);
+const LONG_FILES = ['faults/cluster/cluster', 'faults/cluster/kills', 'faults/cluster/power-cut', 'faults/disk-full', 'faults/cluster/cut',
+  'faults/cluster/qos2', 'faults/data-deletion', 'e2e/retention/retention', 'e2e/tenants/tenants', 'cli/backup'].map((name) => `test/${name}.test.ts`);
 /** Others between two of them: they do not all run at once. */
 const BETWEEN_LONG_FILES = 3;
 

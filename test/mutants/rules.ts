@@ -23,7 +23,7 @@ const STORED: ByTest = {
     ['drained means that everything is durable and handled', 'GroupCommit.drained', always('recordCount')],
     ['a lost command is not answered with the outcome of another', 'CommandBus.#append.failed', without('cancelReply')],
   ],
-  'lmdb-journal': [
+  'lmdb/journal': [
     ['a batch that is acknowledged is on disk', 'LmdbJournal.append', unawaited('put')],
     ['a group is synchronised to the disk before it is acknowledged', 'openLmdb', instead('eventTurnBatching', 'noSync')],
     ['a batch that does not follow is refused', 'LmdbJournal.append', never('lastSeq')],
@@ -81,7 +81,7 @@ const STORED: ByTest = {
     ['subscriptions survive a restart', 'Session.restore', never('subscriptions')],
     ['a session that is over or discarded leaves the store', 'SessionRegistry.#load', without('remove')],
   ],
-  'session-documents': [
+  'sessions/documents': [
     ['a queued message is a document of the journal', 'addSessionMessage', without('put')],
   ],
 };
@@ -147,7 +147,7 @@ const ONCE: ByTest = {
     ['a message has the same packet identifier after a restart', 'createOutbound', valued('1', 'packetId')],
     ['an acknowledged message leaves the store', 'Session.#complete', without('#forget')],
   ],
-  'session-documents': [
+  'sessions/documents': [
     ['what a former holder says of a session changes nothing', 'isHeldBy', returns('true')],
     ['nothing of a holder that has lost the session is stored', 'addSessionMessage', without('stateFor')],
   ],
@@ -168,10 +168,10 @@ const ONCE: ByTest = {
 };
 
 const TENANTS: ByTest = {
-  'lmdb-documents': [
+  'lmdb/documents': [
     ['documents of a tenant are apart from those of all others', 'LmdbDocuments:keyOf', taken(2, '0')],
   ],
-  'redis-documents': [
+  'redis/documents': [
     ['documents of a tenant are apart from those of all others in Redis', 'fieldOf', taken(1, '0')],
   ],
   'api/inventory': [
@@ -206,7 +206,7 @@ const TENANTS: ByTest = {
   'mqtt/session': [
     ['sessions are of a tenant', 'SessionRegistry:nameOf', taken(1, '0')],
   ],
-  'bayeux-delivery': [
+  'bayeux/delivery': [
     ['subscribers of a tenant get nothing of another', 'BayeuxRouter.add', taken(1, '1')],
   ],
   authenticator: [
@@ -287,7 +287,7 @@ const RIGHTS: ByTest = {
   'mqtt/connect': [
     ['a user who may not connect is refused', 'receiveConnect:connect', never('NOT_AUTHORIZED', 2)],
   ],
-  'bayeux-protocol': [
+  'bayeux/protocol': [
     ['without right credentials there is no handshake', 'BayeuxProtocol.#identify', never('UNAUTHORIZED')],
     ['a session is for its user alone', 'BayeuxSessions.find', always('userKey')],
     ['without credentials a session is found by its secret id when its handshake had them', 'BayeuxSessions.find', always('isAuthenticatedByMessage')],
@@ -340,10 +340,10 @@ const LIMITS: ByTest = {
   'mqtt/session': [
     ['messages that wait for a device are bounded', 'Session.deliver', without('#boundQueue')],
   ],
-  'bayeux-queue': [
+  'bayeux/queue': [
     ['what waits for a subscriber is bounded', 'DeliveryQueue.push', never('messageCount', 1)],
   ],
-  'bayeux-protocol': [
+  'bayeux/protocol': [
     ['the sessions of a user are bounded', 'BayeuxSessions.#limitOf', never('sessionsPerUser')],
   ],
   'disk-guard': [
