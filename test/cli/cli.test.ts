@@ -68,7 +68,7 @@ function serveStandIn(t: Tap, stopMs: number, flags: Record<string, string> = {}
   const script = join(scratchDirectory(t), 'serve.mjs');
   const module = (name: string): string => JSON.stringify(pathToFileURL(join(DIST, 'src', name)).href);
   writeFileSync(script, `
-    import { loadConfig } from ${module('config.js')};
+    import { loadConfig } from ${module('config/config.js')};
     import { serve } from ${module('cli/serve.js')};
     setInterval(() => {}, 1000);
     const stop = () => ${stopMs < 0 ? 'new Promise(() => {})' : `new Promise((done) => setTimeout(done, ${stopMs}))`};
