@@ -108,14 +108,14 @@ const ONCE: ByTest = {
     ['a shard that is loaded anew tells nothing again', 'ActorSystem.handleGroup', always('toldSeq')],
     ['documents that come back older: what is in the history is not inserted again', 'ShardOwner.#uncertainThrough', returns('0')],
   ],
-  'redis-documents': [
+  'redis/documents': [
     ['a former owner of a shard writes nothing', 'RedisDocuments.#judge', always('OK')],
     ['a later owner is not replaced by an earlier one', 'RedisDocuments.takeOver', never('Fenced')],
   ],
   'large-groups': [
     ['what is handled of a group is not handled again with the rest', 'ShardOwner.#takeParts', always('givenSeq')],
   ],
-  'nats-journal': [
+  'nats/journal': [
     ['a group whose acknowledgement was lost is stored once', 'NatsJournal.append', without('set', 1)],
   ],
   'id-blocks': [
