@@ -51,8 +51,8 @@ import { VERSION } from '../version.ts';
 import { CoreEvents, loginParts, recordsChanged } from './core.ts';
 import type { ServerCore } from './core.ts';
 
-/** Time for the last rows to reach the history; the journal keeps what does not. */
-const FLUSH_MS = 1_500;
+/** Of the time for a stop, for the last rows to reach the history; the journal keeps what does not. */
+const FLUSH_SHARE = 1 / 3;
 
 export class SingleNode implements ServerCore {
   readonly config: Config;
@@ -293,7 +293,7 @@ export class SingleNode implements ServerCore {
   async close(): Promise<void> {
     await this.intake.drained();
     await this.actors.settled();
-    await this.projector.visible(this.handledSeq, FLUSH_MS).catch(async (error: Error) => {
+    await this.projector.visible(this.handledSeq, this.config.shutdownTimeoutMs * FLUSH_SHARE).catch(async (error: Error) => {
       this.log.warn({ error: error.message }, 'not everything is in the history yet; the journal keeps it for the next start');
       // Breaks off an insert under way, for which the projector would wait: it is repeated at the next start.
       await this.clickHouse.close();

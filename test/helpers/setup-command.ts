@@ -17,12 +17,15 @@ export interface Running { child: ChildProcess; ended: Promise<Ended>; output():
 /** Passwords are hashed as cheaply as the server lets them be: tests log in thousands of times. */
 const CHEAP_PASSWORDS = { MILLRACE_PASSWORD_COST: '14' };
 
+/** Past it a server that stops in order ends with 1: the default takes a machine that is not busy. */
+const SHUTDOWN_TIMEOUT_MS = 4_500 * PATIENCE;
+
 /** The environment without what the caller's shell or CI sets for Millrace, tap or the interpreter. */
 export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   // A run of the tests may be about one of the HTTP engines.
   const kept = Object.entries(process.env).filter(([name]) => !/^(MILLRACE_(?!HTTP_ENGINE$)|TAP|_TAPJS|NODE_OPTIONS$)/.test(name));
   // Tests look into servers without a login.
-  return { ...Object.fromEntries(kept), ...CHEAP_PASSWORDS, MILLRACE_METRICS_ACCESS: 'everyone', ...extra };
+  return { ...Object.fromEntries(kept), ...CHEAP_PASSWORDS, MILLRACE_METRICS_ACCESS: 'everyone', MILLRACE_SHUTDOWN_TIMEOUT_MS: String(SHUTDOWN_TIMEOUT_MS), ...extra };
 }
 
 /** Starts `node <script> <args>`. */
