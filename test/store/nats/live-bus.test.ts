@@ -7,6 +7,7 @@ import { NatsNodeMessages } from '../../../src/store/nats/node-messages.ts';
 import { eventually } from '../../cluster/contracts/shard-journal.ts';
 import { silentLog, startNats, startNatsProxy } from '../../helpers/stores/nats-server.ts';
 import { missing } from '../../helpers/tools.ts';
+import { PATIENCE } from '../../helpers/until.ts';
 import { liveBusContract } from '../../realtime/live-bus-contract.ts';
 
 const skip = missing('nats-server');
@@ -61,9 +62,9 @@ t.test('three nodes', { skip }, async (t) => {
   t.same(heard.filter((entry) => !entry.startsWith('a')).sort(), ['b1 1 alarms 10001 CREATE {"n":1,"x":"ü"}', 'b1 1 alarms 10002 DELETE "5"',
     'b2 1 alarms 10001 CREATE {"n":1,"x":"ü"}', 'b2 1 alarms 10002 DELETE "5"', 'c 2 events 10003 CREATE {"n":3,"x":"ü"}']);
 
-  // A node that comes later learns at once what the others listen to.
+  // A node that comes later learns at once what the others listen to: before they repeat it, each second.
   const d = await open('d', server.url);
-  await eventually('asked', () => d.bus.hasSubscribers(1, 'alarms') && d.bus.hasSubscribers(2, 'events'), 700);
+  await eventually('asked', () => d.bus.hasSubscribers(1, 'alarms') && d.bus.hasSubscribers(2, 'events'), 700 / PATIENCE);
   heard.length = 0;
   const before = a.connection.core.stats().outMsgs;
   for (let n = 0; n < 1_000; n += 1) d.bus.publish(notification(n));
