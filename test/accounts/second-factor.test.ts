@@ -2,7 +2,7 @@
 import t from 'tap';
 import { isPerson } from '../../src/accounts/login/second-factor.ts';
 import type { SecondFactor } from '../../src/accounts/login/second-factor.ts';
-import type { StoredUser } from '../../src/actors/handlers/users/user.ts';
+import type { StoredUser } from '../../src/model/entities/stored-user.ts';
 import { ROLES } from '../../src/model/access/roles.ts';
 import { startApi } from '../api/helpers/api.ts';
 import { FakePlatform } from '../api/helpers/fake-platform.ts';

@@ -3,7 +3,7 @@ import t from 'tap';
 import { DataDeletion, FAILURES_MAX } from '../../src/actors/handlers/data-deletion.ts';
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../src/ingest/projector/history-writer.ts';
 import type { HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/projector/history-writer.ts';
-import type { HistoryQuery } from '../../src/ingest/projector/projector.ts';
+import type { HistoryQuery } from '../../src/ingest/projector/history-query.ts';
 import { COMMAND } from '../../src/model/commands/command.ts';
 import type { AuditEntry, Command, EntityDelete, Notification, RecordsChange } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';

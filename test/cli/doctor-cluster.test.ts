@@ -11,7 +11,7 @@ import { NatsBlobs } from '../../src/store/nats/blobs.ts';
 import { NatsConnection } from '../../src/store/nats/connection.ts';
 import { checkNats } from '../../src/store/nats/doctor.ts';
 import { findNatsDurability } from '../../src/store/nats/durability.ts';
-import type { NatsFinding } from '../../src/store/nats/doctor.ts';
+import type { Finding } from '../../src/ports/finding.ts';
 import { NatsJournal } from '../../src/store/nats/journal.ts';
 import { NatsLeases } from '../../src/store/nats/leases.ts';
 import type { NatsSettings } from '../../src/config/nats.ts';
@@ -165,7 +165,7 @@ t.test('NATS: each thing that a node does and the user may not is a finding of i
     for await (const { config, state } of owner.manager.streams.list()) found.push({ config, state });
     return found;
   };
-  const rightsOf = (findings: readonly NatsFinding[]): NatsFinding[] => findings.filter(({ name }) => name === 'NATS rights');
+  const rightsOf = (findings: readonly Finding[]): Finding[] => findings.filter(({ name }) => name === 'NATS rights');
   const check = async (): Promise<void> => {
     const before = await stored();
     for (const [user, [, grants]] of Object.entries(lacks)) {
@@ -194,7 +194,7 @@ t.test('NATS: each thing that a node does and the user may not is a finding of i
 t.test('NATS: room for the journal', { skip: missing('nats-server') }, async (t) => {
   const server = await startNats(t, { storageBytes: 2 ** 30 });
   const settings = { servers: server.url, name: 'test' };
-  const storage = async (journalMaxBytes: number): Promise<NatsFinding | undefined> =>
+  const storage = async (journalMaxBytes: number): Promise<Finding | undefined> =>
     (await checkNats(settings, { prefix: 'room', replicas: 1, journalMaxBytes }, silentLog)).find(({ name }) => name === 'NATS storage');
   t.match(await storage(2 ** 29), { state: 'ok' });
   t.match(await storage(2 ** 31), { state: 'fail', fact: /no room for a journal of 2048 MiB: insufficient storage/, remedy: /raise max_file_store .* lower journal-max-bytes/ });
@@ -210,7 +210,7 @@ t.test('NATS: room for the journal', { skip: missing('nats-server') }, async (t)
 t.test('NATS: room for files beside the journal', { skip: missing('nats-server') }, async (t) => {
   const port = await freePort();
   const server = await startNats(t, { storageBytes: 2 ** 30, config: `http: "127.0.0.1:${port}"` });
-  const find = async (wanted: { journalMaxBytes: number; monitors: string; tenantFilesMaxBytes?: number }): Promise<NatsFinding | undefined> =>
+  const find = async (wanted: { journalMaxBytes: number; monitors: string; tenantFilesMaxBytes?: number }): Promise<Finding | undefined> =>
     (await checkNats({ servers: server.url, name: 'test' }, { prefix: 'files', replicas: 1, ...wanted }, silentLog)).find(({ name }) => name === 'NATS files');
   const told = { journalMaxBytes: 2 ** 28, monitors: `http://127.0.0.1:${port}` };
   t.match(await find(told), { state: 'ok', fact: '768 MiB are left for them beside the journal, of 1024 MiB that the server may store' });

@@ -3,7 +3,7 @@ import t from 'tap';
 import { SessionTakeover } from '../../src/cluster/gateway/session-takeover.ts';
 import { DEFAULT_LIMITS } from '../../src/mqtt/wire/limits.ts';
 import { SessionRegistry } from '../../src/mqtt/sessions/registry.ts';
-import type { SessionOwner } from '../../src/mqtt/sessions/session.ts';
+import type { SessionOwner } from '../../src/mqtt/sessions/owner.ts';
 import { TimerWheel } from '../../src/mqtt/sessions/timer-wheel.ts';
 import { silentLog } from '../helpers/stores/nats-server.ts';
 import { MemorySessionStore } from '../mqtt/helpers/memory-session-store.ts';

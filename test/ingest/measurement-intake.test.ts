@@ -13,7 +13,7 @@ import { Sources } from '../../src/ingest/measurements/sources.ts';
 import type { DocumentReader } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { joinMembers, parseMembers } from '../../src/model/documents/json-document.ts';
-import type { InventoryGrant } from '../../src/model/access/inventory-access.ts';
+import type { InventoryGrant } from '../../src/model/access/inventory-grant.ts';
 import type { MeasurementBody } from '../../src/model/entities/measurement.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../src/model/commands/processing-mode.ts';

@@ -1,7 +1,7 @@
 /** The projector over real journal and documents with a history store that can be slow, away or cut off in the middle. */
 import t from 'tap';
 import { decodeMeasurement } from '../../src/ingest/measurements/record.ts';
-import type { HistoryQuery } from '../../src/ingest/projector/projector.ts';
+import type { HistoryQuery } from '../../src/ingest/projector/history-query.ts';
 import { COMMAND } from '../../src/model/commands/command.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { Platform, openEnvironment, until } from '../actors/platform.ts';

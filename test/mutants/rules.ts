@@ -224,7 +224,7 @@ const RIGHTS: ByTest = {
   'api/request-rules': [
     ['wrong credentials are refused', 'ApiServer.identified', instead('challenge', 'authorise', 1)],
     ['without the role only the owner of the source writes its data', 'requireOwner', never('isOwner')],
-    ['without the role a list of data shows what its user may read', 'HistoryFilter.ownedSources', always('isPrivileged')],
+    ['without the role a list of data shows what its user may read', 'limitToOwnedSources', always('isPrivileged')],
     ['a managed object is read with the role or by its owner', 'requireReadable', returns('')],
     ['a managed object is deleted with the role or by its owner', 'managedObjectRoutes:remove', without('requireOwner')],
     ['another owner is named by administrators of the inventory', 'managedObjectRoutes:createManagedObject', dropped('hasRole')],
@@ -257,7 +257,7 @@ const RIGHTS: ByTest = {
   'api/inventory': [
     ['children are linked with a right to the parent', 'childRoutes:post', without('requireOwner', 1)],
     ['children are linked with a right to each child', 'childRoutes:post', without('requireOwner', 2)],
-    ['without the role a list of managed objects shows what its user may read', 'HistoryFilter.accessibleObjects', always('isPrivileged')],
+    ['without the role a list of managed objects shows what its user may read', 'limitToAccessibleObjects', always('isPrivileged')],
   ],
   'e2e/alarms': [
     ['without the role a list of alarms shows what its user may read', 'alarmFilter', never('access')],

@@ -1,6 +1,6 @@
 /** Logs devices in by their certificates (document 4 section 7.3): the common name is the device, the chain says the tenant. */
 import type { X509Certificate } from 'node:crypto';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { CommandPort, DocumentReader, UserPut } from '../../model/commands/command.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';

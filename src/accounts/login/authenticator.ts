@@ -1,6 +1,6 @@
 /** Checks passwords, slowly once, then from a cache and by what was right before (design, rules of the hot path). */
 import { createHmac, randomBytes } from 'node:crypto';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import type { DocumentReader, RecordChange } from '../../model/commands/command.ts';
 import { DEVICE_USER_PREFIX, isDeviceUser } from '../../model/entities/device-request.ts';
 import { NO_ADDRESS } from '../../model/access/client-address.ts';

@@ -3,7 +3,7 @@ import type { DocumentReader, RecordChange } from '../../model/commands/command.
 import type { Log } from '../../ports/log.ts';
 import type { ConnectedUsers, Principal } from '../../model/access/principal.ts';
 import type { Refusals } from '../../ports/refusals.ts';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import type { CachingAuthenticator } from './authenticator.ts';
 import { deviceScope, globalRoles, isReadScope } from '../users/device-scope.ts';
 import { effectiveRights } from '../users/effective-rights.ts';

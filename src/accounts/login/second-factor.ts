@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { AuditEntry, CommandPort, DocumentReader, RecordsChange } from '../../model/commands/command.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';

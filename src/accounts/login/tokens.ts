@@ -5,7 +5,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { AskedBy, AuditEntry, CommandPort, DocumentReader, RecordChange, RecordsChange, UserPut } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';

@@ -2,7 +2,7 @@
  * What the roles of registered devices count for: roles over objects and their data count for the device's own objects, unless a user or another group
  * gives them. A stolen device has the credentials of one device, so it must not read or change the others of its tenant.
  */
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import type { DocumentReader } from '../../model/commands/command.ts';
 import { DEVICE_ROLES, DEVICES_GROUP, isDeviceUser } from '../../model/entities/device-request.ts';
 import { optionKey } from '../options/options.ts';

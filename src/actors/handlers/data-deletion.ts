@@ -10,8 +10,8 @@
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
 import type { Before, HistoryWriter, MeasurementDeletion } from '../../ingest/projector/history-writer.ts';
-import { isConcerned } from '../../ingest/projector/projector.ts';
-import type { HistoryQuery } from '../../ingest/projector/projector.ts';
+import { isConcerned } from '../../ingest/projector/history-query.ts';
+import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { AuditEntry, Command, DataDelete, LiveBus, RecordChange, RecordsChange } from '../../model/commands/command.ts';
 import { DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';

@@ -6,7 +6,7 @@ import Type from 'typebox';
 import { groupsOf } from '../../accounts/users/effective-rights.ts';
 import { MANAGEMENT_TENANT, isAbove } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { APPLICATION_TYPES, uniqueKey } from '../../model/entities/application.ts';
 import type { StoredApplication } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';

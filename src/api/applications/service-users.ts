@@ -8,7 +8,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { memberKey, permissionsOf } from '../../actors/handlers/users/user.ts';
-import type { ServiceOf, StoredUser } from '../../actors/handlers/users/user.ts';
+import type { ServiceOf, StoredUser } from '../../model/entities/stored-user.ts';
 import { UndecipherableText } from '../../accounts/options/cipher.ts';
 import { isActive } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';

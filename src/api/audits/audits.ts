@@ -13,7 +13,7 @@ import { entityText, managedObjectUrl, quote, segment, sourceIdOf } from '../ent
 import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportFormat } from '../export/export.ts';
 import { HistoryFilter } from '../lists/filter.ts';
 import type { DocumentRow } from '../lists/filter.ts';
-import { isOwner } from '../lists/owner.ts';
+import { isOwner, limitToOwnedSources } from '../lists/owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { RANGE, REVERT, text } from '../request/query-parameters.ts';
 import { created, found } from '../request/reply.ts';
@@ -106,7 +106,8 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
     .text('user', query.text('user'))
     .time('time', query.time('dateFrom'), query.time('dateTo'));
   if (!request.isPrivileged) {
-    filter.add(`type NOT IN ${filter.bind('Array(String)', NOT_OF_OBJECTS)}`, 'type').ownedSources(request, 'toUInt64OrZero(source)');
+    filter.add(`type NOT IN ${filter.bind('Array(String)', NOT_OF_OBJECTS)}`, 'type');
+    limitToOwnedSources(request, filter, 'toUInt64OrZero(source)');
   }
   const order = { isDescending: !query.isTrue('revert') };
   const format = exportFormat(request);

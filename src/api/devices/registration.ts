@@ -3,7 +3,7 @@ import { DeviceRegistration } from '../../accounts/registration/registration.ts'
 import { CUSTOM_PROPERTIES_BYTES_MAX, deviceUserOf, REQUEST_TYPE_BYTES_MAX } from '../../model/entities/device-request.ts';
 import type { StoredDeviceRequest } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { globalRolesFor } from '../../model/access/inventory-access.ts';
+import { globalRolesFor } from '../../model/access/inventory-grant.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';

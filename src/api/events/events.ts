@@ -16,7 +16,7 @@ import { UNSTORED, entityText, namedSources, segment, sourceIdOf, unstoredText }
 import { addSources, sourceSelection } from '../lists/hierarchy.ts';
 import { HistoryFilter, countText } from '../lists/filter.ts';
 import type { DocumentRow } from '../lists/filter.ts';
-import { isOwner, requireOwner } from '../lists/owner.ts';
+import { isOwner, limitToOwnedSources, requireOwner } from '../lists/owner.ts';
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from '../request/query-parameters.ts';
@@ -109,8 +109,8 @@ async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
     .fragment(query.text('fragmentType'))
     .time('time', query.time('dateFrom'), query.time('dateTo'))
     .time('creation_time', query.time('createdFrom'), query.time('createdTo'))
-    .time('last_updated', query.time('lastUpdatedFrom'), query.time('lastUpdatedTo'))
-    .ownedSources(request, 'source');
+    .time('last_updated', query.time('lastUpdatedFrom'), query.time('lastUpdatedTo'));
+  limitToOwnedSources(request, filter, 'source');
   const value = query.text('fragmentValue');
   const fragment = query.text('fragmentType');
   if (value !== undefined && fragment !== undefined) {

@@ -4,7 +4,7 @@
  */
 import Type from 'typebox';
 import { isActive } from '../../accounts/tenants/tenants.ts';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { csvText } from '../../model/documents/csv.ts';
 import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';

@@ -6,16 +6,15 @@ import { setMaxListeners } from 'node:events';
 import { STATUS_CODES } from 'node:http';
 import type { Log } from '../../ports/log.ts';
 import { BODY_LIMIT, type BodyBudget, type BodyPool } from './body-budget.ts';
-import { receiveBody } from './body-data.ts';
+import { receiveBody, type BodySource } from './body-data.ts';
 import { BodyStream, BrokenBody } from './body-stream.ts';
 import { PacedAnswer, type AnswerOutlet } from './paced-answer.ts';
 import { RequestHead, type RawRequest } from './request-head.ts';
 import type { ShareHolder } from './request-shares.ts';
 
 /** What is used of the library's response; throws when it is over. */
-export interface RawResponse extends AnswerOutlet {
+export interface RawResponse extends AnswerOutlet, BodySource {
   onAborted(handler: () => void): unknown;
-  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): unknown;
   writeStatus(status: string): unknown;
   writeHeader(name: string, value: string): unknown;
   /** Without arguments unless the connection ends: a reported length has the library wait for a body and close the connection at the next request. */

@@ -21,7 +21,7 @@ import { createManagedObject, requireReadable } from './managed-objects.ts';
 import { ANY_CONTENT } from '../http/media-types.ts';
 import { readMultipart, storeContent } from '../http/multipart.ts';
 import type { UploadLimits } from '../http/multipart.ts';
-import { deletionRights, loadManagedObject, requireOwner } from '../lists/owner.ts';
+import { deletionRights, limitToAccessibleObjects, loadManagedObject, requireOwner } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { text } from '../request/query-parameters.ts';
@@ -188,7 +188,7 @@ async function list(request: ApiRequest): Promise<Answer> {
   const wanted = query.text('text');
   if (wanted !== undefined) addTextSearch(filter, wanted);
   for (const name of Object.keys(CHILD_FILTERS)) if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
-  filter.accessibleObjects(request);
+  limitToAccessibleObjects(request, filter);
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, 'id', page);
   const items: string[] = [];
   const budget = new PageBudget(request);

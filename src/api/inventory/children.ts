@@ -15,7 +15,7 @@ import { HistoryFilter } from '../lists/filter.ts';
 import { addChildrenOf, addInventoryQuery } from './query.ts';
 import { CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, referenceText } from './text.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, createdManagedObject, requireReadable } from './managed-objects.ts';
-import { loadManagedObject, mayReach, requireOwner } from '../lists/owner.ts';
+import { limitToAccessibleObjects, loadManagedObject, mayReach, requireOwner } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import type { Page } from '../request/paging.ts';
@@ -170,7 +170,8 @@ async function queryChildren(request: ApiRequest, kind: ChildKind, query?: strin
   const filter = new HistoryFilter(request.tenant);
   await addChildrenOf(request, filter, id, kind);
   const order = query === undefined ? 'id' : await addInventoryQuery(request, filter, query);
-  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter.accessibleObjects(request), order, page);
+  limitToAccessibleObjects(request, filter);
+  const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
   const texts = new ReferenceTexts(request, `${managedObjectUrl(request, id)}/${kind}`);
   for (const { entityId, doc } of rows) await texts.add(entityId, doc);
   return texts.answer(page, { total, isFull });

@@ -9,7 +9,7 @@ import type { DocumentRow } from '../lists/filter.ts';
 import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from './query.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './text.ts';
 import { INVENTORY_READ } from './managed-objects.ts';
-import { accessibleCondition } from '../lists/owner.ts';
+import { accessibleCondition, limitToAccessibleObjects } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { flag, text } from '../request/query-parameters.ts';
@@ -62,7 +62,8 @@ async function filterOf(request: ApiRequest): Promise<ListFilter> {
   if (wanted !== undefined) addTextSearch(filter, wanted);
   for (const name of Object.keys(CHILD_FILTERS)) if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
   if (query.isTrue('onlyRoots')) filter.add(rootsCondition(request, filter));
-  return { filter: filter.accessibleObjects(request), order };
+  limitToAccessibleObjects(request, filter);
+  return { filter, order };
 }
 
 /** Of who sees a part of the inventory alone, an object is a root when he sees none of its parents. */

@@ -5,7 +5,6 @@
 import { namesOfFragment } from '../../model/entities/agent-marker.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { accessibleCondition } from './owner.ts';
 import { countOf } from './totals.ts';
 
 /** Tables whose rows are replaced: read with FINAL. */
@@ -163,16 +162,6 @@ export class HistoryFilter {
   ofPart(condition: string): this {
     this.isOfPart = true;
     return this.add(condition);
-  }
-
-  /** For principals without a global role: only data of managed objects that they own or have a permission for. */
-  ownedSources(request: ApiRequest, column: string): this {
-    return request.isPrivileged ? this : this.ofPart(accessibleCondition(request, this, column));
-  }
-
-  /** The same for the managed objects themselves. */
-  accessibleObjects(request: ApiRequest): this {
-    return request.isPrivileged ? this : this.ofPart(accessibleCondition(request, this, 'id', true));
   }
 }
 

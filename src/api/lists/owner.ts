@@ -5,8 +5,9 @@
 import { belowSql } from '../../history/objects-below.ts';
 import { DEVICE_USER_PREFIX, isDeviceUser } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { ANY, grantsFor, isByTypeAlone, isOwnedBy, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
-import type { WantedAccess } from '../../model/access/inventory-access.ts';
+import { grantsFor, isByTypeAlone, isOwnedBy, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
+import { ANY } from '../../model/access/inventory-grant.ts';
+import type { WantedAccess } from '../../model/access/inventory-grant.ts';
 import { dropNulls } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { AGENT_LINKS } from '../../model/entities/operation.ts';
@@ -105,6 +106,16 @@ export function accessibleCondition(request: ApiRequest, filter: HistoryFilter, 
   const condition = conditionOfAccess(accessOf(request), filter, column, isInventory);
   const children = request.childrenOfDevice;
   return children.length === 0 ? condition : `(${condition} OR ${column} IN ${filter.bind('Array(UInt64)', children)})`;
+}
+
+/** Limits a list to data of managed objects that the principal owns or has a permission for, unless it has a global role. */
+export function limitToOwnedSources(request: ApiRequest, filter: HistoryFilter, column: string): void {
+  if (!request.isPrivileged) filter.ofPart(accessibleCondition(request, filter, column));
+}
+
+/** The same for the managed objects themselves. */
+export function limitToAccessibleObjects(request: ApiRequest, filter: HistoryFilter): void {
+  if (!request.isPrivileged) filter.ofPart(accessibleCondition(request, filter, 'id', true));
 }
 
 /** Whether the route's answer is a list of which a registered device gets a part. */

@@ -5,6 +5,7 @@ import { refusalsCounted } from '../lists/document-page.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import { EXPORT_PARAMETERS, EXPORT_TYPES, exportFormat, exportPage, exportRows, requireOwnOrder } from '../export/export.ts';
 import { HistoryFilter } from '../lists/filter.ts';
+import { limitToOwnedSources } from '../lists/owner.ts';
 import { exportRowOf, measurementBatches, measurementShape } from './export.ts';
 import type { ExportSelection } from './export.ts';
 import { MEASUREMENT_COLUMNS, measurementTexts } from './text.ts';
@@ -38,8 +39,8 @@ function selectionOf(request: ApiRequest): Selection {
   filter
     .id('source', query.text('source'))
     .text('type', query.text('type'))
-    .time('time', query.time('dateFrom'), query.time('dateTo'))
-    .ownedSources(request, 'source');
+    .time('time', query.time('dateFrom'), query.time('dateTo'));
+  limitToOwnedSources(request, filter, 'source');
   const outer = filter.where;
   const valueFragment = query.text('valueFragmentType');
   const valueSeries = query.text('valueFragmentSeries');

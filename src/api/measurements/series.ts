@@ -5,7 +5,7 @@ import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { HistoryFilter } from '../lists/filter.ts';
 import { MEASUREMENT_READ, UNIT_HEADERS, unitsOf } from './measurements.ts';
-import { isOwner, typesHeld } from '../lists/owner.ts';
+import { isOwner, limitToOwnedSources, typesHeld } from '../lists/owner.ts';
 import { RANGE, REVERT, list } from '../request/query-parameters.ts';
 import { found } from '../request/reply.ts';
 import type { Answer, Route } from '../request/route.ts';
@@ -29,7 +29,7 @@ function read(request: ApiRequest, isOwn: boolean): Promise<SeriesRow[]> {
   const filter = new HistoryFilter(request.tenant);
   filter.id('source', query.text('source')).add("fragment != ''");
   // Only what permissions for some types let through.
-  if (!isOwn) filter.ownedSources(request, 'source');
+  if (!isOwn) limitToOwnedSources(request, filter, 'source');
   const names = query.list('series');
   if (names.length > SERIES_MAX) {
     throw new PlatformError('general/invalid-parameter', {

@@ -20,7 +20,7 @@ import { addDevicesOfAgent } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../lists/filter.ts';
 import type { DocumentRow } from '../lists/filter.ts';
 import { externalIdsOf } from '../identity/identity.ts';
-import { isOwner, requireOwner } from '../lists/owner.ts';
+import { isOwner, limitToOwnedSources, requireOwner } from '../lists/owner.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { RANGE, REVERT, text } from '../request/query-parameters.ts';
@@ -116,8 +116,8 @@ async function filterOf(request: ApiRequest): Promise<HistoryFilter> {
     .text('status', query.text('status'))
     .fragment(query.text('fragmentType'))
     .id('bulk', query.text('bulkOperationId'))
-    .time('creation_time', query.time('dateFrom'), query.time('dateTo'))
-    .ownedSources(request, 'source');
+    .time('creation_time', query.time('dateFrom'), query.time('dateTo'));
+  limitToOwnedSources(request, filter, 'source');
   const agent = query.text('agentId');
   if (agent !== undefined) await addDevicesOfAgent(request, filter, agent);
   return filter;

@@ -1,6 +1,6 @@
 /** Tenants below a tenant (document 1 Tenant, document 4 section 6.3): made, read, changed, suspended and deleted by those above them. */
 import Type from 'typebox';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { ADMINS_GROUP, predefinedRecords } from '../../accounts/users/groups.ts';
 import { deletionKey } from '../../accounts/tenants/deletion.ts';
 import type { TenantDeletionJob } from '../../accounts/tenants/deletion.ts';

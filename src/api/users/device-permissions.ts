@@ -2,11 +2,11 @@
 import type { StoredGroup } from '../../accounts/users/groups.ts';
 import { isGroupKey } from '../../accounts/users/groups.ts';
 import { permissionsOf, requireSmall, withPermissions } from '../../actors/handlers/users/user.ts';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { ObjectPermissions, UserPut } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { parseDevicePermission } from '../../model/access/inventory-access.ts';
+import { parseDevicePermission } from '../../model/access/inventory-grant.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { TENANT_KEY } from '../lists/data-delete.ts';
 import { GROUPS, requireSmallGroup } from './groups.ts';

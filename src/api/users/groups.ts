@@ -3,7 +3,7 @@ import { devicePermissionGrants } from '../../accounts/users/effective-rights.ts
 import { ADMINS_GROUP } from '../../accounts/users/groups.ts';
 import type { StoredGroup } from '../../accounts/users/groups.ts';
 import { USER_DOC_BYTES_MAX, memberKey, requireSmall } from '../../actors/handlers/users/user.ts';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { UserPut } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';

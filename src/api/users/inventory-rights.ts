@@ -5,10 +5,11 @@
  */
 import { effectiveRights, rightsBeyondDevice } from '../../accounts/users/effective-rights.ts';
 import type { StoredInventoryRole } from '../../accounts/users/groups.ts';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { accessesOf, globalRolesFor, holds } from '../../model/access/inventory-access.ts';
-import type { GrantPermission, GrantScope, InventoryGrant, WantedAccess } from '../../model/access/inventory-access.ts';
+import { holds } from '../../model/access/inventory-access.ts';
+import { accessesOf, globalRolesFor } from '../../model/access/inventory-grant.ts';
+import type { GrantPermission, GrantScope, InventoryGrant, WantedAccess } from '../../model/access/inventory-grant.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { ownsObjects } from '../lists/owner.ts';

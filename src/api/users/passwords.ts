@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { kindOfName } from '../../accounts/passwords/hashes.ts';
 import { isActive } from '../../accounts/tenants/tenants.ts';
 import { passwordTokenKey as tokenKey } from '../../actors/handlers/users/user.ts';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/command.ts';
 import type { UserPut } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';

@@ -2,7 +2,7 @@
 import { effectiveRights } from '../../accounts/users/effective-rights.ts';
 import type { StoredGroup } from '../../accounts/users/groups.ts';
 import { isPerson } from '../../accounts/login/second-factor.ts';
-import type { StoredUser } from '../../actors/handlers/users/user.ts';
+import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';

@@ -1,5 +1,6 @@
 /** Checks of the servers that a node of a cluster needs, all at the same time: NATS, Redis, ClickHouse. */
 import type { Config } from '../../config/config.ts';
+import type { Finding } from '../../ports/finding.ts';
 import type { Log } from '../../ports/log.ts';
 import { checkClickHouse } from '../../store/clickhouse/doctor.ts';
 import { checkNats } from '../../store/nats/doctor.ts';
@@ -7,9 +8,6 @@ import { JOURNAL_SPARE_BYTES } from '../../store/nats/journal.ts';
 import { checkRedis } from '../../store/redis/doctor.ts';
 import { readRedisTarget } from '../../config/redis.ts';
 import { tlsFilesOf } from '../../config/tls-files.ts';
-
-/** As in doctor.ts. */
-interface Finding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
 
 /** Each of the checks has limits of its own, which together are below this one. */
 const TIME_LIMIT_MS = 30_000;

@@ -7,13 +7,11 @@ import { dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { DESCRIPTORS_RESERVED, connectionBounds, descriptorsMax, processLimits } from '../../operate/descriptors.ts';
 import type { ConnectionSettings } from '../../operate/descriptors.ts';
+import type { Finding } from '../../ports/finding.ts';
 import { clusterFindings } from './cluster.ts';
 import { isServerRunning } from '../../operate/control.ts';
 import { checkJournal } from './journal.ts';
 import { EXIT_FAILED, EXIT_OK } from '../../operate/exit-codes.ts';
-
-/** The result of one check; `remedy` belongs to warn and fail. */
-export interface Finding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
 
 const NODE_MIN = [20, 19] as const;
 /** The glibc that the prebuilt uWebSockets.js and chdb were seen to load on. */

@@ -2,11 +2,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CLICKHOUSE_DIRECTORY, DOCUMENTS_DIRECTORY, QUARANTINE_NAME } from '../../operate/backup/running.ts';
+import type { Finding } from '../../ports/finding.ts';
 import { DataLock } from '../../operate/data-lock.ts';
 import { damagedBatches, describeDamage, repairJournal } from '../../store/lmdb/journal-repair.ts';
 import { openLmdb } from '../../store/lmdb/environment.ts';
 import { QuarantineFile } from '../../store/files/quarantine.ts';
-import type { Finding } from './doctor.ts';
 
 const NAME = 'journal';
 const REMEDY = 'millrace doctor --repair sets them aside and keeps the rest, as the next start of the server does';

@@ -4,7 +4,7 @@
  * shards while it is waited for: the answer of its owner says up to where, and that is waited for then.
  */
 import { SHARD_COUNT, shardOf } from '../../ingest/journal/command-record.ts';
-import type { HistoryQuery } from '../../ingest/projector/projector.ts';
+import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
 import type { NodeMessages } from '../peers/node-messages.ts';
 import type { ShardJournal } from '../shards/journal.ts';
 import type { ShardLeases } from '../shards/leases.ts';

@@ -4,7 +4,7 @@ import type { AvailabilityPort } from '../../model/entities/availability.ts';
 import type { IdSource } from '../../model/commands/command.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import { PlatformError, limitText, refusedBy } from '../../model/errors.ts';
-import { ANY } from '../../model/access/inventory-access.ts';
+import { ANY } from '../../model/access/inventory-grant.ts';
 import type { MeasurementBody } from '../../model/entities/measurement.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';

@@ -1,6 +1,7 @@
 /** Which managed objects exist and who owns them, remembered by the gateways: a measurement's source is checked before it is journaled. */
 import type { DocumentReader } from '../../model/commands/command.ts';
-import { ANY, grantsFor, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
+import { grantsFor, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
+import { ANY } from '../../model/access/inventory-grant.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Principal } from '../../model/access/principal.ts';
 

@@ -6,7 +6,7 @@ import { COMMAND } from '../../model/commands/command.ts';
 import type { DataDelete, SourceDelete } from '../../model/commands/command.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
-import type { HistoryQuery } from './projector.ts';
+import type { HistoryQuery } from './history-query.ts';
 
 /** Sources of one deletion: their ids are a value of its statements. */
 export const SOURCES_AT_ONCE = 1_000;

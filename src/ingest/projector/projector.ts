@@ -16,6 +16,8 @@ import { DamagedMeasurements } from '../measurements/damaged.ts';
 import { GoneSources } from './gone-sources.ts';
 import { groupByTable } from './history-insert.ts';
 import type { HistoryRow, HistoryWriter } from './history-writer.ts';
+import { isConcerned } from './history-query.ts';
+import type { HistoryQuery } from './history-query.ts';
 import type { Journal } from '../journal/journal.ts';
 import { MeasurementColumns } from '../measurements/columns.ts';
 import { OFFSET_COUNT, isWholeMeasurement } from '../measurements/record.ts';
@@ -48,20 +50,6 @@ export interface ProjectorOptions {
   readonly onInserted: (table: string, rows: number) => void;
   /** See BlockInsertOptions. */
   readonly uncertainTries?: number;
-}
-
-/** What a query reads. */
-export interface HistoryQuery {
-  readonly tables: readonly string[];
-  /** The only source whose measurements it reads. */
-  readonly source?: number | undefined;
-  /** The only tenant whose rows it reads. */
-  readonly tenant?: number | undefined;
-}
-
-/** Whether the query may show what a DELETE removes. */
-export function isConcerned({ tables, tenant }: HistoryQuery, deletion: JournalCommand): boolean {
-  return (tenant === undefined || tenant === deletion.tenant) && tables.includes((deletion.body as DataDelete).table);
 }
 
 /** One block being filled or inserted. */

@@ -1,6 +1,6 @@
 /** Who makes a request: the tenant, the user and the user's effective roles (document 1, Authentication). */
 import type { ClientAddress } from './client-address.ts';
-import type { InventoryGrant } from './inventory-access.ts';
+import type { InventoryGrant } from './inventory-grant.ts';
 
 /** What a user lacks whose password is right: a one-time code, or the secret that makes them. */
 export type SecondFactorNeed = 'CODE' | 'SETUP';

@@ -17,10 +17,10 @@ import { SCAN } from '../wire/publish-scanner.ts';
 import type { RateBucket } from './rate-bucket.ts';
 import { REASON } from '../wire/reason-codes.ts';
 import { scanError } from '../wire/scan-error.ts';
-import type { Session, SessionOwner } from '../sessions/session.ts';
+import type { Session } from '../sessions/session.ts';
+import type { SessionOwner } from '../sessions/owner.ts';
 import type { SmallOutput } from '../transports/small-output.ts';
-import { NOT_WAITING } from '../sessions/timer-wheel.ts';
-import type { Timed } from '../sessions/timer-wheel.ts';
+import { NOT_WAITING, type Timed } from '../sessions/timer-wheel.ts';
 import type { Transport, TransportListener } from '../transports/transport.ts';
 import type { Will } from '../sessions/will.ts';
 

@@ -1,6 +1,6 @@
 /** What a connected device may write besides itself (document 1 Authentication 6, document 4 section 7.2). */
 import { mayAccess } from '../../model/access/inventory-access.ts';
-import type { WantedAccess } from '../../model/access/inventory-access.ts';
+import type { WantedAccess } from '../../model/access/inventory-grant.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { KnownDocuments } from './loaded-documents.ts';
 

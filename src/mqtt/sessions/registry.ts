@@ -4,7 +4,8 @@ import { isSessionOver, SESSION_EXPIRY_NEVER } from '../../model/sessions/expiry
 import { isElsewhere } from './application.ts';
 import { LIMIT } from '../wire/limits.ts';
 import { Session } from './session.ts';
-import type { SessionContext, SessionOwner } from './session.ts';
+import type { SessionContext } from './session.ts';
+import type { SessionOwner } from './owner.ts';
 import { StoreChanges } from './store-changes.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 

@@ -2,20 +2,9 @@
 import { isElsewhere } from './application.ts';
 import { LIMIT } from '../wire/limits.ts';
 import type { LimitName } from '../wire/limits.ts';
-import type { Session, SessionContext } from './session.ts';
+import type { Session, SessionContext, StoreChange } from './session.ts';
 import { NOT_WAITING } from './timer-wheel.ts';
 import type { Timed, TimerWheel } from './timer-wheel.ts';
-
-export interface StoreChange {
-  /** When it has left memory the change is dropped: what the store has goes on elsewhere. */
-  readonly session: Session;
-  /** For the log, as in: ... could not be stored. */
-  readonly what: string;
-  /** May be called again after a rejection, also when the change was carried out all the same. */
-  attempt(): Promise<void>;
-  /** It is durable. */
-  done(): void;
-}
 
 const RETRY_SECONDS = 1;
 /** Changes that are tried at once when the store takes them again. */

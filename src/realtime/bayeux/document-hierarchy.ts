@@ -2,7 +2,7 @@
 import type { DocumentReader, Notification } from '../../model/commands/command.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import { mayAccess } from '../../model/access/inventory-access.ts';
-import type { WantedAccess } from '../../model/access/inventory-access.ts';
+import type { WantedAccess } from '../../model/access/inventory-grant.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';
 import type { ObjectAccess } from './channel.ts';

@@ -1,12 +1,10 @@
 /** What `millrace doctor` finds out about a ClickHouse server: whether it can hold the history, and how to mend what is missing. */
 import { randomBytes } from 'node:crypto';
+import type { Finding } from '../../ports/finding.ts';
 import type { Log } from '../../ports/log.ts';
 import { ClickHouse, exceptionCodeOf } from './adapter.ts';
 import { TLS_REMEDY } from '../../config/tls-files.ts';
 import type { TlsFiles } from '../../config/tls-files.ts';
-
-/** As in cli/doctor/doctor.ts. `remedy` belongs to warn and fail. */
-export interface ClickHouseFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
 
 /** 24.4 knows WITH RECURSIVE, 24.8 DELETE FROM … IN PARTITION and projections of tables whose rows are replaced. */
 const VERSION_MIN = [24, 8] as const;
@@ -36,13 +34,13 @@ const NO_SUCH_PART = 232;
 interface Target { readonly url: string; readonly database: string; readonly tls?: TlsFiles }
 
 /** Connects, looks, makes a table `doctor_<random>` in the database (made when missing, as the server does) and removes it. */
-export async function checkClickHouse({ url, database, tls }: Target): Promise<ClickHouseFinding[]> {
+export async function checkClickHouse({ url, database, tls }: Target): Promise<Finding[]> {
   const options = { url, log: NO_LOG, requestTimeoutMs: REQUEST_TIMEOUT_MS, ...(tls === undefined ? {} : { tls }) };
   const client = new ClickHouse(options);
   try {
     const sentAt = Date.now();
     const [server] = await client.query<{ version: string; timeMs: number }>('SELECT version() AS version, toUnixTimestamp64Milli(now64(3)) AS timeMs');
-    const findings: ClickHouseFinding[] = [
+    const findings: Finding[] = [
       { state: 'ok', name: NAME, fact: `${hostOf(url)} answers` },
       { state: isAtLeast(server.version) ? 'ok' : 'fail', name: `${NAME} version`, fact: server.version,
         remedy: `install ClickHouse ${VERSION_MIN.join('.')} or newer: older ones lack WITH RECURSIVE, or DELETE by partition` },
@@ -72,14 +70,14 @@ function connectRemedy(error: unknown): string {
   return 'start clickhouse-server, and check host, firewall and that the port is that of HTTP (8123, 8443 with TLS)';
 }
 
-function clockFinding(serverMs: number, sentAt: number, answeredAt: number): ClickHouseFinding {
+function clockFinding(serverMs: number, sentAt: number, answeredAt: number): Finding {
   const differenceMs = serverMs < sentAt ? sentAt - serverMs : Math.max(0, serverMs - answeredAt);
   return { state: differenceMs > CLOCK_DIFFERENCE_MAX_MS ? 'warn' : 'ok', name: `${NAME} clock`, fact: `differs by ${(differenceMs / 1_000).toFixed(1)} s`,
     remedy: 'synchronise the clocks (NTP): times in logs do not fit together' };
 }
 
 /** Lists of users with inventory roles follow the links of objects so (api/lists/owner.ts). */
-async function checkRecursive(client: ClickHouse): Promise<ClickHouseFinding> {
+async function checkRecursive(client: ClickHouse): Promise<Finding> {
   const name = `${NAME} queries`;
   try {
     const [{ total }] = await client.query<{ total: number }>(
@@ -94,7 +92,7 @@ async function checkRecursive(client: ClickHouse): Promise<ClickHouseFinding> {
   }
 }
 
-async function checkDisk(client: ClickHouse): Promise<ClickHouseFinding> {
+async function checkDisk(client: ClickHouse): Promise<Finding> {
   const name = `${NAME} disk`;
   try {
     const disks = await client.query<{ name: string; free: number }>('SELECT name, toFloat64(free_space) AS free FROM system.disks ORDER BY free');
@@ -114,7 +112,7 @@ async function checkDisk(client: ClickHouse): Promise<ClickHouseFinding> {
 /** Of whom, and where, something is not permitted. */
 interface Place { readonly database: string; readonly user: string }
 
-async function checkDatabase(client: ClickHouse, place: Place): Promise<ClickHouseFinding> {
+async function checkDatabase(client: ClickHouse, place: Place): Promise<Finding> {
   try {
     await client.command(`CREATE DATABASE IF NOT EXISTS ${place.database}`);
     return { state: 'ok', name: RIGHTS, fact: `database ${place.database} is there` };
@@ -124,9 +122,9 @@ async function checkDatabase(client: ClickHouse, place: Place): Promise<ClickHou
 }
 
 /** Does with a table of its own what the server does with its tables: what is not permitted, or fails, is a finding each. */
-async function checkTables(client: ClickHouse, place: Place): Promise<ClickHouseFinding[]> {
+async function checkTables(client: ClickHouse, place: Place): Promise<Finding[]> {
   const table = `doctor_${randomBytes(6).toString('hex')}`;
-  const findings: ClickHouseFinding[] = [];
+  const findings: Finding[] = [];
   const attempt = async (what: string, grant: string, run: () => Promise<unknown>): Promise<boolean> => {
     try {
       await run();
@@ -188,14 +186,14 @@ async function checkTables(client: ClickHouse, place: Place): Promise<ClickHouse
 const countOf = async (client: ClickHouse, table: string): Promise<number> =>
   (await client.query<{ count: number }>(`SELECT toUInt32(count()) AS count FROM ${table}`))[0].count;
 
-async function checkTokens(client: ClickHouse, table: string, insert: (token: string) => Promise<void>): Promise<ClickHouseFinding> {
+async function checkTokens(client: ClickHouse, table: string, insert: (token: string) => Promise<void>): Promise<Finding> {
   await insert('a');
   const repeated = await countOf(client, table);
   await insert('b');
   return deduplicationFinding(repeated, await countOf(client, table));
 }
 
-function deduplicationFinding(afterRepetition: number, afterAnother: number): ClickHouseFinding {
+function deduplicationFinding(afterRepetition: number, afterAnother: number): Finding {
   const name = `${NAME} tokens`;
   if (afterRepetition === 1 && afterAnother === 2) return { state: 'ok', name, fact: 'an insert that is repeated with its token is dropped' };
   return afterRepetition > 1
@@ -206,7 +204,7 @@ function deduplicationFinding(afterRepetition: number, afterAnother: number): Cl
 }
 
 /** The table that is there already, made by another version or by hand. */
-async function checkStored(client: ClickHouse, database: string): Promise<ClickHouseFinding[]> {
+async function checkStored(client: ClickHouse, database: string): Promise<Finding[]> {
   const [stored] = await client.query<{ engine: string }>(
     "SELECT engine_full AS engine FROM system.tables WHERE database = {database:String} AND name = 'measurements'", { database });
   if (stored === undefined) return [];
@@ -219,7 +217,7 @@ async function checkStored(client: ClickHouse, database: string): Promise<ClickH
 }
 
 /** @param grant a right on the tables of the database, unless it names what it is on. */
-function refusedFinding(error: unknown, what: string, grant: string, { database, user }: Place): ClickHouseFinding {
+function refusedFinding(error: unknown, what: string, grant: string, { database, user }: Place): Finding {
   const code = exceptionCodeOf(error);
   const isRight = code !== undefined && NOT_PERMITTED.has(code);
   const where = grant.includes(' ON ') ? '' : ` ON ${database}.*`;

@@ -2,7 +2,7 @@
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/projector/history-writer.ts';
 import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../../ingest/projector/history-writer.ts';
 import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
-import type { HistoryQuery } from '../../ingest/projector/projector.ts';
+import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
 import type { DataDelete, HistoryReader, QueryAsker } from '../../model/commands/command.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';

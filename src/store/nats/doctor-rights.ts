@@ -5,8 +5,8 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { headers, nuid, PermissionViolationError } from '@nats-io/nats-core';
+import type { Finding } from '../../ports/finding.ts';
 import type { NatsConnection } from './connection.ts';
-import type { NatsFinding } from './doctor.ts';
 
 interface Right {
   readonly kind: 'publish' | 'subscribe';
@@ -22,7 +22,7 @@ const EXPECTED_STREAM = 'Nats-Expected-Stream';
 const NO_JSON = 'doctor';
 
 /** @returns a finding for each right that is missing, or one that says that none is. */
-export async function checkNatsRights(connection: NatsConnection, prefix: string): Promise<NatsFinding[]> {
+export async function checkNatsRights(connection: NatsConnection, prefix: string): Promise<Finding[]> {
   const refused = new Set<string>();
   const { core } = connection;
   void (async () => {

@@ -1,6 +1,7 @@
 /** What `millrace doctor` finds out about NATS: whether a cluster can run on it, and how to mend what is missing. */
 import { AckPolicy, DeliverPolicy, DiscardPolicy, StorageType } from '@nats-io/jetstream';
 import { createInbox, nanos, nuid } from '@nats-io/nats-core';
+import type { Finding } from '../../ports/finding.ts';
 import type { Log } from '../../ports/log.ts';
 import { NatsConnection } from './connection.ts';
 import { checkNatsRights } from './doctor-rights.ts';
@@ -9,9 +10,6 @@ import { ROOM_REMEDY as FILES_REMEDY, findNatsRoom } from './room.ts';
 import { serverNames } from '../../config/nats.ts';
 import type { NatsSettings } from '../../config/nats.ts';
 import { TLS_REMEDY } from '../../config/tls-files.ts';
-
-/** As in cli/doctor/doctor.ts. `remedy` belongs to warn and fail. */
-export interface NatsFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
 
 const VERSION_MIN = [2, 9] as const;
 const PAYLOAD_BYTES_MIN = 1024 * 1024;
@@ -36,7 +34,7 @@ interface Wanted {
 }
 
 /** Connects, looks, tries what the user may do, makes streams and removes them. Stops at what makes the next checks senseless. */
-export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log): Promise<NatsFinding[]> {
+export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log): Promise<Finding[]> {
   let connection: NatsConnection | undefined;
   let other: NatsConnection;
   try {
@@ -48,7 +46,7 @@ export async function checkNats(settings: NatsSettings, wanted: Wanted, log: Log
   }
   try {
     const { version, max_payload: payload, server_name: server } = connection.core.info!;
-    const findings: NatsFinding[] = [
+    const findings: Finding[] = [
       { state: 'ok', name: 'NATS', fact: `connected to ${server} of ${serverNames(settings)}` },
       { state: isAtLeast(version) ? 'ok' : 'fail', name: 'NATS version', fact: version, remedy: `install nats-server ${VERSION_MIN.join('.')} or newer` },
       { state: payload >= PAYLOAD_BYTES_MIN ? 'ok' : 'fail', name: 'NATS messages', fact: `${payload} bytes at most`,
@@ -78,7 +76,7 @@ function connectRemedy(error: unknown): string {
   return 'start nats-server (with -js), and check host, port and firewall';
 }
 
-async function checkJetStream(connection: NatsConnection, wanted: Wanted): Promise<NatsFinding[]> {
+async function checkJetStream(connection: NatsConnection, wanted: Wanted): Promise<Finding[]> {
   const name = 'JetStream';
   try {
     const { limits, storage, tiers } = await connection.manager.getAccountInfo();
@@ -96,7 +94,7 @@ async function checkJetStream(connection: NatsConnection, wanted: Wanted): Promi
 }
 
 /** Makes a stream as the journal and the buckets are, does what a node does with one, removes it, and asks as nodes ask each other. */
-async function checkStream(connection: NatsConnection, other: NatsConnection, { prefix, replicas }: Wanted): Promise<NatsFinding[]> {
+async function checkStream(connection: NatsConnection, other: NatsConnection, { prefix, replicas }: Wanted): Promise<Finding[]> {
   const id = nuid.next();
   const name = `${prefix.toUpperCase()}_DOCTOR_${id}`;
   const subject = `${prefix}.doctor.${id}`;
@@ -139,7 +137,7 @@ async function checkStream(connection: NatsConnection, other: NatsConnection, { 
  * JetStream reserves what the journal may have, of the account and of the server, which tells nobody how much it has (max_file_store). A stream
  * of the size that is not reserved yet is made and removed; nothing is stored in it.
  */
-async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, replicas, journalMaxBytes }: Wanted): Promise<NatsFinding[]> {
+async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, replicas, journalMaxBytes }: Wanted): Promise<Finding[]> {
   const name = 'NATS storage';
   const journal = await streams.info(`${prefix.toUpperCase()}_JOURNAL`).catch(() => undefined /* There is none yet. */);
   const bytes = journalMaxBytes - Math.max(0, journal?.config.max_bytes ?? 0);
@@ -160,7 +158,7 @@ async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, rep
 }
 
 /** How much of JetStream files may take, as a node finds it (room.ts). */
-async function checkFiles(connection: NatsConnection, { servers }: NatsSettings, wanted: Wanted): Promise<NatsFinding> {
+async function checkFiles(connection: NatsConnection, { servers }: NatsSettings, wanted: Wanted): Promise<Finding> {
   const { prefix, replicas, monitors, journalMaxBytes, tenantFilesMaxBytes = 0 } = wanted;
   const name = 'NATS files';
   const journal = await connection.manager.streams.info(`${prefix.toUpperCase()}_JOURNAL`).catch(() => undefined /* There is none yet. */);
@@ -205,7 +203,7 @@ async function askOther({ core }: NatsConnection, other: NatsConnection, subject
   }
 }
 
-function clockFinding(storedAt: number, sentAt: number, storedBy: number): NatsFinding {
+function clockFinding(storedAt: number, sentAt: number, storedBy: number): Finding {
   const differenceMs = storedAt < sentAt ? sentAt - storedAt : Math.max(0, storedAt - storedBy);
   return { state: differenceMs > CLOCK_DIFFERENCE_MAX_MS ? 'warn' : 'ok', name: 'NATS clock', fact: `differs by ${differenceMs} ms`,
     remedy: 'let NTP set the clocks of all machines: times of creation and updates come from them' };

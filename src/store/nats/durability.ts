@@ -3,13 +3,10 @@
  * synchronises every two minutes; `sync_interval` changes that since nats-server 2.10. Clients are not told, so the monitoring port is asked.
  */
 import { natsUrlsOf } from '../../config/nats.ts';
+import type { Finding } from '../../ports/finding.ts';
 
-/** As in cli/doctor/doctor.ts. `remedy` belongs to warn and fail. `isUnknown`: too few servers told how they synchronise. */
-export interface DurabilityFinding {
-  readonly state: 'ok' | 'warn' | 'fail';
-  readonly name: string;
-  readonly fact: string;
-  readonly remedy?: string;
+/** `isUnknown`: too few servers told how they synchronise. */
+export interface DurabilityFinding extends Finding {
   readonly isUnknown?: true;
 }
 

@@ -5,10 +5,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { SHARD_COUNT } from '../../ingest/journal/command-record.ts';
+import type { Finding } from '../../ports/finding.ts';
 import { redisProblem } from './connection.ts';
 import type { RedisConnection } from './connection.ts';
 import { RedisConnectionRegistry } from './connection-registry.ts';
-import type { RedisFinding } from './doctor.ts';
 import { CLUSTER_TAG, keysOf, slotOf } from './keys.ts';
 import { CHECK, COMMIT, LIST, SET_ABSENT, TAKE_OVER } from './scripts.ts';
 
@@ -19,10 +19,10 @@ const NOTHING = 'return 1';
 interface Family { readonly pattern: string; readonly purpose: string; readonly keys: readonly (readonly string[])[] }
 
 /** @returns a finding for each command and each family of keys that the user may not use, or one that says that there is none. */
-export async function checkRedisRights(connection: RedisConnection, prefix: string): Promise<RedisFinding[]> {
+export async function checkRedisRights(connection: RedisConnection, prefix: string): Promise<Finding[]> {
   const user = connection.target.username ?? 'default';
   const id = `doctor-${randomBytes(6).toString('hex')}`;
-  const found = new Map<string, RedisFinding>();
+  const found = new Map<string, Finding>();
   const others = new Set<string>();
   const missing = (fact: string, remedy: string): void => { found.set(fact, { state: 'fail', name: NAME, fact, remedy }); };
   /** @returns whether the command is permitted, on some keys at least. */

@@ -1,5 +1,6 @@
 /** Checks of Redis for `millrace doctor`: what is found on each server, and how to mend it. */
 import type { Redis } from 'ioredis';
+import type { Finding } from '../../ports/finding.ts';
 import type { Log } from '../../ports/log.ts';
 import { RedisConnection, redisProblem } from './connection.ts';
 import { checkRedisRights } from './doctor-rights.ts';
@@ -7,9 +8,6 @@ import { POWER_LOSS_REMEDY } from './durability.ts';
 import { describeRedisTarget } from '../../config/redis.ts';
 import type { RedisTarget } from '../../config/redis.ts';
 import { TLS_REMEDY } from '../../config/tls-files.ts';
-
-/** As the findings of src/cli/doctor/doctor.ts. */
-export interface RedisFinding { readonly state: 'ok' | 'warn' | 'fail'; readonly name: string; readonly fact: string; readonly remedy?: string }
 
 const VERSION_MIN = [6, 2] as const;
 const CLOCK_DIFFERENCE_MAX_MS = 5_000;
@@ -24,7 +22,7 @@ const NO_LOG: Log = { debug() {}, info() {}, warn() {}, error() {}, isLevelEnabl
 export interface RedisDoctorOptions { readonly prefix: string; readonly timeoutMs?: number; readonly isLossAccepted?: boolean }
 
 /** Connects, looks, tries what the user may do, and disconnects. Keys of its own begin with `doctor-` behind their tag, and are removed. */
-export async function checkRedis(target: RedisTarget, options: RedisDoctorOptions): Promise<RedisFinding[]> {
+export async function checkRedis(target: RedisTarget, options: RedisDoctorOptions): Promise<Finding[]> {
   const { prefix, timeoutMs = 5_000, isLossAccepted = false } = options;
   const connection = new RedisConnection({ target, log: NO_LOG, name: 'millrace-doctor', commandTimeoutMs: timeoutMs });
   try {
@@ -35,7 +33,7 @@ export async function checkRedis(target: RedisTarget, options: RedisDoctorOption
       remedy: connectRemedy((error as Error).message) }];
   }
   try {
-    const findings: RedisFinding[] = [{ state: 'ok', name: NAME, fact: `${describeRedisTarget(target)} answers` }];
+    const findings: Finding[] = [{ state: 'ok', name: NAME, fact: `${describeRedisTarget(target)} answers` }];
     for (const [node, client] of connection.masters()) findings.push(...await checkServer(node, client, isLossAccepted));
     findings.push(...await checkRedisRights(connection, prefix));
     return findings;
@@ -53,7 +51,7 @@ function connectRemedy(problem: string): string {
     : 'start Redis, or set --redis to where it is (with user, password and rediss:// if it wants them)';
 }
 
-async function checkServer(node: string, client: Redis, isLossAccepted: boolean): Promise<RedisFinding[]> {
+async function checkServer(node: string, client: Redis, isLossAccepted: boolean): Promise<Finding[]> {
   const times: number[] = [];
   for (let round = 0; round < ROUND_TRIPS; round += 1) {
     const began = performance.now();
@@ -84,14 +82,14 @@ async function unlessRefused(answer: Promise<string>): Promise<string | undefine
   }
 }
 
-function checkVersion(node: string, info: ReadonlyMap<string, string>): RedisFinding {
+function checkVersion(node: string, info: ReadonlyMap<string, string>): Finding {
   const version = info.get('redis_version') ?? 'unknown';
   const parts = version.split('.').map(Number);
   const isNew = parts[0] > VERSION_MIN[0] || (parts[0] === VERSION_MIN[0] && parts[1] >= VERSION_MIN[1]);
   return { state: isNew ? 'ok' : 'fail', name: NAME, fact: `${node} has version ${version}`, remedy: `install Redis ${VERSION_MIN.join('.')} or newer` };
 }
 
-function checkEviction(node: string, info: ReadonlyMap<string, string>): RedisFinding {
+function checkEviction(node: string, info: ReadonlyMap<string, string>): Finding {
   const policy = info.get('maxmemory_policy');
   const isSafe = policy === 'noeviction';
   const limit = info.get('maxmemory') === '0' ? 'no limit of memory' : `a limit of ${info.get('maxmemory_human') ?? ''}`;
@@ -101,7 +99,7 @@ function checkEviction(node: string, info: ReadonlyMap<string, string>): RedisFi
 
 interface Persistence { readonly appendfsync: string | undefined; readonly save: string | undefined; readonly isLossAccepted: boolean }
 
-function checkPersistence(node: string, info: ReadonlyMap<string, string>, { appendfsync, save, isLossAccepted }: Persistence): RedisFinding {
+function checkPersistence(node: string, info: ReadonlyMap<string, string>, { appendfsync, save, isLossAccepted }: Persistence): Finding {
   const remedy = 'set appendonly yes and appendfsync always';
   if (info.get('aof_enabled') === '1') {
     if (info.get('aof_last_write_status') !== 'ok') {
@@ -119,7 +117,7 @@ function checkPersistence(node: string, info: ReadonlyMap<string, string>, { app
     fact: `${node} has appendonly off: after its crash everything since its last snapshot is replayed from the journal, which is kept that long` };
 }
 
-function checkClock(node: string, differenceMs: number): RedisFinding {
+function checkClock(node: string, differenceMs: number): Finding {
   if (Number.isNaN(differenceMs)) return { state: 'ok', name: NAME, fact: `${node} does not tell its time` };
   const isNear = Math.abs(differenceMs) <= CLOCK_DIFFERENCE_MAX_MS;
   return { state: isNear ? 'ok' : 'warn', name: NAME, fact: `the clock of ${node} differs by ${(differenceMs / 1_000).toFixed(1)} s`,

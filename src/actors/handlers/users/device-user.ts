@@ -1,9 +1,9 @@
 /** Who may end the user of a device together with its object. Decided by the tenant's actor: the deletion of a hierarchy finds its owners one by one. */
 import { DEVICE_ROLES, DEVICES_GROUP } from '../../../model/entities/device-request.ts';
-import { accessesOf, globalRolesFor } from '../../../model/access/inventory-access.ts';
+import { accessesOf, globalRolesFor } from '../../../model/access/inventory-grant.ts';
 import { splitMembers } from '../../../model/documents/json-document.ts';
 import type { ActorContext } from '../../runtime/context.ts';
-import type { StoredUser } from './user.ts';
+import type { StoredUser } from '../../../model/entities/stored-user.ts';
 
 /** Of a stored group. */
 interface Group { readonly roles: readonly string[]; readonly doc: string }
