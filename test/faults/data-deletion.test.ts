@@ -3,7 +3,7 @@ import t from 'tap';
 import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, eventually, startServer } from '../helpers/running/server.ts';
 import { scratchDirectory } from '../helpers/setup-command.ts';
 
-const EVENTS = 10_000;
+const EVENTS = 15_000;
 const TIME = '2024-05-02T10:00:00.000Z';
 
 const post = async (rest: Rest, device: string, count: number): Promise<void> => {

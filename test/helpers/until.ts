@@ -9,14 +9,20 @@ import { join } from 'node:path';
  */
 export const PATIENCE = 4;
 
+/** Conditions ask servers: the longer one has been waited for, the less often it is looked at. */
+const CHECK_MIN_MS = 20;
+const CHECK_MAX_MS = 100;
+const CHECK_GROWTH = 0.05;
+
 /** Waits until the condition holds. @param timeoutMs before `PATIENCE`. @throws when it does not within the time. */
 export async function until(what: string, condition: () => unknown, timeoutMs = 20_000): Promise<void> {
-  const CHECK_MS = 20;
   const limitMs = timeoutMs * PATIENCE;
-  const deadlineMs = Date.now() + limitMs;
+  const startMs = Date.now();
   while (!await condition()) {
-    if (Date.now() > deadlineMs) throw new Error(`not within ${limitMs} ms: ${what}`);
-    await new Promise((done) => { setTimeout(done, CHECK_MS); });
+    const waitedMs = Date.now() - startMs;
+    if (waitedMs > limitMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    const checkMs = Math.min(CHECK_MAX_MS, CHECK_MIN_MS + waitedMs * CHECK_GROWTH);
+    await new Promise((done) => { setTimeout(done, checkMs); });
   }
 }
 
