@@ -61,6 +61,7 @@ export class Metrics implements Refusals {
   /** Of requests that write, until the answer. */
   readonly httpLatency = new LatencyHistogram(ACKNOWLEDGEMENT, 'protocol="http"');
   readonly commitLatency = new LatencyHistogram(COMMIT, '');
+  readonly messages: Counter;
   readonly #log: Log;
   readonly #refusals = new Map<string, number>();
   readonly #logged = new Map<string, number>();
@@ -80,6 +81,7 @@ export class Metrics implements Refusals {
         for (const [limit, count] of refusals) this.inc({ limit }, count);
       },
     }));
+    this.messages = this.counter('millrace_messages_total', 'Messages by protocol and result', ['protocol', 'result']);
     this.gauge('millrace_resident_memory_bytes', 'Resident memory of the server process', () => process.memoryUsage.rss());
     this.gauge('millrace_heap_used_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed);
     this.gauge('millrace_event_loop_delay_p99_seconds', 'Event-loop delay since the last scrape', () => {

@@ -3,10 +3,10 @@ import { chooseHttpEngine } from '../api/http/engines/engine.ts';
 import { isClustered } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
 import type { Log } from '../ports/log.ts';
-import type { ServerCore } from './core.ts';
+import type { ServerCore } from './cores/core.ts';
 import { startListeners } from './listeners.ts';
 import type { RunningServer } from './listeners.ts';
-import { SingleNode } from './single-node.ts';
+import { SingleNode } from './cores/single-node.ts';
 
 export { VERSION } from '../version.ts';
 export type { RunningServer };
@@ -14,7 +14,7 @@ export type { RunningServer };
 /** The clients of NATS and Redis are loaded only where they are used: a third of the time that loading takes. */
 async function openCore(config: Config, log: Log): Promise<ServerCore> {
   if (!isClustered(config)) return SingleNode.open(config, log);
-  const { ClusterCore } = await import('./cluster-core.ts');
+  const { ClusterCore } = await import('./cores/cluster-core.ts');
   return ClusterCore.open(config, log);
 }
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
 import type { RecordChange } from '../../src/model/commands/command.ts';
-import { ClusterCaches } from '../../src/server/cluster-caches.ts';
+import { ClusterCaches } from '../../src/server/cores/cluster-caches.ts';
 import { silentLog, until } from '../actors/platform.ts';
 
 function cachesOf(stored: Map<string, string>) {

@@ -4,7 +4,7 @@ import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import t from 'tap';
-import { TlsRenewal } from '../../src/server/tls-renewal.ts';
+import { TlsRenewal } from '../../src/server/parts/tls-renewal.ts';
 import { CertificateFactory } from '../helpers/certificates.ts';
 import { missing } from '../helpers/tools.ts';
 import { Harness } from './helpers/harness.ts';

@@ -1,7 +1,7 @@
 /** The disks of a cluster's node: either refuses under its own name, and retention looks at ClickHouse's. */
 import t from 'tap';
 import { refusedBy } from '../../src/model/errors.ts';
-import { ClusterDisks } from '../../src/server/cluster-disks.ts';
+import { ClusterDisks } from '../../src/server/cores/cluster-disks.ts';
 import { silentLog, until } from '../actors/platform.ts';
 
 t.test('ClickHouse\'s disk is looked at again and again, under a name of its own', async (t) => {

@@ -108,6 +108,7 @@ export class Tenants {
   /** @param domain lower case. */
   byDomain(domain: string): Tenant | undefined { return this.#byDomain.get(domain); }
   get all(): Iterable<Tenant> { return this.#byId.values(); }
+  get numbers(): number[] { return Array.from(this.#byId.values(), ({ number }) => number); }
   /** Whether there is none beside the first two: the management tenant and the default one. */
   get isOnlyOne(): boolean { return this.#byId.size <= 2; }
 

@@ -1,7 +1,7 @@
 /** The two disks whose free space a node of a cluster watches: that of its data directory, and that of ClickHouse, which is what fills up. */
-import type { Log } from '../ports/log.ts';
-import { DiskGuard } from '../operate/disk-guard.ts';
-import type { DiskLimit } from '../operate/disk-guard.ts';
+import type { Log } from '../../ports/log.ts';
+import { DiskGuard } from '../../operate/disk-guard.ts';
+import type { DiskLimit } from '../../operate/disk-guard.ts';
 
 /** All nodes ask, over the network. */
 const HISTORY_EVERY_MS = 2_000;

@@ -1,24 +1,24 @@
 /** What the server keeps and runs for its tenants: options in memory, the key of secrets, the deletion of tenants that are gone. */
-import { BasicRestrictions } from '../accounts/login/options.ts';
-import type { ChangedUsers } from '../accounts/users/changed-users.ts';
-import { CertificateLogins } from '../accounts/certificates/login.ts';
-import { TrustedCertificates } from '../accounts/certificates/certificates.ts';
-import type { StoredCertificate } from '../accounts/certificates/certificates.ts';
-import type { Platform } from '../api/request/platform.ts';
-import type { TextCipher } from '../accounts/options/cipher.ts';
-import { openCipher } from '../accounts/options/cipher.ts';
-import { ALLOW_ORIGIN, TOKEN_POLICY, WatchedOptions } from '../accounts/options/options.ts';
-import { TenantDeletion } from '../accounts/tenants/deletion.ts';
-import type { TenantDeletionOptions } from '../accounts/tenants/deletion.ts';
-import type { Tenant, Tenants } from '../accounts/tenants/tenants.ts';
-import { RequestRates, USER_RATE_OPTION, tenantLimit } from '../accounts/login/request-rates.ts';
-import { Usage } from '../accounts/tenants/usage.ts';
-import type { UsageOptions } from '../accounts/tenants/usage.ts';
-import type { CommandPort, DocumentReader, HistoryReader, RecordChange, RecordCollection } from '../model/commands/command.ts';
-import type { Log } from '../ports/log.ts';
-import type { Refusals } from '../ports/refusals.ts';
-import type { SecretsStore } from '../ports/secrets.ts';
-import type { Metrics } from '../operate/metrics.ts';
+import { BasicRestrictions } from '../../accounts/login/options.ts';
+import type { ChangedUsers } from '../../accounts/users/changed-users.ts';
+import { CertificateLogins } from '../../accounts/certificates/login.ts';
+import { TrustedCertificates } from '../../accounts/certificates/certificates.ts';
+import type { StoredCertificate } from '../../accounts/certificates/certificates.ts';
+import type { Platform } from '../../api/request/platform.ts';
+import type { TextCipher } from '../../accounts/options/cipher.ts';
+import { openCipher } from '../../accounts/options/cipher.ts';
+import { ALLOW_ORIGIN, TOKEN_POLICY, WatchedOptions } from '../../accounts/options/options.ts';
+import { TenantDeletion } from '../../accounts/tenants/deletion.ts';
+import type { TenantDeletionOptions } from '../../accounts/tenants/deletion.ts';
+import type { Tenant, Tenants } from '../../accounts/tenants/tenants.ts';
+import { RequestRates, USER_RATE_OPTION, tenantLimit } from '../../accounts/login/request-rates.ts';
+import { Usage } from '../../accounts/tenants/usage.ts';
+import type { UsageOptions } from '../../accounts/tenants/usage.ts';
+import type { CommandPort, DocumentReader, HistoryReader, RecordChange, RecordCollection } from '../../model/commands/command.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Refusals } from '../../ports/refusals.ts';
+import type { SecretsStore } from '../../ports/secrets.ts';
+import type { Metrics } from '../../operate/metrics.ts';
 
 /** Records of the whole server. */
 const SERVER_WIDE = 0;
@@ -71,14 +71,14 @@ export class TenantServices {
     this.certificateLogins = new CertificateLogins({ certificates: this.certificates, documents, commands, tenants, changed, refusals, now });
     this.rates = new RequestRates({ tenants, options: this.options, tenantRate, userRate, refusals, now });
     this.usage = new Usage({
-      history, insert: insertUsage, tenants: () => Array.from(tenants.all, ({ number }) => number), isMine, log, now,
+      history, insert: insertUsage, tenants: () => tenants.numbers, isMine, log, now,
     });
     this.deletion = new TenantDeletion({ documents, commands, collections, rows, removeApplications, isMine, log, now });
   }
 
   static async open(settings: TenantServicesOptions): Promise<TenantServices> {
     const services = new TenantServices(settings, await openCipher(settings.secretKey, settings.secrets));
-    const numbers = Array.from(settings.tenants.all, ({ number }) => number);
+    const { numbers } = settings.tenants;
     await services.options.open(settings.documents, numbers);
     await services.basicRestrictions.open(settings.documents, numbers);
     await services.certificates.open(settings.documents, numbers);

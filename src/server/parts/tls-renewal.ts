@@ -5,7 +5,7 @@
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../ports/log.ts';
 
 /** How often the files are looked at. */
 const LOOK_MS = 60_000;

@@ -1,8 +1,8 @@
 /** What a node of a cluster remembers of documents, and how it follows what other nodes change (docs/cluster.md, Caches). */
-import type { NodeCaches } from '../cluster/node.ts';
-import type { Change, ToldRecord } from '../cluster/gateway/outcome-sender.ts';
-import { shardOf } from '../ingest/journal/command-record.ts';
-import type { ActorKey, RecordChange, RecordCollection } from '../model/commands/command.ts';
+import type { NodeCaches } from '../../cluster/node.ts';
+import type { Change, ToldRecord } from '../../cluster/gateway/outcome-sender.ts';
+import { shardOf } from '../../ingest/journal/command-record.ts';
+import type { ActorKey, RecordChange, RecordCollection } from '../../model/commands/command.ts';
 import { recordsChanged, SERVER_WIDE, TENANT_KEY } from './core.ts';
 import type { ServerCore } from './core.ts';
 
