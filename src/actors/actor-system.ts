@@ -2,8 +2,11 @@
  * Feeds durable groups to the actors and commits what they decide: one commit of documents for each group, then replies,
  * notifications and follow-up commands (design 1 to 3).
  */
-import { COMMAND } from '../model/commands/command.ts';
-import type { Collection, Command, LiveBus, Notification, RecordChange, RecordsChange } from '../model/commands/command.ts';
+import { COMMAND } from '../model/commands/kinds.ts';
+import type { Command } from '../model/commands/command.ts';
+import type { Collection } from '../model/commands/collections.ts';
+import type { LiveBus, Notification } from '../ports/live-bus.ts';
+import type { RecordChange, RecordsChange } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { isNotified, isStored } from '../model/commands/processing-mode.ts';

@@ -1,6 +1,6 @@
 /** Which handler decides which command. */
-import { COMMAND } from '../model/commands/command.ts';
-import type { CommandKind } from '../model/commands/command.ts';
+import { COMMAND } from '../model/commands/kinds.ts';
+import type { CommandKind } from '../model/commands/kinds.ts';
 import { createAlarm, deleteAlarm, updateAlarm, updateAlarmOfType } from './handlers/alarms/alarm.ts';
 import { setAvailability } from './handlers/availability.ts';
 import { issueDeviceCredentials } from './handlers/users/device-credentials.ts';

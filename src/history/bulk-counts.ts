@@ -1,7 +1,9 @@
 /** What became of the operations of bulk operations, as the history counts them, and what of it is kept in their records. */
 import { BULK_OPERATIONS, bulkKey, bulkWatchedKey, countsWithDeleted, isOverAsCounted } from '../model/entities/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../model/entities/bulk-operation.ts';
-import type { DocumentReader, HistoryReader, RecordChange } from '../model/commands/command.ts';
+import type { DocumentReader } from '../ports/document-reader.ts';
+import type { HistoryReader } from '../ports/history-reader.ts';
+import type { RecordChange } from '../model/commands/records.ts';
 import type { OperationStatus } from '../model/entities/operation.ts';
 
 /** @param ids of bulk operations. @returns counts of the operations that are there, by bulk operation. */

@@ -2,7 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BULK_DEVICES_MAX } from '../model/entities/bulk-operation.ts';
 import type { StoredBulkOperation } from '../model/entities/bulk-operation.ts';
-import type { DocumentReader, HistoryReader } from '../model/commands/command.ts';
+import type { DocumentReader } from '../ports/document-reader.ts';
+import type { HistoryReader } from '../ports/history-reader.ts';
 import { splitMembers, stringMember } from '../model/documents/json-document.ts';
 import type { Members } from '../model/documents/json-document.ts';
 import { lookUpHierarchy } from './inventory-query/hierarchy.ts';

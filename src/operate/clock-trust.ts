@@ -5,8 +5,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import { COMMAND } from '../model/commands/command.ts';
-import type { CommandPort, DocumentReader, RecordChange } from '../model/commands/command.ts';
+import { COMMAND } from '../model/commands/kinds.ts';
+import type { CommandPort } from '../ports/command-port.ts';
+import type { DocumentReader } from '../ports/document-reader.ts';
+import type { RecordChange } from '../model/commands/records.ts';
 import { PlatformError } from '../model/errors.ts';
 import type { Log } from '../ports/log.ts';
 import { PROCESSING_MODE } from '../model/commands/processing-mode.ts';

@@ -3,7 +3,7 @@
  * that is begun whenever somebody asks. Nobody waits for any of it.
  */
 import type { DocumentChange, Documents } from '../actors/runtime/documents.ts';
-import type { Collection } from '../model/commands/command.ts';
+import type { Collection } from '../model/commands/collections.ts';
 
 /** A commit or a read that takes longer means that the store is stuck. A commit takes milliseconds, on a slow disk some hundred. */
 const STUCK_MS = 5_000;

@@ -4,7 +4,8 @@
  * a crash, or a shard that moves, interrupts goes on at its last page.
  */
 import { BackgroundLoop } from './background-loop.ts';
-import type { DocumentReader, RecordChange } from '../model/commands/command.ts';
+import type { DocumentReader } from '../ports/document-reader.ts';
+import type { RecordChange } from '../model/commands/records.ts';
 import type { Log } from '../ports/log.ts';
 
 /** After it all tenants are looked at again, in case nobody has told of a job. */

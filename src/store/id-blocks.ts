@@ -1,7 +1,8 @@
 /** Ids from blocks that are reserved in the document store: unique over restarts, growing, below 2^53 (design, Identifiers). */
 import type { Documents } from '../actors/runtime/documents.ts';
 import { shardOf, shardOfId } from '../ingest/journal/command-record.ts';
-import type { ActorKey, IdSource } from '../model/commands/command.ts';
+import type { ActorKey } from '../model/commands/command.ts';
+import type { IdSource } from '../ports/id-source.ts';
 
 const BLOCK_SIZE = 4_194_304;
 /** The next block is reserved when this many are left. */

@@ -1,5 +1,5 @@
 /** The version of the tables that a data directory or a cluster has, in the collection `meta` of its documents. */
-import type { DocumentReader } from '../model/commands/command.ts';
+import type { DocumentReader } from '../ports/document-reader.ts';
 import { SCHEMA_VERSION } from './clickhouse/schema.ts';
 
 const ID = 'schema';

@@ -1,7 +1,8 @@
 /** Login attempts in the audit log (document 4 section 5.7) and their bounds. */
 import t from 'tap';
 import { FAILED_USERS_MAX, LOGIN_AUDIT_LIMIT, LoginAudit, SUCCESS_PAUSE_MS } from '../../src/accounts/login/audit.ts';
-import type { Command, RecordsChange } from '../../src/model/commands/command.ts';
+import type { Command } from '../../src/model/commands/command.ts';
+import type { RecordsChange } from '../../src/model/commands/records.ts';
 import type { Log } from '../../src/ports/log.ts';
 
 function open(fails = false): { audit: LoginAudit; written: string[]; texts: string[]; refused: string[]; warned: object[]; clock: { now: number } } {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { CachingAuthenticator } from '../../src/accounts/login/authenticator.ts';
 import { RightsWatch } from '../../src/accounts/login/rights-watch.ts';
-import type { DocumentReader } from '../../src/model/commands/command.ts';
+import type { DocumentReader } from '../../src/ports/document-reader.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Principal } from '../../src/model/access/principal.ts';
 

@@ -6,9 +6,14 @@ import { attachmentKey, uniqueKeys } from '../../src/model/entities/application.
 import type { StoredApplication } from '../../src/model/entities/application.ts';
 import { actorOfDocument } from '../../src/model/commands/document-routing.ts';
 import { joinKey, requestKey, tenantKey } from '../../src/model/entities/device-request.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Blobs } from '../../src/ports/blobs.ts';
-import type { Collection, Command, DocumentReader, DocumentsRemove, RecordsChange, UserDelete } from '../../src/model/commands/command.ts';
+import type { Command } from '../../src/model/commands/command.ts';
+import type { Collection } from '../../src/model/commands/collections.ts';
+import type { DocumentReader } from '../../src/ports/document-reader.ts';
+import type { DocumentsRemove } from '../../src/model/commands/deletion.ts';
+import type { RecordsChange } from '../../src/model/commands/records.ts';
+import type { UserDelete } from '../../src/model/commands/users.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { isAsExpected } from '../../src/model/commands/record-change.ts';
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { changesBetween, describeChanges, describeListChanges } from '../../src/actors/runtime/audit.ts';
 import { withChanges } from '../../src/api/records/audit-changes.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { eventBinaryKeys, isLastChunk, parseChunkRange } from '../../src/model/entities/event-binary.ts';
 import { splitMembers } from '../../src/model/documents/json-document.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';

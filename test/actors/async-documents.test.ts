@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { DocumentChange, Documents } from '../../src/actors/runtime/documents.ts';
 import { NotLoaded, StateView } from '../../src/actors/runtime/state-view.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { NOW, openPlatform, until } from './platform.ts';
 
 t.test('groups are offered whole and in order, with all their rows', async (t) => {

@@ -4,8 +4,11 @@ import { DataDeletion, FAILURES_MAX } from '../../src/actors/handlers/data-delet
 import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../src/ingest/projector/history-writer.ts';
 import type { HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/projector/history-writer.ts';
 import type { HistoryQuery } from '../../src/ingest/projector/history-query.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
-import type { AuditEntry, Command, EntityDelete, Notification, RecordsChange } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { Command } from '../../src/model/commands/command.ts';
+import type { AuditEntry, RecordsChange } from '../../src/model/commands/records.ts';
+import type { EntityDelete } from '../../src/model/commands/deletion.ts';
+import type { Notification } from '../../src/ports/live-bus.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../src/model/commands/processing-mode.ts';

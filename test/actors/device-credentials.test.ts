@@ -1,6 +1,6 @@
 /** The end of an accepted request: it goes and the user of another tenant comes, together and once, also over a crash (document 4 section 4.2). */
 import t from 'tap';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { joinKey, requestKey, tenantKey } from '../../src/model/entities/device-request.ts';
 import { openPlatform, TENANT } from './platform.ts';
 import type { Platform } from './platform.ts';

@@ -1,7 +1,7 @@
 /** What every adapter of the documents port promises; run by the tests of the adapters. */
 import type { Test } from 'tap';
 import type { DocumentChange, Documents } from '../../src/actors/runtime/documents.ts';
-import type { Collection } from '../../src/model/commands/command.ts';
+import type { Collection } from '../../src/model/commands/collections.ts';
 import { Random } from '../smartrest/random.ts';
 
 export interface OpenDocuments { readonly documents: Documents; close(): Promise<void> }

@@ -1,7 +1,7 @@
 /** Events, alarms, operations, sessions and users. */
 import t from 'tap';
 import { messageKey } from '../../src/actors/handlers/sessions/session.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import type { Platform, Sent } from './platform.ts';
 import { NOW, TENANT, openPlatform } from './platform.ts';

@@ -1,8 +1,10 @@
 /** Managed objects, their links and external IDs. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { COMMAND } from '../../src/model/commands/command.ts';
-import type { ChildKind, CommandKind, RecordChange } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { ChildKind } from '../../src/model/commands/links.ts';
+import type { CommandKind } from '../../src/model/commands/kinds.ts';
+import type { RecordChange } from '../../src/model/commands/records.ts';
 import { idKey, subscriptionKey } from '../../src/model/entities/notification-subscription.ts';
 import type { NotificationSubscription } from '../../src/model/entities/notification-subscription.ts';
 import type { Platform } from './platform.ts';

@@ -1,7 +1,7 @@
 /** Changes of records: compare and set, with their audit records, also those that belong into the log of another tenant. */
 import t from 'tap';
-import { COMMAND } from '../../src/model/commands/command.ts';
-import type { RecordsChange } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { RecordsChange } from '../../src/model/commands/records.ts';
 import { withDigest } from '../../src/model/commands/record-change.ts';
 import { TENANT, openPlatform } from './platform.ts';
 import type { Platform } from './platform.ts';

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
 import { LmdbJournal } from '../../src/store/lmdb/journal.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Sent } from './platform.ts';
 import { NOW, Platform, openEnvironment, openPlatform, until } from './platform.ts';
 

@@ -1,7 +1,7 @@
 /** What a node reads again of what it remembers, when changes may not have been told. */
 import t from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
-import type { RecordChange } from '../../src/model/commands/command.ts';
+import type { RecordChange } from '../../src/model/commands/records.ts';
 import { ClusterCaches } from '../../src/server/cores/cluster-caches.ts';
 import { silentLog, until } from '../actors/platform.ts';
 

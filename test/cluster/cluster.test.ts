@@ -1,7 +1,7 @@
 /** Three nodes in one process: writes on any of them, answers, follow-ups over shards, what queries and caches see. */
 import t from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { NOW, until } from '../actors/platform.ts';
 import { TestCluster } from './memory/nodes.ts';
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
 import { SELECT_PAGE } from '../../src/ingest/projector/history-writer.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { DATA_DELETION_PREFIX } from '../../src/model/commands/data-deletion-jobs.ts';
 import { TenantJobs } from '../../src/pacing/tenant-jobs.ts';
 import { NOW, TENANT, silentLog, until } from '../actors/platform.ts';

@@ -1,7 +1,7 @@
 /** Nodes that are killed, that lose their shards without knowing, and stores that fail, under load: nothing lost, nothing twice. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { NOW, TENANT, openPlatform, until } from '../actors/platform.ts';
 import type { Sent } from '../actors/platform.ts';
 import { Random } from '../smartrest/random.ts';

@@ -8,7 +8,7 @@ import type { ShardJournal } from '../../src/cluster/shards/journal.ts';
 import { decodeCommand, encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
 import { decodeMeasurement, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Command } from '../../src/model/commands/command.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { until } from '../actors/platform.ts';

@@ -1,6 +1,6 @@
 /** A node that does not reach the documents, or the history, any more: others take its shards, nothing is lost and nothing is there twice. */
 import t from 'tap';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { until } from '../actors/platform.ts';
 import { TestCluster } from './memory/nodes.ts';
 import type { TestNode } from './memory/nodes.ts';

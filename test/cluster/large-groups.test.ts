@@ -2,7 +2,7 @@
 import t from 'tap';
 import { COMMAND_CHARS_MAX } from '../../src/actors/runtime/group-size.ts';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { until } from '../actors/platform.ts';
 import { TestCluster } from './memory/nodes.ts';
 import type { TestNode } from './memory/nodes.ts';

@@ -1,7 +1,7 @@
 /** What a take-over does not do again: counting and telling of measurements, commands whose handler fails. */
 import t from 'tap';
 import { encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { NOW, openPlatform, until } from '../actors/platform.ts';
 import { TestCluster } from './memory/nodes.ts';
 import type { TestNode } from './memory/nodes.ts';

@@ -5,7 +5,7 @@ import { OutcomeSender } from '../../src/cluster/gateway/outcome-sender.ts';
 import type { Change, ToldRecord } from '../../src/cluster/gateway/outcome-sender.ts';
 import { NodeUnreachable } from '../../src/cluster/peers/node-messages.ts';
 import type { NodeMessages } from '../../src/cluster/peers/node-messages.ts';
-import type { RecordChange } from '../../src/model/commands/command.ts';
+import type { RecordChange } from '../../src/model/commands/records.ts';
 import { silentLog } from '../actors/platform.ts';
 import { until } from '../helpers/until.ts';
 

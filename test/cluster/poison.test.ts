@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
 import { HistoryRefusal } from '../../src/ingest/projector/history-writer.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { until } from '../actors/platform.ts';
 import type { FakeHistory } from '../ingest/fake-history.ts';
 import { Random } from '../smartrest/random.ts';

@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { NOW, until } from '../actors/platform.ts';
 import { TestCluster } from './memory/nodes.ts';
 

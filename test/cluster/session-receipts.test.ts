@@ -5,8 +5,8 @@ import type { ConnectionHolder, ConnectionRegistry } from '../../src/cluster/pee
 import { SessionReceipts } from '../../src/cluster/gateway/session-receipts.ts';
 import { SessionTakeover } from '../../src/cluster/gateway/session-takeover.ts';
 import { shardOf, textKeyIn } from '../../src/ingest/journal/command-record.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
-import type { IdSource } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { IdSource } from '../../src/ports/id-source.ts';
 import type { Principal } from '../../src/model/access/principal.ts';
 import { DeviceApplication } from '../../src/mqtt/devices/application.ts';
 import { MqttServer } from '../../src/mqtt/server.ts';

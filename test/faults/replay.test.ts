@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { LmdbJournal } from '../../src/store/lmdb/journal.ts';
 import { openLmdb } from '../../src/store/lmdb/environment.ts';
 import { ServerProcess } from '../helpers/process/server.ts';

@@ -4,7 +4,7 @@ import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
 import type { DeviceCommands, OfferedRecord } from '../../src/ingest/journal/command-bus.ts';
 import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Command } from '../../src/model/commands/command.ts';
 import type { SessionStore } from '../../src/mqtt/sessions/application.ts';
 import { NOW, TENANT, until } from '../actors/platform.ts';

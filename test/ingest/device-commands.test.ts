@@ -7,7 +7,7 @@ import { CommandBus } from '../../src/ingest/journal/command-bus.ts';
 import type { DeviceCommands } from '../../src/ingest/journal/command-bus.ts';
 import { shardOf } from '../../src/ingest/journal/command-record.ts';
 import type { GroupCommit } from '../../src/ingest/journal/group-commit.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { PlatformError } from '../../src/model/errors.ts';
 import { SessionDocuments } from '../../src/mqtt/devices/session-documents.ts';
 import { NOW, TENANT, openPlatform } from '../actors/platform.ts';

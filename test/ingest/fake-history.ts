@@ -2,7 +2,7 @@
 import { SELECT_PAGE } from '../../src/ingest/projector/history-writer.ts';
 import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../../src/ingest/projector/history-writer.ts';
 import type { MeasurementColumns } from '../../src/ingest/measurements/columns.ts';
-import type { DataDelete } from '../../src/model/commands/command.ts';
+import type { DataDelete } from '../../src/model/commands/deletion.ts';
 
 export interface Value { tenant: number; id: number; seq: number; part: number; source: number; value: number }
 

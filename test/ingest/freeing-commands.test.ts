@@ -1,7 +1,7 @@
 /** What gives space back passes the limits of the disk and of the journal, a few times for each tenant, as long as the reserve is there. */
 import t from 'tap';
 import { FreeingCommands } from '../../src/ingest/journal/freeing-commands.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Command } from '../../src/model/commands/command.ts';
 
 t.test('a share of each tenant, which comes back with time', async (t) => {

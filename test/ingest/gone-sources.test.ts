@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { JournalCommand } from '../../src/ingest/journal/command-record.ts';
 import { GoneSources, deletionsOf } from '../../src/ingest/projector/gone-sources.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 
 const gone = (seq: number, source: number, tenant = 1, mode = 0): JournalCommand =>
   ({ kind: COMMAND.SOURCE_DELETE, tenant, key: 't', mode, seq, shard: 0, receivedAt: seq, pendingId: undefined, body: { source: String(source) } }) as JournalCommand;

@@ -5,7 +5,7 @@ import { countRecords, decodeCommand, encodeCommand } from '../../src/ingest/jou
 import { GROUP_BYTES_MAX, GroupCommit } from '../../src/ingest/journal/group-commit.ts';
 import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
 import type { Journal } from '../../src/ingest/journal/journal.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 
 interface Append { firstSeq: number; records: Buffer; count: number; resolve: () => void; reject: (error: Error) => void }
 

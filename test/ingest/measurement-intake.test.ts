@@ -10,7 +10,7 @@ import { parseMeasurement, splitBody } from '../../src/ingest/measurements/parse
 import { decodeMeasurement, documentText } from '../../src/ingest/measurements/record.ts';
 import type { DecodedMeasurement } from '../../src/ingest/measurements/record.ts';
 import { Sources } from '../../src/ingest/measurements/sources.ts';
-import type { DocumentReader } from '../../src/model/commands/command.ts';
+import type { DocumentReader } from '../../src/ports/document-reader.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { joinMembers, parseMembers } from '../../src/model/documents/json-document.ts';
 import type { InventoryGrant } from '../../src/model/access/inventory-grant.ts';

@@ -4,7 +4,7 @@ import t from 'tap';
 import { HistoryRefusal } from '../../src/ingest/projector/history-writer.ts';
 import { OFFSET_COUNT, OFFSET_ID, encodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import type { QuarantineEntry } from '../../src/ingest/journal/quarantine.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { QuarantineFile } from '../../src/store/files/quarantine.ts';
 import { Platform, openEnvironment, silentLog, until } from '../actors/platform.ts';

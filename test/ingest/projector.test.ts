@@ -2,7 +2,7 @@
 import t from 'tap';
 import { decodeMeasurement } from '../../src/ingest/measurements/record.ts';
 import type { HistoryQuery } from '../../src/ingest/projector/history-query.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../src/model/commands/processing-mode.ts';
 import { Platform, openEnvironment, until } from '../actors/platform.ts';
 import { Random } from '../smartrest/random.ts';

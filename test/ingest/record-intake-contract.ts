@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import { countRecords, decodeCommand, encodeCommand, shardOf } from '../../src/ingest/journal/command-record.ts';
 import type { AcknowledgementSink, RecordIntake } from '../../src/ingest/journal/record-intake.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { until } from '../helpers/until.ts';
 
 export interface RecordIntakePlace {

@@ -7,8 +7,8 @@ import {
   OFFSET_COUNT, OFFSET_ID, OFFSET_TEXTS, OFFSET_TIME, OFFSET_TYPE_LENGTH, decodeMeasurement, documentText, encodeMeasurement, entityText, isWholeMeasurement,
   newMeasurementHead, writeMeasurementHead, writeValueHead,
 } from '../../src/ingest/measurements/record.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
-import type { CommandKind } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { CommandKind } from '../../src/model/commands/kinds.ts';
 import { applicableMode } from '../../src/model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../src/model/commands/processing-mode.ts';
 import { Random } from '../smartrest/random.ts';

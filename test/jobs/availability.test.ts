@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { AvailabilityMonitor } from '../../src/jobs/availability/monitor.ts';
 import { requiredInterval, statusOf } from '../../src/model/entities/availability.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { joinMembers, splitMembers } from '../../src/model/documents/json-document.ts';
 import { NOW, TENANT, openPlatform, silentLog } from '../actors/platform.ts';
 import type { Platform } from '../actors/platform.ts';

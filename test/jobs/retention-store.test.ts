@@ -1,8 +1,10 @@
 /** The removal of one part: how it ends early, and what it then says is left. */
 import t from 'tap';
 import { bulkActiveKey, bulkKey, bulkWatchedKey } from '../../src/model/entities/bulk-operation.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
-import type { Command, DocumentReader, RecordsChange } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { Command } from '../../src/model/commands/command.ts';
+import type { DocumentReader } from '../../src/ports/document-reader.ts';
+import type { RecordsChange } from '../../src/model/commands/records.ts';
 import { PlatformError, refusedBy } from '../../src/model/errors.ts';
 import type { RetentionTarget } from '../../src/model/entities/retention.ts';
 import { RetentionRemoval } from '../../src/jobs/retention/store.ts';

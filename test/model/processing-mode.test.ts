@@ -1,7 +1,7 @@
 /** Which mode a command has when it was sent with another, and what that means (document 2, SmartREST over HTTP; document 4, 0.2). */
 import t from 'tap';
-import { COMMAND } from '../../src/model/commands/command.ts';
-import type { CommandKind } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { CommandKind } from '../../src/model/commands/kinds.ts';
 import { applicableMode, isAlarmStored, isNotified, isStored, isStoredAs, PROCESSING_MODE, processingModeOf } from '../../src/model/commands/processing-mode.ts';
 
 const { PERSISTENT, TRANSIENT, QUIESCENT, CEP } = PROCESSING_MODE;

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { OfferedRecord } from '../../src/ingest/journal/command-bus.ts';
 import type { ReceivedPacket } from '../../src/ingest/journal/received-packet.ts';
 import type { AcknowledgementSink } from '../../src/ingest/journal/record-intake.ts';
-import type { Collection } from '../../src/model/commands/command.ts';
+import type { Collection } from '../../src/model/commands/collections.ts';
 import type { Log } from '../../src/ports/log.ts';
 import { PUBLISH_RESULT } from '../../src/mqtt/sessions/application.ts';
 import type { DeviceConnection, DownlinkMessage, PublishResult } from '../../src/mqtt/sessions/application.ts';

@@ -1,7 +1,9 @@
 /** What a session remembers of operations that its device has acknowledged: as long as they are PENDING. */
 import t from 'tap';
 import { PlatformError } from '../../src/model/errors.ts';
-import type { Collection, DocumentReader, Notification } from '../../src/model/commands/command.ts';
+import type { Collection } from '../../src/model/commands/collections.ts';
+import type { DocumentReader } from '../../src/ports/document-reader.ts';
+import type { Notification } from '../../src/ports/live-bus.ts';
 import type { PlatformDeviceLink } from '../../src/mqtt/devices/link.ts';
 import { OperationDelivery } from '../../src/mqtt/devices/operation-delivery.ts';
 import { RECEIVE } from '../../src/smartrest/topics.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { COMMAND } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { openPlatform } from '../actors/platform.ts';
 
 t.test('a service that was bound after the gateway had looked is changed for its owner only', async (t) => {

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { encodeCommand } from '../../src/ingest/journal/command-record.ts';
 import { encodeMeasurement } from '../../src/ingest/measurements/record.ts';
-import { COMMAND } from '../../src/model/commands/command.ts';
-import type { RecordsChange } from '../../src/model/commands/command.ts';
+import { COMMAND } from '../../src/model/commands/kinds.ts';
+import type { RecordsChange } from '../../src/model/commands/records.ts';
 import { ClockTrust } from '../../src/operate/clock-trust.ts';
 import { newestRetentionDay } from '../../src/jobs/retention/runner.ts';
 import { LmdbJournal } from '../../src/store/lmdb/journal.ts';

@@ -1,5 +1,7 @@
 /** What retention runs stand on in tests: a clock, records and a store. */
-import type { Command, DocumentReader, RecordsChange } from '../../src/model/commands/command.ts';
+import type { Command } from '../../src/model/commands/command.ts';
+import type { DocumentReader } from '../../src/ports/document-reader.ts';
+import type { RecordsChange } from '../../src/model/commands/records.ts';
 import { PlatformError } from '../../src/model/errors.ts';
 import { isAsExpected } from '../../src/model/commands/record-change.ts';
 import { RUN_PREFIX } from '../../src/model/entities/retention.ts';

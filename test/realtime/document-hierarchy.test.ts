@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { DocumentReader } from '../../src/model/commands/command.ts';
+import type { DocumentReader } from '../../src/ports/document-reader.ts';
 import { DocumentHierarchy, OwnerAccess } from '../../src/realtime/bayeux/document-hierarchy.ts';
 import { principal } from './helpers.ts';
 

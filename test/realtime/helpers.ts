@@ -1,5 +1,5 @@
 /** In-memory surroundings of a Bayeux server: a clock moved by hand, a bus, users, transports. */
-import type { Notification } from '../../src/model/commands/command.ts';
+import type { Notification } from '../../src/ports/live-bus.ts';
 import type { Log } from '../../src/ports/log.ts';
 import type { Principal } from '../../src/model/access/principal.ts';
 import { BAYEUX_URLS } from '../../src/realtime/bayeux/channel.ts';

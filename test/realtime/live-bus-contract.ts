@@ -1,6 +1,6 @@
 /** What every live bus promises (the port LiveBus), inside one process and from one node to another. */
 import type { Test } from 'tap';
-import type { LiveBus } from '../../src/model/commands/command.ts';
+import type { LiveBus } from '../../src/ports/live-bus.ts';
 import { until } from '../helpers/until.ts';
 import { TestNotification } from './helpers.ts';
 

@@ -1,7 +1,7 @@
 /** What every source of ids promises of those that are given in order. */
 import type { Test } from 'tap';
 import { shardOf, shardOfId } from '../../src/ingest/journal/command-record.ts';
-import type { IdSource } from '../../src/model/commands/command.ts';
+import type { IdSource } from '../../src/ports/id-source.ts';
 
 const TENANT = 3;
 

@@ -3,7 +3,8 @@
  * All of them are in memory, since a connection is checked against those of every tenant.
  */
 import { X509Certificate, createHash } from 'node:crypto';
-import type { DocumentReader, RecordChange } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { CHECKS_LIMIT, CHECKS_MAX, CheckBudget, IssuerChecks, SubjectKeys, keyOf } from './issuer-checks.ts';
 

@@ -1,8 +1,10 @@
 /** Logs devices in by their certificates (document 4 section 7.3): the common name is the device, the chain says the tenant. */
 import type { X509Certificate } from 'node:crypto';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { CommandPort, DocumentReader, UserPut } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { UserPut } from '../../model/commands/users.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';

@@ -3,8 +3,9 @@
  * all others of the same minute as one record with their number. Bounded, since anybody may try: what is beyond is counted, not written.
  * Successful ones are written for people only, and now and then: a session with Basic is checked again and again.
  */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AuditEntry, CommandPort, RecordsChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AuditEntry, RecordsChange } from '../../model/commands/records.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';

@@ -1,7 +1,8 @@
 /** Checks passwords, slowly once, then from a cache and by what was right before (design, rules of the hot path). */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import type { DocumentReader, RecordChange } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { DEVICE_USER_PREFIX, isDeviceUser } from '../../model/entities/device-request.ts';
 import { NO_ADDRESS } from '../../model/access/client-address.ts';
 import type { ClientAddress } from '../../model/access/client-address.ts';

@@ -1,5 +1,6 @@
 /** What tenants set of their ways to log in (document 4 section 3.7), and who may not use Basic: asked with each request, so it is in memory. */
-import type { DocumentReader, RecordChange } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 
 /** The ways that there are; single sign-on is not among them. */
 export const LOGIN_TYPES = ['OAUTH2_INTERNAL', 'BASIC'] as const;

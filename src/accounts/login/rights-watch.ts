@@ -1,5 +1,6 @@
 /** What changed rights and ended tokens mean for those who are connected: remembered credentials are looked at again, live sessions end. */
-import type { DocumentReader, RecordChange } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ConnectedUsers, Principal } from '../../model/access/principal.ts';
 import type { Refusals } from '../../ports/refusals.ts';

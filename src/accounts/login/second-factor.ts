@@ -5,8 +5,10 @@
 import { randomBytes } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AuditEntry, CommandPort, DocumentReader, RecordsChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AuditEntry, RecordsChange } from '../../model/commands/records.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';

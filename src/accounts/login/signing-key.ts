@@ -1,7 +1,9 @@
 /** The key that login tokens are signed with: of the setting `secret-key`, or made once and kept in the records, so that all nodes have it. */
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { CommandPort, DocumentReader, RecordsChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { RecordsChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 

@@ -6,8 +6,12 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AskedBy, AuditEntry, CommandPort, DocumentReader, RecordChange, RecordsChange, UserPut } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AskedBy } from '../../model/commands/command.ts';
+import type { AuditEntry, RecordChange, RecordsChange } from '../../model/commands/records.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';

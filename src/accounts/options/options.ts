@@ -1,5 +1,6 @@
 /** Options of tenants as they are stored, and those that the server looks at with every request (document 1 Option, document 4 section 6.1). */
-import type { DocumentReader, RecordChange } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { TOKEN_POLICIES } from '../../model/entities/device-request.ts';
 import { UndecipherableText } from './cipher.ts';
 import type { TextCipher } from './cipher.ts';

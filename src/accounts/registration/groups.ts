@@ -1,9 +1,14 @@
 /** Groups that files with devices name by their path (document 4 section 4.4): found, or made once, however many files want them on however many nodes. */
 import { createHash } from 'node:crypto';
-import { COMMAND } from '../../model/commands/command.ts';
-import type {
-  ActorKey, CommandKind, CommandPort, DocumentReader, HistoryReader, IdSource, ManagedObjectCreate, RecordsChange,
-} from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { ActorKey } from '../../model/commands/command.ts';
+import type { CommandKind } from '../../model/commands/kinds.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { ManagedObjectCreate } from '../../model/commands/entities.ts';
+import type { RecordsChange } from '../../model/commands/records.ts';
 import { DEVICE_USER_PREFIX } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';

@@ -2,8 +2,13 @@
  * Registers the devices of a file, line by line (document 4 section 4.4). What a line would meet is looked at before anything is written, and the
  * credentials come last: a line that fails leaves a device in the field as it is. A line may be repeated: it ends what an earlier try began.
  */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { ActorKey, CommandKind, DeviceEnsure, ExternalIdBind, HistoryReader, IdSource, UserPut } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { ActorKey } from '../../model/commands/command.ts';
+import type { CommandKind } from '../../model/commands/kinds.ts';
+import type { DeviceEnsure, ExternalIdBind } from '../../model/commands/external-ids.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { UserPut } from '../../model/commands/users.ts';
 import { DEVICE_ID_RULE, deviceUserOf, isDeviceId } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { isKeyText, KEY_TEXT_RULE } from '../../model/documents/key-text.ts';

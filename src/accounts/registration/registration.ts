@@ -1,9 +1,13 @@
 /** Registration of new devices, whatever protocol they speak: requests, acceptance and the hand-over of credentials (document 4 section 4). */
 import { randomBytes } from 'node:crypto';
-import { COMMAND } from '../../model/commands/command.ts';
-import type {
-  AskedBy, AuditEntry, CommandPort, DeviceCredentialsIssue, DocumentReader, ExternalIdBind, ManagedObjectUpdate, RecordChange, UserPut,
-} from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AskedBy } from '../../model/commands/command.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DeviceCredentialsIssue, UserPut } from '../../model/commands/users.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
+import type { ManagedObjectUpdate } from '../../model/commands/entities.ts';
 import {
   DEVICE_ID_RULE, DEVICE_USER_PREFIX, deviceUserOf, isDeviceId, joinKey, requestKey, REQUESTS, REQUESTS_TENANT,
   SECURITY_TOKEN_LENGTH_MAX, tenantKey, tenantPrefix, TOKEN_POLICIES,

@@ -4,9 +4,13 @@
  * a crash is finished by the next start. Commands that were under way when the tenant ended may still write, so that nothing is taken for gone
  * before it stayed gone for a while.
  */
-import type { Collection, CommandPort, DocumentReader, DocumentsRemove, RecordChange, RecordsChange } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { DocumentsRemove } from '../../model/commands/deletion.ts';
+import type { RecordChange, RecordsChange } from '../../model/commands/records.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
-import { COMMAND } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import { REQUESTS, REQUESTS_TENANT, joinPrefix, requestKey, tenantPrefix } from '../../model/entities/device-request.ts';
 import type { StoredDeviceRequest } from '../../model/entities/device-request.ts';
 import { actorOfDocument } from '../../model/commands/document-routing.ts';

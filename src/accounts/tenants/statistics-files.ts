@@ -5,8 +5,12 @@
 import type { Blobs } from '../../ports/blobs.ts';
 import { BlobTooLarge } from '../../ports/blobs.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AuditEntry, CommandPort, DocumentReader, HistoryReader, IdSource, RecordChange, RecordsChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AuditEntry, RecordChange, RecordsChange } from '../../model/commands/records.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { Log } from '../../ports/log.ts';

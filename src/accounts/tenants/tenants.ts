@@ -1,6 +1,6 @@
 /** The tenants of this server, held in memory and in the documents (document 1, Tenant). */
 import type { Documents } from '../../actors/runtime/documents.ts';
-import type { RecordChange } from '../../model/commands/command.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { Refusals } from '../../ports/refusals.ts';

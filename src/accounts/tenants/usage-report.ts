@@ -1,5 +1,5 @@
 /** What tenants have used, as it is shown (document 4 section 6.4): one row of the history as members, and all tenants by day as CSV. */
-import type { HistoryReader } from '../../model/commands/command.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
 import { csvText } from '../../model/documents/csv.ts';
 import { textLines } from '../../model/documents/text-lines.ts';
 import type { Tenant } from './tenants.ts';

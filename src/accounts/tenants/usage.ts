@@ -2,7 +2,8 @@
  * What tenants use (document 4 section 6.4): counted in memory by day and written down every minute as increments, so that the nodes of a
  * cluster add up. A crash loses the last minute at most. Sizes (devices, storage) are asked from the history three times a day.
  */
-import type { HistoryReader, Notification } from '../../model/commands/command.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 
 /** Columns of the table `tenant_usage`, in its order. */

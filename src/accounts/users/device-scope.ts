@@ -3,7 +3,7 @@
  * gives them. A stolen device has the credentials of one device, so it must not read or change the others of its tenant.
  */
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import type { DocumentReader } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 import { DEVICE_ROLES, DEVICES_GROUP, isDeviceUser } from '../../model/entities/device-request.ts';
 import { optionKey } from '../options/options.ts';
 import type { StoredOption } from '../options/options.ts';

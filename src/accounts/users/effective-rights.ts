@@ -1,6 +1,6 @@
 /** What a user may do: the union over direct roles, groups, inventory roles and device permissions (document 4 sections 3.3 to 3.5). */
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import type { DocumentReader } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 import { DEVICE_ROLES, DEVICES_GROUP } from '../../model/entities/device-request.ts';
 import { GRANTS_MAX, parseDevicePermission } from '../../model/access/inventory-grant.ts';
 import type { GrantPermission, GrantScope, InventoryGrant } from '../../model/access/inventory-grant.ts';

@@ -1,5 +1,6 @@
 /** Groups of users (document 4 section 3.4): their stored form, and those that every tenant begins with. */
-import type { DocumentReader, UserPut } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { UserPut } from '../../model/commands/users.ts';
 import { DEVICES_GROUP, DEVICE_ROLES } from '../../model/entities/device-request.ts';
 import { ROLES } from '../../model/access/roles.ts';
 

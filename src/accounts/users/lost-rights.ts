@@ -1,5 +1,5 @@
 /** Whether a change of a group or of an inventory role takes rights away, here and on the nodes that are only told of it. */
-import type { RecordChange } from '../../model/commands/command.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import type { InventoryGrant } from '../../model/access/inventory-grant.ts';
 import { devicePermissionGrants } from './effective-rights.ts';
 import { isGroupKey } from './groups.ts';

@@ -1,5 +1,5 @@
 /** Availability of a device as the monitor has found it (document 4 section 2.10): its fragments, and the alarm about its silence. */
-import type { AvailabilitySet } from '../../model/commands/command.ts';
+import type { AvailabilitySet } from '../../model/commands/entities.ts';
 import { AVAILABILITY_FRAGMENTS, UNAVAILABILITY_ALARM, UNAVAILABILITY_TEXT, fitAvailability, statusMember } from '../../model/entities/availability.ts';
 import type { AvailabilityState } from '../../model/entities/availability.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';

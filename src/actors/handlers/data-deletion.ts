@@ -12,8 +12,11 @@ import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/proje
 import type { Before, HistoryWriter, MeasurementDeletion } from '../../ingest/projector/history-writer.ts';
 import { isConcerned } from '../../ingest/projector/history-query.ts';
 import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AuditEntry, Command, DataDelete, LiveBus, RecordChange, RecordsChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { Command } from '../../model/commands/command.ts';
+import type { AuditEntry, RecordChange, RecordsChange } from '../../model/commands/records.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
+import type { LiveBus } from '../../ports/live-bus.ts';
 import { DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { PROCESSING_MODE, isNotified } from '../../model/commands/processing-mode.ts';

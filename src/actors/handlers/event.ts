@@ -1,6 +1,7 @@
 /** Events of a source (document 1, Event; document 4 section 5.5). */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { EntityDelete, EntityUpdate, EventBinaryChange, EventCreate } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { EntityDelete } from '../../model/commands/deletion.ts';
+import type { EntityUpdate, EventBinaryChange, EventCreate } from '../../model/commands/entities.ts';
 import { shapeTime } from '../../model/documents/entity-time.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { EVENT_FIXED_FIELDS } from '../../model/entities/event.ts';

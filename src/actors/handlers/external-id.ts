@@ -1,6 +1,6 @@
 /** The actor of an external ID: to which managed object it is bound (document 1, External ID; document 4 section 5.10 and 7.5). */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { DeviceEnsureChecked, ExternalIdBind, ExternalIdClaim } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { DeviceEnsureChecked, ExternalIdBind, ExternalIdClaim } from '../../model/commands/external-ids.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import { keyBytes } from '../../model/documents/key-text.ts';

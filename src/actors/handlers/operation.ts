@@ -1,6 +1,8 @@
 /** Operations of a device (document 1, Operation; document 4 sections 5.1 and 8.1). */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AuditEntry, EntityDelete, OperationCreate, OperationUpdate } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
+import type { EntityDelete } from '../../model/commands/deletion.ts';
+import type { OperationCreate, OperationUpdate } from '../../model/commands/entities.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import {

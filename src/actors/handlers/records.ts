@@ -1,5 +1,6 @@
 /** Records of a tenant: options, applications, groups and the like. Compare and set, so that a caller may read, decide and write. */
-import type { DocumentsRemove, RecordsChange, RecordsSum, RecordsTotal } from '../../model/commands/command.ts';
+import type { DocumentsRemove } from '../../model/commands/deletion.ts';
+import type { RecordsChange, RecordsSum, RecordsTotal } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { isAsExpected } from '../../model/commands/record-change.ts';
 import type { ActorContext } from '../runtime/context.ts';

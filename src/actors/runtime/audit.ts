@@ -1,7 +1,7 @@
 /** Audit records as clients post them (document 4 section 5.7). Those of the server itself come from `ActorContext.audit`. */
 import type { ActorContext } from './context.ts';
 import { auditRow } from './rows.ts';
-import type { AuditEntry } from '../../model/commands/command.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { joinMembers, mergeMembers, parseMembers } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { shapeTime } from '../../model/documents/entity-time.ts';

@@ -1,6 +1,12 @@
 /** What the audit log says about commands of REST clients: who changed the inventory, external IDs and events, and who deleted data. */
-import { AUDITED_KINDS, COMMAND } from '../../model/commands/command.ts';
-import type { Asked, AuditEntry, ChildLink, ChildLinks, DataDelete, EntityUpdate, ExternalIdBind } from '../../model/commands/command.ts';
+import { AUDITED_KINDS } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { Asked } from '../../model/commands/command.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
+import type { ChildLink, ChildLinks } from '../../model/commands/links.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
+import type { EntityUpdate } from '../../model/commands/entities.ts';
+import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import { changesBetween, describeChanges } from './audit.ts';
 import type { ActorContext } from './context.ts';

@@ -1,5 +1,8 @@
 /** What an actor's handler may do. Everything is collected and takes effect at once, when the handler has returned. */
-import type { AuditEntry, Collection, Command, Notification } from '../../model/commands/command.ts';
+import type { Command } from '../../model/commands/command.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
+import type { Collection } from '../../model/commands/collections.ts';
+import type { Notification } from '../../ports/live-bus.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
 import { PlatformError } from '../../model/errors.ts';

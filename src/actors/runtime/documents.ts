@@ -1,5 +1,6 @@
 /** Port of the document store (design 3): the actors' state. Implemented in src/store. */
-import type { Collection, DocumentReader } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 
 /** One change; `value` undefined deletes. */
 export interface DocumentChange {

@@ -4,7 +4,7 @@
  * shards the receiver's commit leaves a marker, and the cause's shard removes the entry when it hears of it. Either way it is handled
  * exactly once, whatever is killed in between (docs/cluster.md).
  */
-import { COMMAND } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import type { Command } from '../../model/commands/command.ts';
 import type { Log } from '../../ports/log.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';

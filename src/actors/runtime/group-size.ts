@@ -2,7 +2,7 @@
  * How much the commands of a group may change at once. A group of the journal is bounded by what comes in; what goes out is a document and a row for each
  * change, and an object may be thousands of times as large as what changes it. In characters, since counting bytes costs a look at each.
  */
-import { COMMAND } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
 import type { ActorContext } from './context.ts';
 import type { DocumentChange } from './documents.ts';

@@ -1,6 +1,7 @@
 /** The documents that a group's commands will obviously read: asked for at once where each would cost a round trip. */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AlarmCreate, ChildLinks, EntityUpdate } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AlarmCreate, EntityUpdate } from '../../model/commands/entities.ts';
+import type { ChildLinks } from '../../model/commands/links.ts';
 import type { JournalCommand } from '../../ingest/journal/command-record.ts';
 import type { PrefetchKey } from './state-view.ts';
 

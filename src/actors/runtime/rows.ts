@@ -2,7 +2,7 @@
 import type { HistoryRow } from '../../ingest/projector/history-writer.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
-import type { AuditEntry } from '../../model/commands/command.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { TIME_MAX, TIME_MIN } from '../../model/documents/entity-time.ts';
 import { formatTime, parseTime } from '../../model/documents/iso-time.ts';
 import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';

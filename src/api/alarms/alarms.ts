@@ -1,7 +1,7 @@
 /** Alarms (document 1 Alarm and Alarms; document 4 sections 5.3 and 5.4). */
 import { ALARM_FIXED_FIELDS, checkAlarmType } from '../../model/entities/alarm.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AlarmCreate, AlarmUpdate } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AlarmCreate, AlarmUpdate } from '../../model/commands/entities.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';

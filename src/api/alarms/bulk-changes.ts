@@ -2,8 +2,11 @@
  * Changes of the status of many alarms (document 4 section 5.3, PUT /alarm/alarms). Each is a record of the tenant until it is done, carried out
  * page by page: what a crash interrupts goes on at its last page, and a page that is repeated changes nothing.
  */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { Command, CommandPort, HistoryReader, RecordsChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { Command } from '../../model/commands/command.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { RecordsChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';

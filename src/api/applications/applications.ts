@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { CONTEXT_PATH } from '../../model/entities/application.ts';
 import type { StoredApplication, StoredAttachment } from '../../model/entities/application.ts';
-import type { RecordChange } from '../../model/commands/command.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { ROLES } from '../../model/access/roles.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';

@@ -6,7 +6,7 @@
 import { PLATFORM_CATEGORIES, hasValue, optionKey, readableValue, storedOption } from '../../accounts/options/options.ts';
 import type { StoredOption } from '../../accounts/options/options.ts';
 import type { StoredApplication } from '../../model/entities/application.ts';
-import type { RecordChange } from '../../model/commands/command.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { findByUnique } from '../records/applications.ts';
 import { settingsCategory } from './text.ts';

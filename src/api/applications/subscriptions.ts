@@ -4,7 +4,7 @@
  */
 import Type from 'typebox';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
-import type { AuditEntry } from '../../model/commands/command.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { StoredApplication } from '../../model/entities/application.ts';

@@ -1,6 +1,6 @@
 /** Audit records (document 1 Audit record; document 4 section 5.7). There is no way to change or delete one. */
 import type { AuditCreate } from '../../actors/runtime/audit.ts';
-import { COMMAND } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';

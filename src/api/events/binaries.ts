@@ -1,7 +1,7 @@
 /** The one binary of an event, in one piece, as a form or in chunks (document 1, Events and binaries; document 4 section 5.6). */
 import { createHash } from 'node:crypto';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { EventBinaryChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { EventBinaryChange } from '../../model/commands/entities.ts';
 import { PlatformError } from '../../model/errors.ts';
 import {
   EVENT_BINARY_MARKS, EVENT_CHUNKS_MAX, EVENT_CHUNK_BYTES_MAX, eventBinaryKeys, eventBinaryParts, isLastChunk, parseChunkRange,

@@ -1,6 +1,7 @@
 /** Events (document 1 Event and Events and binaries; document 4 section 5.5). */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { EntityDelete, EntityUpdate, EventCreate } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { EntityDelete } from '../../model/commands/deletion.ts';
+import type { EntityUpdate, EventCreate } from '../../model/commands/entities.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';

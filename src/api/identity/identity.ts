@@ -1,6 +1,6 @@
 /** External IDs (document 1 External ID and Identity; document 4 section 5.10). */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { ExternalIdBind } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
 import { KEY_TEXT_RULE, isKeyText } from '../../model/documents/key-text.ts';

@@ -1,8 +1,8 @@
 /** Files in the inventory: managed objects with content (document 4 section 2.6). */
 import { createHash } from 'node:crypto';
 import type { ManagedObjectDelete } from '../../actors/handlers/inventory/managed-object.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { BinaryRecord, ManagedObjectUpdate } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { BinaryRecord, ManagedObjectUpdate } from '../../model/commands/entities.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';

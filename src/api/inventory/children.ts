@@ -1,8 +1,8 @@
 /** Children and parents of managed objects, of three kinds (document 1 Inventory and assets; document 4 section 2.5). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LINKED } from '../../actors/handlers/inventory/child-links.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { ChildKind, ChildLink, ChildLinks } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { ChildKind, ChildLink, ChildLinks } from '../../model/commands/links.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitElements, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';

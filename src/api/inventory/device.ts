@@ -1,6 +1,6 @@
 /** What a managed object has as a device: when it was last heard, and its user (document 4 sections 2.4 and 2.10). */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { UserPut } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { UserPut } from '../../model/commands/users.ts';
 import type { AvailabilityState } from '../../model/entities/availability.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';

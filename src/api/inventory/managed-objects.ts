@@ -3,8 +3,8 @@
  * Lists: list.ts.
  */
 import type { ManagedObjectDelete } from '../../actors/handlers/inventory/managed-object.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { ManagedObjectCreate, ManagedObjectUpdate } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { ManagedObjectCreate, ManagedObjectUpdate } from '../../model/commands/entities.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';

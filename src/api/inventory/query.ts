@@ -2,7 +2,7 @@
 import { childrenCondition, lookUpHierarchy } from '../../history/inventory-query/hierarchy.ts';
 import { parseInventoryQuery } from '../../history/inventory-query/parser.ts';
 import { QueryCompiler } from '../../history/inventory-query/sql.ts';
-import type { ChildKind } from '../../model/commands/command.ts';
+import type { ChildKind } from '../../model/commands/links.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../request/entity-id.ts';

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isGroup } from '../../actors/handlers/inventory/managed-object.ts';
 import { spelledMarker } from '../../model/entities/agent-marker.ts';
-import type { ChildKind } from '../../model/commands/command.ts';
+import type { ChildKind } from '../../model/commands/links.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';

@@ -1,6 +1,6 @@
 /** DELETE on a collection by the filters of its GET (document 1 Conventions 8): one command, carried out in order with the inserts. */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { DataDelete } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
 import { DATA_DELETIONS_LIMIT, DATA_DELETIONS_MAX, DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';

@@ -3,7 +3,7 @@
  * which have them by id. So a page costs the same work whatever stands before it, but for the narrow rows that have to be passed over.
  */
 import { PlatformError } from '../../model/errors.ts';
-import type { Collection } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
 import { BOUNDED_RESULT, PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { IN_PARTITIONS, countSql } from './filter.ts';

@@ -1,5 +1,5 @@
 /** Children and descendants of managed objects, read from the documents (document 4 section 2.5). */
-import type { ChildKind } from '../../model/commands/command.ts';
+import type { ChildKind } from '../../model/commands/links.ts';
 import { INNER_MAX, agentDevicesCondition } from '../../history/agent-devices.ts';
 import { DEVICE_MARKER, objectsBelowCondition } from '../../history/objects-below.ts';
 import type { ObjectsBelow } from '../../history/objects-below.ts';

@@ -1,6 +1,6 @@
 /** Measurements one by one (document 4 sections 1.1 and 1.2). Lists: list.ts, series: series.ts. */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { DataDelete } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { Members } from '../../model/documents/json-document.ts';

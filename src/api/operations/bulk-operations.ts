@@ -8,7 +8,7 @@ import {
   BULK_TEXT_BYTES_MAX, BULK_TEXT_LIMIT, BULK_WATCHED_PREFIX, bulkActiveKey, bulkGeneralStatus, bulkIdOfKey, bulkKey, bulkProgress,
 } from '../../model/entities/bulk-operation.ts';
 import type { BulkProgress, OperationCounts, StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
-import type { AuditEntry, RecordChange } from '../../model/commands/command.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { parseEntityTime } from '../../model/documents/entity-time.ts';
 import { shapedTime } from '../../model/documents/iso-time.ts';
 import { PlatformError } from '../../model/errors.ts';

@@ -1,7 +1,7 @@
 /** Operations of devices (document 1 Operation and Operations; document 4 section 5.1). */
 import Type from 'typebox';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { OperationCreate, OperationUpdate } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { OperationCreate, OperationUpdate } from '../../model/commands/entities.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';

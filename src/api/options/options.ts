@@ -5,7 +5,7 @@ import {
   ALLOW_ORIGIN, OPTION_CHOICES, OPTION_DEFAULTS, PREDEFINED_KEYS, hasValue, isSecret, optionKey, readableValue, storedOption,
 } from '../../accounts/options/options.ts';
 import type { StoredOption } from '../../accounts/options/options.ts';
-import type { AuditEntry, RecordChange } from '../../model/commands/command.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from '../records/audit-changes.ts';

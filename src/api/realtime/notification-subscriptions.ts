@@ -5,7 +5,7 @@
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { AUDITS_MAX } from '../../actors/runtime/context.ts';
-import type { AuditEntry, RecordChange } from '../../model/commands/command.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import {
   APIS, CONTEXTS, NAME_LENGTH_MAX, NAME_PATTERN, NOTIFICATION_SUBSCRIPTIONS, contextPrefix, faultOf, idKey, subscriptionKey,

@@ -1,6 +1,6 @@
 /** Applications as the resources read and change them: records of the whole server, with one more for each value that no two of a tenant have. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AuditEntry, RecordChange } from '../../model/commands/command.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { ATTACHMENTS_PREFIX, NAMES_PREFIX, attachmentKey, attachmentsOf, uniqueKey, uniqueKeys } from '../../model/entities/application.ts';
 import type { StoredApplication, StoredAttachment } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';

@@ -1,6 +1,6 @@
 /** What audit records say about changes of records: groups, applications, options and the like (document 1 Audit record, `changes`). */
 import { changesBetween, describeListChanges, describeUnlisted } from '../../actors/runtime/audit.ts';
-import type { AuditEntry } from '../../model/commands/command.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 

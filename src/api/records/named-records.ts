@@ -1,5 +1,6 @@
 /** Records with a number as id and a name that no two of a tenant have (groups, inventory roles): compare and set of both together. */
-import type { AuditEntry, RecordChange, RecordCollection } from '../../model/commands/command.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
+import type { RecordCollection } from '../../model/commands/collections.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ErrorCode } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';

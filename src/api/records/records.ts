@@ -1,7 +1,8 @@
 /** Records of a tenant (options, applications, groups, …) as the resources read and change them: read, decide, compare and set. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AuditEntry, RecordChange, RecordCollection, RecordsChange, RecordsTotal } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AuditEntry, RecordChange, RecordsChange, RecordsTotal } from '../../model/commands/records.ts';
+import type { RecordCollection } from '../../model/commands/collections.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';

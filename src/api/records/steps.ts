@@ -1,6 +1,7 @@
 /** Records of a tenant in byte order of their ids, read in steps: there may be a million of them, and other requests get their turn in between. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DocumentReader, RecordCollection } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { RecordCollection } from '../../model/commands/collections.ts';
 import { DEVICE_USER_PREFIX, isDeviceUser } from '../../model/entities/device-request.ts';
 import type { ApiRequest } from '../request/request.ts';
 import type { StoredRecord } from './records.ts';

@@ -1,7 +1,12 @@
 /** The port of src/api: what the HTTP resources need from the rest of the server. The composition root provides it. */
 import type { AvailabilityPort } from '../../model/entities/availability.ts';
 import type { Blobs, RetiredContents } from '../../ports/blobs.ts';
-import type { CommandPort, DocumentReader, DocumentText, HistoryReader, IdSource, LiveBus } from '../../model/commands/command.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { DocumentText } from '../../model/commands/entities.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { LiveBus } from '../../ports/live-bus.ts';
 import type { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { MeasurementBody } from '../../model/entities/measurement.ts';

@@ -1,8 +1,11 @@
 /** One request as the resources see it: who asks for what, in which form, and the ways to answer. */
 import type { Blobs } from '../../ports/blobs.ts';
 import { PlatformError } from '../../model/errors.ts';
-import { AUDITED_KINDS, COMMAND } from '../../model/commands/command.ts';
-import type { ActorKey, AskedBy, CommandKind, HistoryReader, QueryAsker } from '../../model/commands/command.ts';
+import { AUDITED_KINDS } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { ActorKey, AskedBy } from '../../model/commands/command.ts';
+import type { CommandKind } from '../../model/commands/kinds.ts';
+import type { HistoryReader, QueryAsker } from '../../ports/history-reader.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import { joinMembers, parseMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';

@@ -1,6 +1,6 @@
 /** Retention rules (document 4 section 5.9), and runs: what they removed, or in a dry run would remove. */
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
-import type { AuditEntry, RecordChange } from '../../model/commands/command.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import {

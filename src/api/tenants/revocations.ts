@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import Type from 'typebox';
 import { Compile } from 'typebox/compile';
 import { REVOCATIONS_OF_TENANT_MAX, serialOf } from '../../accounts/certificates/certificates.ts';
-import type { RecordChange } from '../../model/commands/command.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { requireShallow } from '../../model/documents/json-document.ts';
 import { formatTime, parseTime } from '../../model/documents/iso-time.ts';

@@ -6,7 +6,7 @@ import { CERTIFICATES_OF_TENANT_MAX, CERTIFICATE_STATUSES, describeCertificate, 
 import type { StoredCertificate } from '../../accounts/certificates/certificates.ts';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
-import type { AuditEntry } from '../../model/commands/command.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';

@@ -1,7 +1,7 @@
 /** The user of the request (document 4 section 3.3). */
 import { requireSmall } from '../../actors/handlers/users/user.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { UserPut } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { UserPut } from '../../model/commands/users.ts';
 import { joinMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { TENANT_KEY } from '../lists/data-delete.ts';

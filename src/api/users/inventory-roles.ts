@@ -1,7 +1,7 @@
 /** Inventory roles, and who has them for what (document 4 section 3.5). Their effect: api/lists/owner.ts. */
 import type { StoredAssignment, StoredInventoryRole } from '../../accounts/users/groups.ts';
 import { requireNoFurtherRights } from '../../actors/handlers/users/user.ts';
-import type { AuditEntry } from '../../model/commands/command.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { stringMember } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';

@@ -7,7 +7,7 @@ import { LOGIN_TYPES, WEB_BROWSERS } from '../../accounts/login/options.ts';
 import type { AuthenticationRestrictions, LoginType, StoredLoginOption } from '../../accounts/login/options.ts';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import { TOKEN_SECONDS, TOKEN_SECONDS_MIN } from '../../accounts/login/tokens.ts';
-import type { AuditEntry } from '../../model/commands/command.ts';
+import type { AuditEntry } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { GREEN_LENGTH_MIN, PASSWORD_LENGTH_MAX } from '../../model/access/password.ts';
 import type { ApiRequest } from '../request/request.ts';

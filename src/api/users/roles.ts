@@ -1,6 +1,6 @@
 /** The roles that there are, and those of a user (document 4 sections 3.2 and 3.4). */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { UserPut } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { TENANT_KEY } from '../lists/data-delete.ts';

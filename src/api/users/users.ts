@@ -4,8 +4,8 @@ import { devicePermissionGrants } from '../../accounts/users/effective-rights.ts
 import { isRequiredOf } from '../../accounts/login/second-factor.ts';
 import { requireSmall } from '../../actors/handlers/users/user.ts';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { UserDelete, UserPut } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { UserDelete, UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { parseDevicePermission } from '../../model/access/inventory-grant.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';

@@ -4,7 +4,7 @@
  */
 import { toldFormer } from '../../accounts/users/lost-rights.ts';
 import type { StoredTotp } from '../../accounts/login/second-factor.ts';
-import type { RecordChange } from '../../model/commands/command.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import type { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';

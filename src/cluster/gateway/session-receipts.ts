@@ -1,9 +1,11 @@
 /** Receipts of QoS 2 messages over the shards of a cluster (actors/handlers/sessions/receipts.ts): where they may be, and which there are. */
 import { textKeyIn } from '../../ingest/journal/command-record.ts';
 import { partName } from '../../ingest/journal/received-packet.ts';
-import { COMMAND } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import { isFormerHolder } from '../../model/sessions/holder.ts';
-import type { Command, CommandPort, StoredReceipt } from '../../model/commands/command.ts';
+import type { Command } from '../../model/commands/command.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { StoredReceipt } from '../../model/commands/sessions.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { SessionReceiptStore } from '../../mqtt/sessions/application.ts';
 

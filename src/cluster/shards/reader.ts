@@ -1,7 +1,7 @@
 /** What the actors of a shard read: their own documents from their owner's store, those of others as they are committed. */
 import type { DocumentChange, Documents } from '../../actors/runtime/documents.ts';
 import { shardOf } from '../../ingest/journal/command-record.ts';
-import type { Collection } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
 import { actorOfDocument } from '../../model/commands/document-routing.ts';
 import type { ClusterReader, ShardDocuments } from './documents.ts';
 

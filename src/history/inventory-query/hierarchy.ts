@@ -1,6 +1,8 @@
 /** The functions of a query that ask for the hierarchy, looked up before the query runs (document 4 section 2.3). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ChildKind, DocumentReader, HistoryReader } from '../../model/commands/command.ts';
+import type { ChildKind } from '../../model/commands/links.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Expression } from './parser.ts';
 import type { ParameterBinder } from './sql.ts';

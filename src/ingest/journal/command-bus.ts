@@ -1,5 +1,6 @@
 /** Sends JSON commands through the journal to their actors and waits for the answers. */
-import type { Command, CommandPort } from '../../model/commands/command.ts';
+import type { Command } from '../../model/commands/command.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { Shares } from '../../pacing/shares.ts';

@@ -3,7 +3,8 @@
  * `u32 length (of all) | u8 shard | u8 kind | u8 mode | u8 flags | u32 tenant | f64 key | f64 receivedAt | [u32 pending id length, text] |
  * [u16 key length, text] | body`. `key` is 0 where the key is text. A MEASUREMENT's body is in ingest/measurements/record.ts, all others are JSON.
  */
-import type { Command, CommandKind } from '../../model/commands/command.ts';
+import type { Command } from '../../model/commands/command.ts';
+import type { CommandKind } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { applicableMode } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';

@@ -4,7 +4,8 @@
  * deletion writes afterwards, a tombstone for each entity, by the reserve: below it nothing is let through and such deletions stand still
  * (docs/projector.md).
  */
-import type { Command, CommandPort } from '../../model/commands/command.ts';
+import type { Command } from '../../model/commands/command.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
 import type { RecordIntake } from './record-intake.ts';
 
 /** Limits that are passed: those that removal ends. */

@@ -1,5 +1,5 @@
 /** That a QoS 2 message was received is stored together with its records: what is written for it. */
-import { COMMAND } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { encodeCommand, textKeyIn } from './command-record.ts';
 

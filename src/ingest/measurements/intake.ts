@@ -1,7 +1,7 @@
 /** POST of measurements (document 4 section 1.2): checks the whole body, then journals all of it in one group or nothing. */
 import { isUtf8 } from 'node:buffer';
 import type { AvailabilityPort } from '../../model/entities/availability.ts';
-import type { IdSource } from '../../model/commands/command.ts';
+import type { IdSource } from '../../ports/id-source.ts';
 import { isDeviceUser } from '../../model/entities/device-request.ts';
 import { PlatformError, limitText, refusedBy } from '../../model/errors.ts';
 import { ANY } from '../../model/access/inventory-grant.ts';

@@ -1,5 +1,5 @@
 /** Measurements of a part of the journal, as rows of a block that is built again from it. */
-import { COMMAND } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import type { JournalBatch } from '../journal/journal.ts';

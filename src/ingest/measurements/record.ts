@@ -5,7 +5,7 @@
  * The document is there only where values and form do not give it back, the form only where a flag of the header says so
  * (see form.ts).
  */
-import { COMMAND } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { MEASUREMENT_VALUES_MAX } from '../../model/entities/measurement.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';

@@ -1,5 +1,5 @@
 /** Which managed objects exist and who owns them, remembered by the gateways: a measurement's source is checked before it is journaled. */
-import type { DocumentReader } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 import { grantsFor, mayAccess, typesAtOrAbove } from '../../model/access/inventory-access.ts';
 import { ANY } from '../../model/access/inventory-grant.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';

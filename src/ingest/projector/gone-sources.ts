@@ -2,8 +2,8 @@
  * The data of managed objects that are gone (document 4 section 2.4, asynchronous clean-up). Nothing comes for such a source any more, so its data is
  * deleted at any later time as well: what many deletions leave is carried out together, each table once, where each for itself would hold up lists.
  */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { DataDelete, SourceDelete } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { DataDelete, SourceDelete } from '../../model/commands/deletion.ts';
 import { readableCommand } from '../journal/command-record.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
 import type { HistoryQuery } from './history-query.ts';

@@ -4,7 +4,7 @@
  * process (block-insert.ts) and in a cluster (cluster/projector/projector.ts); where a part of a refused block begins and ends is written
  * down by whoever calls.
  */
-import type { DataDelete } from '../../model/commands/command.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { Log } from '../../ports/log.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
 import { entryOfDamaged } from '../measurements/damaged.ts';

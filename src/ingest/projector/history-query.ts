@@ -1,5 +1,5 @@
 /** What a query of the history reads, so that it waits for no other rows. */
-import type { DataDelete } from '../../model/commands/command.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { JournalCommand } from '../journal/command-record.ts';
 
 export interface HistoryQuery {

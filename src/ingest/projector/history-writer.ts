@@ -1,5 +1,5 @@
 /** Port of the history store's writing side (design 4). Implemented in src/store. */
-import type { DataDelete } from '../../model/commands/command.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { MeasurementColumns } from '../measurements/columns.ts';
 
 /** A row of a mutable table as JSON text (JSONEachRow). Rows of the same version replace each other without effect. */

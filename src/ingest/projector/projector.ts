@@ -4,8 +4,8 @@
  * stays bounded by two blocks of rows. Measurements are inserted exactly once, by intent and deduplication token; rows of mutable
  * tables at least once, which their version makes the same. What the store refuses goes into the quarantine (block-insert.ts).
  */
-import { COMMAND } from '../../model/commands/command.ts';
-import type { DataDelete } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
 import type { Log } from '../../ports/log.ts';
 import { isStored } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';

@@ -4,8 +4,11 @@
  * where the last process was, and takes no device for silent because of the time that the server was down. So does a node of a cluster that
  * has become the owner of the tenant: others have listened before (cluster/peers/availability-relay.ts).
  */
-import type { AvailabilitySet, CommandPort, DocumentReader, IdSource } from '../../model/commands/command.ts';
-import { COMMAND } from '../../model/commands/command.ts';
+import type { AvailabilitySet } from '../../model/commands/entities.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import { isSilentSince } from '../../model/entities/availability.ts';
 import type { AvailabilityPort, AvailabilityState } from '../../model/entities/availability.ts';
 import type { Log } from '../../ports/log.ts';

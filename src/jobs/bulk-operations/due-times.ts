@@ -1,6 +1,6 @@
 /** When each bulk operation of a tenant has something to do again. Filled anew from the records pass by pass: shards may have come from another node. */
 import { BULK_OPERATIONS, bulkIdOfKey } from '../../model/entities/bulk-operation.ts';
-import type { DocumentReader } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 
 /** Records of a page. */
 const LIST_PAGE = 500;

@@ -10,8 +10,13 @@ import {
   bulkChunkPrefix, bulkIdOfKey, bulkKey, bulkWatchedKey, dueOperations,
 } from '../../model/entities/bulk-operation.ts';
 import type { StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { CommandPort, DocumentReader, HistoryReader, IdSource, OperationCreate, RecordChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { OperationCreate } from '../../model/commands/entities.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers } from '../../model/documents/json-document.ts';
 import type { Log } from '../../ports/log.ts';

@@ -8,8 +8,11 @@ import {
   BULK_OPERATIONS, BULK_WATCHED_LIMIT, BULK_WATCHED_MAX, BULK_WATCHED_PREFIX, bulkKey, bulkWatchedKey,
 } from '../../model/entities/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { CommandPort, DocumentReader, HistoryReader, RecordChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';

@@ -3,7 +3,8 @@
  * command that refers to it, so that only what is older than any command under way is looked at.
  */
 import type { Blobs } from '../../ports/blobs.ts';
-import type { Collection, DocumentReader } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
 
 /** All keys that one kind of entity refers to, committed. */

@@ -3,8 +3,11 @@
  * plan; each part of it is counted and written down, removed, and ticked off, so that a crash neither forgets nor counts anything twice.
  */
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { AuditEntry, CommandPort, DocumentReader, IdSource, RecordChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
 import { PlatformError, refusedBy } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';

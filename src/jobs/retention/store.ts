@@ -2,8 +2,11 @@
 import { countsToKeep, operationCounts } from '../../history/bulk-counts.ts';
 import { BULK_ACTIVE_PREFIX, BULK_OPERATIONS, BULK_PREFIX, BULK_WATCHED_PREFIX, bulkIdOfKey } from '../../model/entities/bulk-operation.ts';
 import type { StoredBulkOperation } from '../../model/entities/bulk-operation.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { CommandPort, DocumentReader, HistoryReader, RecordChange } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';

@@ -2,7 +2,7 @@
  * Rights over parts of the inventory (document 4 sections 3.1 `devicePermissions` and 3.5): a grant on a managed object holds for it and for
  * everything below it. The owner rule of document 1 (Authentication 6) is here too, so that all front ends decide alike.
  */
-import type { DocumentReader } from '../commands/command.ts';
+import type { Collection } from '../commands/collections.ts';
 import { splitMembers, stringMember } from '../documents/json-document.ts';
 import type { Members } from '../documents/json-document.ts';
 import { AGENT_LINKS, commandsOf } from '../entities/operation.ts';
@@ -13,12 +13,17 @@ import type { Principal } from './principal.ts';
 /** Ancestors of one object that are looked at. */
 const ANCESTORS_MAX = 1_000;
 
-/** What the way up to a grant is read from. */
-type ListedDocuments = Pick<DocumentReader, 'list'>;
-/** What the way up to an owner is read from. */
-type ReadDocuments = Pick<DocumentReader, 'get' | 'list'>;
-
 type Later<Value> = Value | Promise<Value>;
+
+/** What the way up to a grant is read from: part of DocumentReader (src/ports/document-reader.ts). */
+interface ListedDocuments {
+  list(collection: Collection, tenant: number, prefix: string, options: { limit: number }): Later<{ id: string; value: string }[]>;
+}
+/** What the way up to an owner is read from. */
+interface ReadDocuments extends ListedDocuments {
+  get(collection: Collection, tenant: number, id: string): Later<string | undefined>;
+}
+
 const after = <Value, Next>(value: Later<Value>, next: (value: Value) => Later<Next>): Later<Next> =>
   (value instanceof Promise ? value.then(next) : next(value));
 

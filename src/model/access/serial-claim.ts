@@ -2,7 +2,8 @@
  * Who may bind a serial number (external ID of type `c8y_Serial`) to which no object is bound yet. A stolen device must not take that of another one, which
  * could not connect then.
  */
-import type { Collection, SerialClaim } from '../commands/command.ts';
+import type { Collection } from '../commands/collections.ts';
+import type { SerialClaim } from '../commands/external-ids.ts';
 import { deviceUserOf, isDeviceId, REQUESTS, REQUESTS_TENANT, tenantKey } from '../entities/device-request.ts';
 import type { Principal } from './principal.ts';
 

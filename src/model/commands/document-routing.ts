@@ -2,7 +2,8 @@
  * Where a document lives: every document belongs to the actor that writes it, and so to one shard (design 1). Derived from collection
  * and id alone, so that any node finds it. Ids of alarms, events and operations are chosen beside their source (`IdSource.nextBeside`).
  */
-import type { ActorKey, Collection } from './command.ts';
+import type { ActorKey } from './command.ts';
+import type { Collection } from './collections.ts';
 
 /** Collections whose ids are numbers given beside their owner, or are the owner itself. */
 const BY_NUMBER: ReadonlySet<Collection> = new Set<Collection>(['managedObject', 'binary', 'availability', 'alarm', 'event', 'operation', 'eventBinary',

@@ -1,7 +1,7 @@
 /** Processing modes (document 2, SmartREST over HTTP): what becomes of a message besides its acknowledgement. */
 
-import { COMMAND } from './command.ts';
-import type { CommandKind } from './command.ts';
+import { COMMAND } from './kinds.ts';
+import type { CommandKind } from './kinds.ts';
 
 export const PROCESSING_MODE = { PERSISTENT: 0, TRANSIENT: 1, QUIESCENT: 2, CEP: 3 } as const;
 export type ProcessingMode = (typeof PROCESSING_MODE)[keyof typeof PROCESSING_MODE];

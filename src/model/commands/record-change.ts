@@ -3,7 +3,8 @@
  * is new only, whatever was there before: many large records are removed, or one is replaced, in one command.
  */
 import { createHash } from 'node:crypto';
-import type { RecordChange, RecordCollection } from './command.ts';
+import type { RecordChange } from './records.ts';
+import type { RecordCollection } from './collections.ts';
 
 /** Characters from which on a digest is shorter. */
 const TEXT_LENGTH_MAX = 256;

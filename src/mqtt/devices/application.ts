@@ -5,8 +5,11 @@ import type { CertificateLogin, CertificateLogins } from '../../accounts/certifi
 import type { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
 import type { RecordIntake } from '../../ingest/journal/record-intake.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { DeviceEnsure, DocumentReader, IdSource, LiveBus } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { DeviceEnsure } from '../../model/commands/external-ids.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { LiveBus } from '../../ports/live-bus.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { isOwnedBy } from '../../model/access/inventory-access.ts';
 import type { Log } from '../../ports/log.ts';

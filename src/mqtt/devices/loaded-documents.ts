@@ -1,6 +1,7 @@
 /** Documents for decisions that are plain code: what the store answers later is waited for, and the decision is made again. */
 import { NotLoaded } from '../../actors/runtime/state-view.ts';
-import type { Collection, DocumentReader } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 
 interface ListOptions { readonly after?: string; readonly limit: number }
 

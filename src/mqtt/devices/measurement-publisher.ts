@@ -3,7 +3,7 @@ import type { AcknowledgementSink, RecordIntake } from '../../ingest/journal/rec
 import {
   OFFSET_TEXTS, TYPE_IS_FRAGMENT, VALUE_HEADER_BYTES, newMeasurementHead, writeMeasurementHead, writeValueHead,
 } from '../../ingest/measurements/record.ts';
-import type { IdSource } from '../../model/commands/command.ts';
+import type { IdSource } from '../../ports/id-source.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { BUILT_IN, MeasurementRow, SCAN_RESULT, scanMeasurementRow } from '../../smartrest/rows/measurement-rows.ts';
 

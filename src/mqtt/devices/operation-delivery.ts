@@ -7,7 +7,8 @@
  * what is next, and goes on when the session has room again.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DocumentReader, LiveBus, Notification } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, splitMembers, stringMember } from '../../model/documents/json-document.ts';

@@ -1,7 +1,10 @@
 /** Durable MQTT sessions: changes go through the journal to the session's actor, reads come from the documents. */
 import type { SessionState } from '../../actors/handlers/sessions/session.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { CommandKind, CommandPort, DocumentReader, SessionMessage } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { CommandKind } from '../../model/commands/kinds.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { SessionMessage } from '../../model/commands/sessions.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { MarkChange } from '../../model/sessions/marks.ts';
 import type { SessionChange, SessionReceiptStore, SessionStore, StoredMessage, StoredSession } from '../sessions/application.ts';

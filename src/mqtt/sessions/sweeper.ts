@@ -4,8 +4,10 @@
  */
 import type { SessionState } from '../../actors/handlers/sessions/session.ts';
 import { BackgroundLoop } from '../../pacing/background-loop.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { CommandPort, DocumentReader, SessionExpire } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { CommandPort } from '../../ports/command-port.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { SessionExpire } from '../../model/commands/sessions.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { isSessionOver, SESSION_EXPIRY_NEVER } from '../../model/sessions/expiry.ts';

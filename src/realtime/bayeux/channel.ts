@@ -2,7 +2,7 @@
  * The channels of document 4, section 10.1, as data: which area of the live bus each shows, which actions, to whom; and the
  * four URLs.
  */
-import type { Notification } from '../../model/commands/command.ts';
+import type { Notification } from '../../ports/live-bus.ts';
 import type { Principal } from '../../model/access/principal.ts';
 
 /** What the URL of a session decides: the form of `data`, and whether `/{agentId}` is a channel. */

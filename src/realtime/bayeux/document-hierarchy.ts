@@ -1,5 +1,6 @@
 /** What the real-time channels ask of the inventory, read from the documents: ancestors, and owners. */
-import type { DocumentReader, Notification } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { Notification } from '../../ports/live-bus.ts';
 import { splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import { mayAccess } from '../../model/access/inventory-access.ts';
 import type { WantedAccess } from '../../model/access/inventory-grant.ts';

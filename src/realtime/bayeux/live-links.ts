@@ -1,7 +1,7 @@
 /** Links of entities in live data, as REST writes them: a subscriber sees the server under the URL that it called. */
 import { shapeTime } from '../../model/documents/entity-time.ts';
 import { compact, joinMembers, splitMembers } from '../../model/documents/json-document.ts';
-import type { Notification } from '../../model/commands/command.ts';
+import type { Notification } from '../../ports/live-bus.ts';
 
 const PATHS: Readonly<Record<Notification['area'], string>> = {
   measurements: '/measurement/measurements/', events: '/event/events/', alarms: '/alarm/alarms/', managedobjects: '/inventory/managedObjects/',

@@ -1,5 +1,5 @@
 /** Bayeux messages: reading a request, writing an answer, and the texts that notifications become (document 4, section 10.2). */
-import type { Notification } from '../../model/commands/command.ts';
+import type { Notification } from '../../ports/live-bus.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { compact, joinMembers, requireShallow, splitMembers } from '../../model/documents/json-document.ts';
 import { deliveredOperation } from '../../model/entities/operation.ts';

@@ -1,5 +1,5 @@
 /** From the live bus to the sessions: which sessions are subscribed to a channel on which a notification appears. */
-import type { LiveBus, Notification } from '../../model/commands/command.ts';
+import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 import { AncestorLookup } from './ancestor-lookup.ts';
 import type { HierarchyPort } from './ancestor-lookup.ts';

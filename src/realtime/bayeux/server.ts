@@ -3,7 +3,7 @@
  * requests (`handle`) and WebSockets (`open`) of the URLs in `BAYEUX_URLS`; the live bus hands in notifications.
  */
 import { randomBytes } from 'node:crypto';
-import type { LiveBus } from '../../model/commands/command.ts';
+import type { LiveBus } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 import { addUser } from '../../model/access/principal.ts';
 import type { Authenticator, ConnectedUsers } from '../../model/access/principal.ts';

@@ -2,7 +2,7 @@
  * The live bus inside one process: from the actors, which publish what they decided, to whoever watches. It stores nothing
  * and knows nothing of the watchers but functions.
  */
-import type { LiveBus, Notification } from '../../model/commands/command.ts';
+import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 
 type Area = Notification['area'];

@@ -2,7 +2,9 @@
 import type { NodeCaches } from '../../cluster/node.ts';
 import type { Change, ToldRecord } from '../../cluster/gateway/outcome-sender.ts';
 import { shardOf } from '../../ingest/journal/command-record.ts';
-import type { ActorKey, RecordChange, RecordCollection } from '../../model/commands/command.ts';
+import type { ActorKey } from '../../model/commands/command.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
+import type { RecordCollection } from '../../model/commands/collections.ts';
 import { recordsChanged, SERVER_WIDE, TENANT_KEY } from './core.ts';
 import type { ServerCore } from './core.ts';
 

@@ -16,10 +16,15 @@ import type { DeviceCommands } from '../../ingest/journal/command-bus.ts';
 import type { RecordIntake } from '../../ingest/journal/record-intake.ts';
 import type { Sources } from '../../ingest/measurements/sources.ts';
 import type { Blobs } from '../../ports/blobs.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type {
-  ActorKey, Command, DocumentReader, HistoryReader, IdSource, LiveBus, RecordChange, RecordCollection, UserPut,
-} from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { ActorKey, Command } from '../../model/commands/command.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { HistoryReader } from '../../ports/history-reader.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { LiveBus } from '../../ports/live-bus.ts';
+import type { RecordChange } from '../../model/commands/records.ts';
+import type { RecordCollection } from '../../model/commands/collections.ts';
+import type { UserPut } from '../../model/commands/users.ts';
 import type { Log } from '../../ports/log.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { Turns } from '../../pacing/turns.ts';

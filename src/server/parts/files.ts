@@ -3,7 +3,7 @@ import { STATISTICS_FILES, statisticsFileBlobs } from '../../accounts/tenants/st
 import { BlobSweeper, documentReferences } from '../../jobs/files/blob-sweeper.ts';
 import { RetiredBlobs } from '../../jobs/files/retired-blobs.ts';
 import { TenantFiles } from '../../jobs/files/tenant-files.ts';
-import type { BinaryRecord } from '../../model/commands/command.ts';
+import type { BinaryRecord } from '../../model/commands/entities.ts';
 import { applicationBlobs } from '../../model/entities/application.ts';
 import { eventBinaryKeys } from '../../model/entities/event-binary.ts';
 import { SERVER_WIDE, TENANT_KEY } from '../cores/core.ts';

@@ -3,7 +3,7 @@
  * adds `source` and ids, and makes commands of it. All JSON texts are objects without `id` and `source`.
  */
 import type { AlarmSeverity } from '../../model/entities/alarm.ts';
-import type { DocumentText } from '../../model/commands/command.ts';
+import type { DocumentText } from '../../model/commands/entities.ts';
 import type { OperationStatus } from '../../model/entities/operation.ts';
 
 /** Whom a row is about. */

@@ -2,8 +2,11 @@
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import { encodeCommand } from '../../ingest/journal/command-record.ts';
 import { encodeMeasurement } from '../../ingest/measurements/record.ts';
-import { COMMAND } from '../../model/commands/command.ts';
-import type { ActorKey, CommandKind, IdSource, SerialClaim } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
+import type { ActorKey } from '../../model/commands/command.ts';
+import type { CommandKind } from '../../model/commands/kinds.ts';
+import type { IdSource } from '../../ports/id-source.ts';
+import type { SerialClaim } from '../../model/commands/external-ids.ts';
 import { measurementText } from '../../model/entities/measurement.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { SERIAL_TYPE } from '../../model/access/serial-claim.ts';

@@ -3,7 +3,8 @@ import { HistoryRefusal, SELECT_PAGE, StatementFailed } from '../../ingest/proje
 import type { Before, HistoryWriter, MeasurementDeletion, StatementState } from '../../ingest/projector/history-writer.ts';
 import type { MeasurementColumns } from '../../ingest/measurements/columns.ts';
 import type { HistoryQuery } from '../../ingest/projector/history-query.ts';
-import type { DataDelete, HistoryReader, QueryAsker } from '../../model/commands/command.ts';
+import type { DataDelete } from '../../model/commands/deletion.ts';
+import type { HistoryReader, QueryAsker } from '../../ports/history-reader.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';

@@ -1,6 +1,6 @@
 /** Documents on LMDB. Keys: `<collection code><tenant>/<id>`, so that a collection of a tenant is one range in id order. */
 import type { DocumentChange, Documents } from '../../actors/runtime/documents.ts';
-import type { Collection } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
 import { KEY_CONTROLS } from '../../model/documents/key-text.ts';
 import type { LmdbEnvironment } from './environment.ts';
 import { KEY_BYTES_MAX } from './environment.ts';

@@ -6,7 +6,7 @@ import { parseProgress, PROGRESS_KEY } from '../../actors/projector-memory.ts';
 import { RECORD_HEADER_BYTES } from '../../ingest/journal/command-record.ts';
 import type { InsertIntent } from '../../ingest/projector/progress.ts';
 import type { Quarantine } from '../../ingest/journal/quarantine.ts';
-import { COMMAND } from '../../model/commands/command.ts';
+import { COMMAND } from '../../model/commands/kinds.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import { LmdbDocuments } from './documents.ts';
 import { openLmdb } from './environment.ts';

@@ -5,7 +5,7 @@
  */
 import type { Subscription } from '@nats-io/nats-core';
 import type { NodeMessages } from '../../cluster/peers/node-messages.ts';
-import type { LiveBus, Notification } from '../../model/commands/command.ts';
+import type { LiveBus, Notification } from '../../ports/live-bus.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Refusals } from '../../ports/refusals.ts';
 import { InProcessLiveBus } from '../../realtime/bus/live-bus.ts';

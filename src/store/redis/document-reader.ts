@@ -3,7 +3,8 @@
  * its own, are those of the cluster here; those of a shard are read with `inShard`.
  */
 import { shardOf, SHARD_COUNT } from '../../ingest/journal/command-record.ts';
-import type { Collection, DocumentReader } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
 import { actorOfDocument } from '../../model/commands/document-routing.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { redisProblem } from './connection.ts';

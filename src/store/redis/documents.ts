@@ -6,7 +6,7 @@
 import type { DocumentChange } from '../../actors/runtime/documents.ts';
 import { Fenced, StateLost } from '../../cluster/shards/documents.ts';
 import type { ShardDocuments } from '../../cluster/shards/documents.ts';
-import type { Collection } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
 import type { Log } from '../../ports/log.ts';
 import { redisProblem } from './connection.ts';
 import type { RedisConnection, RedisScript } from './connection.ts';

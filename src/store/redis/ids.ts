@@ -4,7 +4,8 @@
  * the same script when they are needed, behind all blocks of all nodes.
  */
 import { shardOf, shardOfId } from '../../ingest/journal/command-record.ts';
-import type { ActorKey, IdSource } from '../../model/commands/command.ts';
+import type { ActorKey } from '../../model/commands/command.ts';
+import type { IdSource } from '../../ports/id-source.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { idBeside } from '../id-blocks.ts';

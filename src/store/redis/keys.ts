@@ -1,5 +1,5 @@
 /** Names of keys in Redis (docs/decisions/0003): those of one shard share a hash tag, so that one script on one server covers them. */
-import type { Collection } from '../../model/commands/command.ts';
+import type { Collection } from '../../model/commands/collections.ts';
 
 /** UTF-8 bytes of `<tenant>/<id>`; the same ids are refused as by the documents on LMDB. */
 export const FIELD_BYTES_MAX = 1_899;

@@ -1,7 +1,8 @@
 /** The answer about a file with devices, while its lines are under way (document 4 section 4.4). */
 import t from 'tap';
-import { COMMAND } from '../../../src/model/commands/command.ts';
-import type { Command, DeviceEnsure } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
+import type { Command } from '../../../src/model/commands/command.ts';
+import type { DeviceEnsure } from '../../../src/model/commands/external-ids.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
 import { ADMIN, startApi } from '../helpers/api.ts';
 import type { Api } from '../helpers/api.ts';

@@ -1,8 +1,9 @@
 /** The worker behind PUT /alarm/alarms, step by step: pages, ownership, what it does when somebody else or nobody answers. */
 import t from 'tap';
 import { BULK_CHANGES_MAX, BULK_CHANGE_PREFIX, BulkAlarmChanges } from '../../../src/api/alarms/bulk-changes.ts';
-import { COMMAND } from '../../../src/model/commands/command.ts';
-import type { Command, RecordsChange } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
+import type { Command } from '../../../src/model/commands/command.ts';
+import type { RecordsChange } from '../../../src/model/commands/records.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
 import type { Log } from '../../../src/ports/log.ts';
 import { startApi } from '../helpers/api.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { COMMAND } from '../../../src/model/commands/command.ts';
-import type { RecordsChange } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
+import type { RecordsChange } from '../../../src/model/commands/records.ts';
 import { DEVICE, basic, startApi } from '../helpers/api.ts';
 
 const TIME = '2024-05-02T10:00:00.000Z';

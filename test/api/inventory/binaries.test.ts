@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import t from 'tap';
 import { attachmentHeader, byteRangeOf, isMediaType } from '../../../src/api/http/byte-range.ts';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { until } from '../../helpers/until.ts';
 import { ADMIN, DEVICE, basic, startApi } from '../helpers/api.ts';
 import type { Api } from '../helpers/api.ts';

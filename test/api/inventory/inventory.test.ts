@@ -1,5 +1,5 @@
 import t from 'tap';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { DEVICE, startApi } from '../helpers/api.ts';
 
 const PATH = '/inventory/managedObjects';

@@ -1,7 +1,8 @@
 /** The filters that DELETE routes put into a command are known to the store: an unknown one would stop the projector for good. */
 import t from 'tap';
-import type { DataDelete, RecordsChange } from '../../../src/model/commands/command.ts';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import type { DataDelete } from '../../../src/model/commands/deletion.ts';
+import type { RecordsChange } from '../../../src/model/commands/records.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { DATA_DELETIONS_MAX, DATA_DELETION_PREFIX } from '../../../src/model/commands/data-deletion-jobs.ts';
 import { ClickHouseHistoryWriter } from '../../../src/store/clickhouse/history.ts';
 import { startApi } from '../helpers/api.ts';

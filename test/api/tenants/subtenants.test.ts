@@ -2,7 +2,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import type { Tenant } from '../../../src/accounts/tenants/tenants.ts';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { ROLES } from '../../../src/model/access/roles.ts';
 import { basic, startApi } from '../helpers/api.ts';
 import type { Api, Reply } from '../helpers/api.ts';

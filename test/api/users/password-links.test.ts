@@ -1,7 +1,7 @@
 /** Links to set a password: they tell nobody which addresses exist, work for each of many users of an address, and once. */
 import t from 'tap';
 import type { Test } from 'tap';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import type { Platform } from '../../../src/api/request/platform.ts';
 import type { Command } from '../../../src/model/commands/command.ts';
 import { PlatformError } from '../../../src/model/errors.ts';

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { DocumentChange } from '../../../src/actors/runtime/documents.ts';
 import type { BlockStore, ClusterDocuments } from '../../../src/cluster/shards/documents.ts';
 import { SHARD_COUNT, shardOf } from '../../../src/ingest/journal/command-record.ts';
-import type { Collection } from '../../../src/model/commands/command.ts';
+import type { Collection } from '../../../src/model/commands/collections.ts';
 import { actorOfDocument } from '../../../src/model/commands/document-routing.ts';
 
 export interface OpenClusterDocuments { readonly documents: ClusterDocuments; close(): Promise<void> }

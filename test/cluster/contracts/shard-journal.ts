@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import { GROUP_RECORDS_MAX } from '../../../src/cluster/shards/journal.ts';
 import type { ShardFollower, ShardGroup, ShardJournal } from '../../../src/cluster/shards/journal.ts';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { countRecords, decodeCommand, encodeCommand } from '../../../src/ingest/journal/command-record.ts';
 import { until } from '../../helpers/until.ts';
 import { Random } from '../../smartrest/random.ts';

@@ -4,7 +4,8 @@ import { Fenced } from '../../../src/cluster/shards/documents.ts';
 import type { BlockRange, BlockStore, ClusterDocuments, ClusterReader, ShardDocuments, StoredBlock } from '../../../src/cluster/shards/documents.ts';
 import { isOfShard } from '../../../src/cluster/shards/reader.ts';
 import { shardOf, SHARD_COUNT } from '../../../src/ingest/journal/command-record.ts';
-import type { Collection, DocumentReader } from '../../../src/model/commands/command.ts';
+import type { Collection } from '../../../src/model/commands/collections.ts';
+import type { DocumentReader } from '../../../src/ports/document-reader.ts';
 import { actorOfDocument } from '../../../src/model/commands/document-routing.ts';
 
 /** As in the stores. */

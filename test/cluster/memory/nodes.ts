@@ -6,7 +6,7 @@ import { shardOf, shardOfId } from '../../../src/ingest/journal/command-record.t
 import { StateLost } from '../../../src/cluster/shards/documents.ts';
 import type { HistoryWriter } from '../../../src/ingest/projector/history-writer.ts';
 import { encodeMeasurement } from '../../../src/ingest/measurements/record.ts';
-import type { Notification } from '../../../src/model/commands/command.ts';
+import type { Notification } from '../../../src/ports/live-bus.ts';
 import type { TenantJobs } from '../../../src/pacing/tenant-jobs.ts';
 import { FakeHistory } from '../../ingest/fake-history.ts';
 import { NOW, TENANT, silentLog, until } from '../../actors/platform.ts';

@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { AvailabilityRelay } from '../../../src/cluster/peers/availability-relay.ts';
 import { shardOf } from '../../../src/ingest/journal/command-record.ts';
 import { AvailabilityMonitor } from '../../../src/jobs/availability/monitor.ts';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { NOW, TENANT, silentLog } from '../../actors/platform.ts';
 import { InMemoryCluster } from '../memory/ports.ts';
 import type { InMemoryNode } from '../memory/ports.ts';

@@ -1,6 +1,6 @@
 /** What a session is comes back from the journal and the documents, whole, after a crash. */
 import t from 'tap';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { SessionDocuments } from '../../../src/mqtt/devices/session-documents.ts';
 import { NOW, openPlatform } from '../../actors/platform.ts';
 import type { Platform } from '../../actors/platform.ts';

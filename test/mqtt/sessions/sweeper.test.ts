@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import type { SessionState } from '../../../src/actors/handlers/sessions/session.ts';
 import { messageKey } from '../../../src/actors/handlers/sessions/session.ts';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { SESSION_EXPIRY_NEVER } from '../../../src/model/sessions/expiry.ts';
 import { SessionDocuments } from '../../../src/mqtt/devices/session-documents.ts';
 import { SessionSweeper } from '../../../src/mqtt/sessions/sweeper.ts';

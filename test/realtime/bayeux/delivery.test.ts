@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Notification } from '../../../src/model/commands/command.ts';
+import type { Notification } from '../../../src/ports/live-bus.ts';
 import { AGENTS_URL, createWorld, deliveriesOf, DOCUMENTS_URL, PollingClient, principal, settle, SocketClient,
   TestNotification } from '../helpers.ts';
 import type { Message, Poll, World } from '../helpers.ts';

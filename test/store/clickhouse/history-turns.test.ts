@@ -1,6 +1,6 @@
 /** Heavy queries of one user, and of one tenant, leave the engine to the others: turns, the time limit, the memory of the whole engine. */
 import t from 'tap';
-import type { HistoryReader } from '../../../src/model/commands/command.ts';
+import type { HistoryReader } from '../../../src/ports/history-reader.ts';
 import { PlatformError } from '../../../src/model/errors.ts';
 import { ClickHouseHistoryReader } from '../../../src/store/clickhouse/history.ts';
 import { READ_SESSIONS, historyBounds } from '../../../src/store/clickhouse/history-bounds.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { decodeCommand, encodeCommand } from '../../../src/ingest/journal/command-record.ts';
-import { COMMAND } from '../../../src/model/commands/command.ts';
+import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import { repairJournal } from '../../../src/store/lmdb/journal-repair.ts';
 import { LmdbDocuments } from '../../../src/store/lmdb/documents.ts';
 import { openLmdb } from '../../../src/store/lmdb/environment.ts';

@@ -1,6 +1,6 @@
 /** The live bus over three nodes. */
 import t from 'tap';
-import type { Notification } from '../../../src/model/commands/command.ts';
+import type { Notification } from '../../../src/ports/live-bus.ts';
 import { NatsConnection } from '../../../src/store/nats/connection.ts';
 import { NatsLiveBus } from '../../../src/store/nats/live-bus.ts';
 import { NatsNodeMessages } from '../../../src/store/nats/node-messages.ts';

@@ -1,6 +1,8 @@
 /** Alarms of a source: de-duplication by type while one is open (document 1, Alarm status; document 4 section 5.4). */
 import { isOpenStatus } from '../../../model/entities/alarm.ts';
-import type { AlarmCreate, AlarmOfTypeUpdate, AlarmUpdate, AuditEntry, EntityDelete } from '../../../model/commands/command.ts';
+import type { AlarmCreate, AlarmOfTypeUpdate, AlarmUpdate } from '../../../model/commands/entities.ts';
+import type { AuditEntry } from '../../../model/commands/records.ts';
+import type { EntityDelete } from '../../../model/commands/deletion.ts';
 import { shapeTime } from '../../../model/documents/entity-time.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { formatTime } from '../../../model/documents/iso-time.ts';

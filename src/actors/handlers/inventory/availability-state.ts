@@ -1,7 +1,7 @@
 /** What a managed object's actor keeps about its availability (document 4 section 2.10). */
 import { UNAVAILABILITY_ALARM, fitAvailability, requiredInterval } from '../../../model/entities/availability.ts';
 import type { AvailabilityState } from '../../../model/entities/availability.ts';
-import { COMMAND } from '../../../model/commands/command.ts';
+import { COMMAND } from '../../../model/commands/kinds.ts';
 import type { Members } from '../../../model/documents/json-document.ts';
 import type { ActorContext } from '../../runtime/context.ts';
 

@@ -3,8 +3,8 @@
  * are made at the same time do not see each other before. A link that it refuses is undone at the parent. Follow-ups may overtake each other (a journal that
  * does not answer for a moment): the child goes by what its parent has now.
  */
-import { COMMAND } from '../../../model/commands/command.ts';
-import type { ChildAdd, ChildLink, ChildLinks, ParentAdd } from '../../../model/commands/command.ts';
+import { COMMAND } from '../../../model/commands/kinds.ts';
+import type { ChildAdd, ChildLink, ChildLinks, ParentAdd } from '../../../model/commands/links.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { joinMembers, splitMembers } from '../../../model/documents/json-document.ts';
 import type { ActorContext } from '../../runtime/context.ts';

@@ -1,7 +1,9 @@
 /** The actor of a managed object: its own document (document 1, Managed object; document 4 section 2.4). */
 import { keepOneMarker } from '../../../model/entities/agent-marker.ts';
-import { COMMAND } from '../../../model/commands/command.ts';
-import type { Asked, ChildAdd, ChildKind, ManagedObjectCreate, ManagedObjectUpdate } from '../../../model/commands/command.ts';
+import { COMMAND } from '../../../model/commands/kinds.ts';
+import type { Asked } from '../../../model/commands/command.ts';
+import type { ChildAdd, ChildKind } from '../../../model/commands/links.ts';
+import type { ManagedObjectCreate, ManagedObjectUpdate } from '../../../model/commands/entities.ts';
 import { DEVICE_USER_PREFIX } from '../../../model/entities/device-request.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { fitsType } from '../../../model/access/inventory-access.ts';

@@ -5,7 +5,7 @@
  * read them last: what a former holder of the session stores after that (it was cut off, or stood still) is no receipt, or a new message under the
  * same packet id would be taken for received.
  */
-import type { SessionReceipt, SessionReceipts, StoredReceipt } from '../../../model/commands/command.ts';
+import type { SessionReceipt, SessionReceipts, StoredReceipt } from '../../../model/commands/sessions.ts';
 import { isFormerHolder } from '../../../model/sessions/holder.ts';
 import type { ActorContext } from '../../runtime/context.ts';
 

@@ -1,9 +1,9 @@
 /** Durable state of an MQTT session (issue: sessions survive a restart, QoS 2 is exactly once). The actor's key is the session. */
 import { textKeyIn } from '../../../ingest/journal/command-record.ts';
-import { COMMAND } from '../../../model/commands/command.ts';
+import { COMMAND } from '../../../model/commands/kinds.ts';
 import type {
   SessionExpire, SessionItem, SessionMessage, SessionMessageRemove, SessionReceipts, SessionRelease, SessionRemove, SessionSave, SessionShard,
-} from '../../../model/commands/command.ts';
+} from '../../../model/commands/sessions.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { isSessionOver } from '../../../model/sessions/expiry.ts';
 import { changedMarks } from '../../../model/sessions/marks.ts';

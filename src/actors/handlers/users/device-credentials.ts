@@ -1,6 +1,6 @@
 /** Ends an accepted request of a new device: the request goes and its user comes, together (document 4 sections 4.2 and 4.3). */
-import { COMMAND } from '../../../model/commands/command.ts';
-import type { DeviceCredentialsIssue } from '../../../model/commands/command.ts';
+import { COMMAND } from '../../../model/commands/kinds.ts';
+import type { DeviceCredentialsIssue } from '../../../model/commands/users.ts';
 import { joinKey, requestKey, REQUESTS, tenantKey } from '../../../model/entities/device-request.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import type { ActorContext } from '../../runtime/context.ts';

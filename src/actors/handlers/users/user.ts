@@ -1,5 +1,6 @@
 /** Users, kept by the tenant's actor (document 4 section 3.1), with what belongs to them: memberships, the alias, inventory assignments. */
-import type { AuditEntry, ObjectPermissions, UserDelete, UserPut } from '../../../model/commands/command.ts';
+import type { AuditEntry } from '../../../model/commands/records.ts';
+import type { ObjectPermissions, UserDelete, UserPut } from '../../../model/commands/users.ts';
 import { PlatformError } from '../../../model/errors.ts';
 import { joinMembers, parseMembers, splitMembers } from '../../../model/documents/json-document.ts';
 import type { Members } from '../../../model/documents/json-document.ts';
