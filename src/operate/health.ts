@@ -1,15 +1,75 @@
-/** What /health/ready reports: each part and its lag (issue 2, section 1 point 5). */
+/** The parts of a node: what /health/ready and /metrics show of each comes from one description, on a single node and on a node of a cluster. */
 import type { ActorSystem } from '../actors/actor-system.ts';
 import type { GroupCommit } from '../ingest/journal/group-commit.ts';
 import type { Journal } from '../ingest/journal/journal.ts';
-import type { Projector } from '../ingest/projector/projector.ts';
 import type { Quarantine } from '../ingest/journal/quarantine.ts';
+import type { Projector } from '../ingest/projector/projector.ts';
+import type { Metrics } from './metrics.ts';
 
-/** The parts that are asked. */
-export interface HealthParts {
+/** `ready: false` takes the node out of service; the other members are details for operators. */
+export interface PartState { readonly ready: boolean; readonly [detail: string]: unknown }
+
+/** A value that is read when somebody asks. A `queue` is one label of `millrace_queue_size`. */
+type PartMetric = readonly [type: 'gauge' | 'total', name: string, help: string, read: () => number]
+  | readonly [type: 'queue', label: string, read: () => number];
+
+export interface ObservedPart {
+  /** In /health/ready; a part without a state has metrics only. */
+  readonly name?: string;
+  state?(): PartState;
+  readonly metrics: readonly PartMetric[];
+}
+
+/** @returns ready when all parts are. */
+export function healthOf(parts: readonly ObservedPart[]): { ready: boolean; parts: Record<string, PartState> } {
+  const states = parts.flatMap(({ name, state }): [string, PartState][] => (name === undefined || state === undefined ? [] : [[name, state()]]));
+  return { ready: states.every(([, { ready }]) => ready), parts: Object.fromEntries(states) };
+}
+
+export function registerParts(metrics: Metrics, parts: readonly ObservedPart[]): void {
+  const queues: [string, () => number][] = [];
+  for (const metric of parts.flatMap((part) => part.metrics)) {
+    if (metric[0] === 'queue') queues.push([metric[1], metric[2]]);
+    else metrics[metric[0]](metric[1], metric[2], metric[3]);
+  }
+  metrics.gauges('millrace_queue_size', 'What waits, by queue', 'queue', () => queues.map(([label, read]) => [label, read()] as const));
+}
+
+/** What gateways write, until it is durable. */
+export const journalPart = (journal: { readonly sizeBytes: number }, intake: Pick<GroupCommit, 'openBytes' | 'groupsCount' | 'recordsCount'>,
+  state: () => PartState): ObservedPart => ({
+  name: 'journal', state, metrics: [
+    ['gauge', 'millrace_journal_size_bytes', 'Bytes of the journal', () => journal.sizeBytes],
+    ['total', 'millrace_group_commits_total', 'Group commits', () => intake.groupsCount],
+    ['total', 'millrace_records_total', 'Records committed', () => intake.recordsCount],
+    ['queue', 'group-open-bytes', () => intake.openBytes],
+  ] });
+
+/** What the journal has, until it is in the history. */
+export const historyPart = (projector: Pick<Projector, 'pendingRows' | 'insertErrorsCount' | 'setAsideCount'>, state: () => PartState): ObservedPart => ({
+  name: 'clickhouse', state, metrics: [
+    ['total', 'millrace_projector_insert_errors_total', 'Inserts that failed and were tried again', () => projector.insertErrorsCount],
+    ['total', 'millrace_projector_set_aside_total', 'Measurements, rows and DELETEs that the history refused', () => projector.setAsideCount],
+    ['queue', 'projector-rows', () => projector.pendingRows],
+  ] });
+
+/** What was set aside is an alarm for people; only when nothing more can be set aside the projector stands still. */
+export const quarantinePart = (quarantine: Quarantine): ObservedPart => ({
+  name: 'quarantine', state: () => ({ ready: !quarantine.isFull, count: quarantine.count, sizeBytes: quarantine.sizeBytes }), metrics: [
+    ['gauge', 'millrace_quarantine_entries', 'Lines of the quarantine file', () => quarantine.count],
+    ['gauge', 'millrace_quarantine_size_bytes', 'Bytes of the quarantine file', () => quarantine.sizeBytes],
+  ] });
+
+/** The disk of the data directory. */
+export const diskPart = (freeBytes: () => number, state: () => PartState): ObservedPart => ({
+  name: 'disk', state, metrics: [['gauge', 'millrace_disk_free_bytes', 'Free space of the data directory', freeBytes]] });
+
+/** What a single node is made of. */
+export interface NodeParts {
   readonly journal: Journal;
   readonly group: GroupCommit;
   readonly actors: ActorSystem;
+  readonly commands: { readonly underWayCount: number };
   readonly projector: Projector;
   readonly quarantine: Quarantine;
   readonly watchedDocuments: { fault(): string | undefined };
@@ -19,21 +79,35 @@ export interface HealthParts {
   handledSeq(): number;
 }
 
-export function reportHealth(parts: HealthParts): { ready: boolean; parts: Record<string, { ready: boolean; [detail: string]: unknown }> } {
-  const { journal, group, actors, projector, quarantine, engine } = parts;
-  const refusal = group.refusal;
-  const documentsFault = parts.watchedDocuments.fault();
-  const report = {
-    journal: { ready: refusal === undefined, ...(refusal === undefined ? {} : { refusal }), lastSequence: journal.lastSeq,
-      sizeBytes: journal.sizeBytes, lagRecords: group.lastAppendedSeq - journal.lastSeq },
-    documents: { ready: documentsFault === undefined, ...(documentsFault === undefined ? {} : { fault: documentsFault }),
-      sequence: actors.committedSeq, lagRecords: journal.lastSeq - actors.committedSeq, followUps: actors.pendingCount },
-    clickhouse: { ready: engine.state === 'ready', state: engine.state, restarts: engine.restartsCount,
-      ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }),
-      sequence: projector.position, lagRecords: parts.handledSeq() - projector.position },
-    // What was set aside is an alarm for people; only when nothing more can be set aside the projector stands still.
-    quarantine: { ready: !quarantine.isFull, count: quarantine.count, sizeBytes: quarantine.sizeBytes },
-    disk: { ready: parts.disk.refusal === undefined, freeBytes: parts.disk.freeBytes },
-  };
-  return { ready: Object.values(report).every((part) => part.ready), parts: report };
+/** The parts of a single node, each with its lag in records. */
+export function singleNodeParts(node: NodeParts): readonly ObservedPart[] {
+  const { journal, group, actors, projector, engine, disk } = node;
+  const journalLag = (): number => group.lastAppendedSeq - journal.lastSeq;
+  const historyLag = (): number => node.handledSeq() - projector.position;
+  return [
+    journalPart(journal, group, () => ({
+      ready: group.refusal === undefined, ...(group.refusal === undefined ? {} : { refusal: group.refusal }), lastSequence: journal.lastSeq,
+      sizeBytes: journal.sizeBytes, lagRecords: journalLag() })),
+    { name: 'documents', state: () => {
+      const fault = node.watchedDocuments.fault();
+      return { ready: fault === undefined, ...(fault === undefined ? {} : { fault }), sequence: actors.committedSeq,
+        lagRecords: journal.lastSeq - actors.committedSeq, followUps: actors.pendingCount };
+    }, metrics: [
+      ['queue', 'commands-under-way', () => node.commands.underWayCount],
+      ['queue', 'mailboxes', () => actors.mailboxCount],
+      ['queue', 'follow-ups', () => actors.pendingCount],
+      ['total', 'millrace_commands_total', 'Commands that actors handled', () => actors.commandsCount],
+    ] },
+    historyPart(projector, () => ({
+      ready: engine.state === 'ready', state: engine.state, restarts: engine.restartsCount,
+      ...(projector.lastError === undefined ? {} : { lastError: projector.lastError }), sequence: projector.position, lagRecords: historyLag() })),
+    quarantinePart(node.quarantine),
+    diskPart(() => disk.freeBytes, () => ({ ready: disk.refusal === undefined, freeBytes: disk.freeBytes })),
+    { metrics: [
+      ['gauge', 'millrace_journal_last_sequence', 'Last durable sequence', () => journal.lastSeq],
+      ['gauge', 'millrace_journal_lag_records', 'Records appended and not yet durable', journalLag],
+      ['gauge', 'millrace_projector_lag_records', 'Records handled and not yet in the history', historyLag],
+      ['total', 'millrace_clickhouse_restarts_total', 'Restarts of the embedded ClickHouse', () => engine.restartsCount],
+    ] },
+  ];
 }

@@ -2,8 +2,8 @@
 import t from 'tap';
 import type { Documents } from '../../src/actors/runtime/documents.ts';
 import { WatchedDocuments } from '../../src/operate/documents-watch.ts';
-import { reportHealth } from '../../src/operate/health.ts';
-import type { HealthParts } from '../../src/operate/health.ts';
+import { healthOf, singleNodeParts } from '../../src/operate/health.ts';
+import type { NodeParts } from '../../src/operate/health.ts';
 
 class Store {
   now = 0;
@@ -25,8 +25,8 @@ class Store {
       journal: { lastSeq: 9, sizeBytes: 1 }, group: { lastAppendedSeq: 9, refusal: undefined }, actors: { committedSeq: 7, pendingCount: 0 },
       projector: { position: 9 }, disk: { refusal: undefined, freeBytes: 1 }, engine: { state: 'ready', restartsCount: 0 }, handledSeq: () => 9,
       watchedDocuments: this.watched, quarantine: { isFull: false, count: 0, sizeBytes: 0 },
-    } as unknown as HealthParts;
-    const { ready, parts: { documents } } = reportHealth(parts);
+    } as unknown as NodeParts;
+    const { ready, parts: { documents } } = healthOf(singleNodeParts(parts));
     return { ready, documents };
   }
 }

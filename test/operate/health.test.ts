@@ -1,7 +1,7 @@
 /** What /health/ready reports: each part that is not ready makes the whole so, and each stage tells its lag. */
 import t from 'tap';
-import { reportHealth } from '../../src/operate/health.ts';
-import type { HealthParts } from '../../src/operate/health.ts';
+import { healthOf, singleNodeParts } from '../../src/operate/health.ts';
+import type { NodeParts } from '../../src/operate/health.ts';
 
 const WELL = {
   journal: { lastSeq: 90, sizeBytes: 1_234 }, group: { lastAppendedSeq: 95, refusal: undefined }, actors: { committedSeq: 70, pendingCount: 2 },
@@ -9,7 +9,7 @@ const WELL = {
   handledSeq: () => 88, watchedDocuments: { fault: () => undefined }, quarantine: { isFull: false, count: 1, sizeBytes: 100 },
 };
 
-const reportOf = (changes: object = {}): ReturnType<typeof reportHealth> => reportHealth({ ...WELL, ...changes } as unknown as HealthParts);
+const reportOf = (changes: object = {}): ReturnType<typeof healthOf> => healthOf(singleNodeParts({ ...WELL, ...changes } as unknown as NodeParts));
 
 t.test('the parts, with the lag of each stage', async (t) => {
   t.same(reportOf(), { ready: true, parts: {

@@ -3,7 +3,9 @@ import t from 'tap';
 import type { Test } from 'tap';
 import type { Log } from '../../src/ports/log.ts';
 import { Metrics } from '../../src/operate/metrics.ts';
-import { registerNodeMetrics, registerServerMetrics } from '../../src/operate/server-metrics.ts';
+import { registerParts, singleNodeParts } from '../../src/operate/health.ts';
+import type { NodeParts } from '../../src/operate/health.ts';
+import { registerServerMetrics } from '../../src/operate/server-metrics.ts';
 import { silentLog } from '../actors/platform.ts';
 
 function newMetrics(t: Test, log: Log = silentLog): { metrics: Metrics; value(name: string): Promise<number | undefined> } {
@@ -58,12 +60,12 @@ t.test('of the listeners and of a single node: each value under its name', async
     mqtt: { connectionsCount: 1, earlyBytes: 29 }, sweeper: { expiredCount: 5 },
     api: { connectionCount: 2, requestCount: 3, webSocketCount: 4, bodies: { known: { bytes: 9 }, early: { bytes: 10 } } },
     bayeux: { sessionCount: 6, queuedMessageCount: 7, queuedBytes: 8 }, history: { runningCount: 27, waitingCount: 28 } });
-  registerNodeMetrics(metrics, {
+  registerParts(metrics, singleNodeParts({
     journal: { sizeBytes: 11, lastSeq: 100 }, group: { openBytes: 12, lastAppendedSeq: 113, groupsCount: 14, recordsCount: 15 },
     actors: { mailboxCount: 16, pendingCount: 17, commandsCount: 18 }, commands: { underWayCount: 19 },
     projector: { pendingRows: 20, position: 60, insertErrorsCount: 21, setAsideCount: 22 }, quarantine: { count: 23, sizeBytes: 24 },
     engine: { restartsCount: 25 }, disk: { freeBytes: 26 }, handledSeq: () => 99,
-  } as unknown as Parameters<typeof registerNodeMetrics>[1]);
+  } as unknown as NodeParts));
   const wanted = {
     'millrace_connections{protocol="mqtt"}': 1, 'millrace_connections{protocol="http"}': 2, 'millrace_connections{protocol="http-under-way"}': 3,
     'millrace_connections{protocol="websocket"}': 4, 'millrace_mqtt_sessions_expired_total': 5, 'millrace_connections{protocol="bayeux-session"}': 6,

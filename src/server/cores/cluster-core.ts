@@ -30,6 +30,8 @@ import type { Turns } from '../../pacing/turns.ts';
 import type { BlobReferences } from '../../jobs/files/blob-sweeper.ts';
 import { makeDataDirectory } from '../../operate/data-directory.ts';
 import { DataLock } from '../../operate/data-lock.ts';
+import { diskPart, healthOf, historyPart, journalPart, quarantinePart, registerParts } from '../../operate/health.ts';
+import type { ObservedPart, PartState } from '../../operate/health.ts';
 import { Metrics } from '../../operate/metrics.ts';
 import { SecretsFile } from '../../operate/secrets-file.ts';
 import { ClickHouse } from '../../store/clickhouse/adapter.ts';
@@ -351,48 +353,44 @@ export class ClusterCore implements ServerCore {
     };
   }
 
-  health(): HealthReport {
-    const { nats, journal, leases } = this.#adapters;
-    const { refusal } = this.node.intake;
-    const part = (problem: string | undefined, details: object = {}): { ready: boolean } =>
-      ({ ready: problem === undefined, ...(problem === undefined ? {} : { problem }), ...details });
-    const members: readonly Member[] = leases.members;
-    const report = {
-      journal: part(this.#disks.isFullForAll && refusal === this.#disks.refusal ? undefined : refusal ?? journal.unavailable,
-        { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) }),
-      documents: this.#documentsState(members),
-      // Behind, and not wrong: the journal has what is not there yet.
-      clickhouse: this.#clickHouseState(members),
-      quarantine: { ready: !this.#adapters.quarantine.isFull, count: this.#adapters.quarantine.count, sizeBytes: this.#adapters.quarantine.sizeBytes },
-      disk: this.#disks.local,
-      cluster: part(nats.unavailable ?? problemOf(members), { node: this.nodeId, shards: leases.owned.size, nodes: members.map(({ nodeId }) => nodeId) }),
-    };
-    return { ready: Object.values(report).every(({ ready }) => ready), parts: report };
-  }
+  health(): HealthReport { return healthOf(this.#parts); }
 
   registerMetrics(): void {
-    const { metrics } = this;
-    const { journal, leases, quarantine } = this.#adapters;
-    const { projector, intake, commands, owners } = this.node;
-    metrics.gauges('millrace_queue_size', 'What waits, by queue', 'queue', () => [
-      ['group-open-bytes', intake.openBytes], ['projector-rows', projector.pendingRows], ['commands-under-way', commands.underWayCount],
-      ['groups-under-way', owners.reduce((sum, owner) => sum + owner.underWayCount, 0)],
-      ['follow-ups', owners.reduce((sum, owner) => sum + owner.pendingCount, 0)]]);
-    metrics.gauge('millrace_journal_size_bytes', 'Bytes of the journal', () => journal.sizeBytes);
-    metrics.total('millrace_projector_insert_errors_total', 'Inserts that failed and were tried again', () => projector.insertErrorsCount);
-    metrics.total('millrace_projector_set_aside_total', 'Measurements, rows and DELETEs that the history refused', () => projector.setAsideCount);
-    metrics.gauge('millrace_quarantine_entries', 'Lines of the quarantine file', () => quarantine.count);
-    metrics.gauge('millrace_quarantine_size_bytes', 'Bytes of the quarantine file', () => quarantine.sizeBytes);
-    metrics.total('millrace_group_commits_total', 'Group commits', () => intake.groupsCount);
-    metrics.total('millrace_records_total', 'Records committed', () => intake.recordsCount);
-    metrics.gauge('millrace_projector_lag_groups', 'Groups of the journal between what is decided and what is in the history, of the shard that is most behind',
-      () => projector.lagGroups);
-    metrics.gauges('millrace_cluster_server_reached', 'Whether this node reaches the server (1) or not (0)', 'server', () => [
+    registerParts(this.metrics, this.#parts);
+    this.metrics.gauges('millrace_cluster_server_reached', 'Whether this node reaches the server (1) or not (0)', 'server', () => [
       ['redis', this.#redisWatch.isAway ? 0 : 1], ['clickhouse', this.#clickHouseWatch.isAway ? 0 : 1], ['nats', this.#adapters.nats.isConnected ? 1 : 0]]);
-    metrics.gauge('millrace_cluster_shards', 'Shards that this node owns', () => leases.owned.size);
-    metrics.gauge('millrace_cluster_nodes', 'Nodes of the cluster as this one sees it', () => leases.members.length);
-    metrics.gauge('millrace_disk_free_bytes', 'Free space of the data directory', () => this.#disks.localFreeBytes);
-    metrics.gauge('millrace_clickhouse_disk_free_bytes', 'Free space that ClickHouse has', () => this.#disks.historyFreeBytes);
+  }
+
+  get #parts(): readonly ObservedPart[] {
+    const { nats, journal, leases, quarantine } = this.#adapters;
+    const { projector, intake, commands, owners } = this.node;
+    const part = (problem: string | undefined, details: object): PartState =>
+      ({ ready: problem === undefined, ...(problem === undefined ? {} : { problem }), ...details });
+    const sumOf = (read: (owner: (typeof owners)[number]) => number): number => owners.reduce((sum, owner) => sum + read(owner), 0);
+    return [
+      journalPart(journal, intake, () => {
+        const { refusal } = intake;
+        return part(this.#disks.isFullForAll && refusal === this.#disks.refusal ? undefined : refusal ?? journal.unavailable,
+          { sizeBytes: journal.sizeBytes, ...(refusal === undefined ? {} : { refusal }) });
+      }),
+      { name: 'documents', state: () => this.#documentsState(leases.members), metrics: [
+        ['queue', 'commands-under-way', () => commands.underWayCount],
+        ['queue', 'groups-under-way', () => sumOf((owner) => owner.underWayCount)],
+        ['queue', 'follow-ups', () => sumOf((owner) => owner.pendingCount)],
+      ] },
+      // Behind, and not wrong: the journal has what is not there yet.
+      historyPart(projector, () => this.#clickHouseState(leases.members)),
+      quarantinePart(quarantine),
+      diskPart(() => this.#disks.localFreeBytes, () => this.#disks.local),
+      { name: 'cluster', state: () => part(nats.unavailable ?? problemOf(leases.members), {
+        node: this.nodeId, shards: leases.owned.size, nodes: leases.members.map(({ nodeId }) => nodeId) }), metrics: [
+        ['gauge', 'millrace_projector_lag_groups',
+          'Groups of the journal between what is decided and what is in the history, of the shard that is most behind', () => projector.lagGroups],
+        ['gauge', 'millrace_cluster_shards', 'Shards that this node owns', () => leases.owned.size],
+        ['gauge', 'millrace_cluster_nodes', 'Nodes of the cluster as this one sees it', () => leases.members.length],
+        ['gauge', 'millrace_clickhouse_disk_free_bytes', 'Free space that ClickHouse has', () => this.#disks.historyFreeBytes],
+      ] },
+    ];
   }
 
   async close(): Promise<void> {

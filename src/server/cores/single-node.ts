@@ -27,7 +27,7 @@ import { makeDataDirectory } from '../../operate/data-directory.ts';
 import { DataLock } from '../../operate/data-lock.ts';
 import { DiskGuard } from '../../operate/disk-guard.ts';
 import { WatchedDocuments } from '../../operate/documents-watch.ts';
-import { reportHealth } from '../../operate/health.ts';
+import { healthOf, registerParts, singleNodeParts } from '../../operate/health.ts';
 import { Metrics } from '../../operate/metrics.ts';
 import { SecretsFile } from '../../operate/secrets-file.ts';
 import { InProcessLiveBus } from '../../realtime/bus/live-bus.ts';
@@ -45,8 +45,7 @@ import { repairJournal } from '../../store/lmdb/journal-repair.ts';
 import { SCHEMA_DOCUMENT, withSchema } from '../../store/schema-version.ts';
 import { syncDirectory } from '../../store/files/sync-directory.ts';
 import type { HealthReport } from '../../api/request/platform.ts';
-import type { HealthParts } from '../../operate/health.ts';
-import { registerNodeMetrics } from '../../operate/server-metrics.ts';
+import type { ObservedPart } from '../../operate/health.ts';
 import { VERSION } from '../../version.ts';
 import { CoreEvents, loginParts, recordsChanged } from './core.ts';
 import type { ServerCore } from './core.ts';
@@ -277,17 +276,17 @@ export class SingleNode implements ServerCore {
   }
 
   health(): HealthReport {
-    return reportHealth(this.#parts);
+    return healthOf(this.#parts);
   }
 
   registerMetrics(): void {
-    registerNodeMetrics(this.metrics, this.#parts);
+    registerParts(this.metrics, this.#parts);
   }
 
-  get #parts(): HealthParts & { readonly commands: CommandBus } {
+  get #parts(): readonly ObservedPart[] {
     const { journal, intake, actors, projector, quarantine, watchedDocuments, disk, engine, commands } = this;
     const handledSeq = (): number => this.handledSeq;
-    return { journal, group: intake, actors, projector, quarantine, watchedDocuments, disk, engine, handledSeq, commands };
+    return singleNodeParts({ journal, group: intake, actors, projector, quarantine, watchedDocuments, disk, engine, handledSeq, commands });
   }
 
   async close(): Promise<void> {
