@@ -5,9 +5,9 @@
 import { randomBytes } from 'node:crypto';
 import { secondFactorError } from '../accounts/login/second-factor.ts';
 import { PlatformError, refusedBy } from '../model/errors.ts';
-import type { LoginCaller } from '../model/access/principal.ts';
+import { ANONYMOUS, type LoginCaller } from '../model/access/principal.ts';
 import { ApiRequest, type RequestOwner } from './request/request.ts';
-import { ANONYMOUS, HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage, isRememberedPassword } from './request/authentication.ts';
+import { HeaderAuthentication, XSRF_HEADER, credentialsText, isCookie, isFromOwnPage, isRememberedPassword } from './request/authentication.ts';
 import { baseUrlOf, calledAs, hostCalled, type CalledAs } from './http/base-url.ts';
 import { APPLICATION_HEADERS } from './request/application-key.ts';
 import { BYTES_BEFORE_LOGIN_MAX, BodyBudget } from './http/body-budget.ts';
@@ -26,8 +26,9 @@ import { findChildrenOfDevice, isListOfDevice } from './lists/owner.ts';
 import type { Platform } from './request/platform.ts';
 import { checkContentType, chooseMediaType, headRefusal, mayReach, readJson, readMode } from './request/checks.ts';
 import { requireRate } from './request/rate.ts';
-import { parseQuery } from './request/query-values.ts';
-import { ANSWERED, type Answer, type Route } from './request/route.ts';
+import { parseQuery } from './request/schema/query-values.ts';
+import type { Route } from './request/route.ts';
+import { ANSWERED, type Answer } from './request/answer.ts';
 import { Router, allowedMethods, type CompiledRoute } from './request/router.ts';
 import type { TrustedProxies } from '../config/trusted-proxies.ts';
 import type { Upgraded, WebSocketHandlers } from './http/web-socket.ts';
@@ -62,9 +63,7 @@ export class ApiServer implements RequestOwner {
     this.early = new EarlySockets(platform);
     this.server = new HttpServer({
       library, early: this.early, ...guardOf(platform),
-      log: platform.log,
-      bodies: this.bodies,
-      stalledMsMax: answerStalledMsMax,
+      log: platform.log, bodies: this.bodies, stalledMsMax: answerStalledMsMax,
       onStalled: (exchange) => this.reportStalled(exchange),
       onRequest: (exchange) => this.accept(exchange),
       onFailure: (exchange, error) => this.fail((exchange.context as ApiRequest | undefined) ?? this.requestOf(exchange), error),
@@ -302,7 +301,7 @@ export class ApiServer implements RequestOwner {
     if (name === 'PUT' || name === 'DELETE') request.method = name;
   }
 
-  private readHead(request: ApiRequest, route: Route): void {
+  private readHead(request: ApiRequest, route: ApiRequest['route']): void {
     const { exchange } = request;
     if (request.method === 'GET') {
       request.skipsFlush = exchange.header('x-millrace-no-flush') === 'true';
@@ -331,7 +330,7 @@ export class ApiServer implements RequestOwner {
       if (route.body !== undefined) checkContentType(request, route);
       request.isAuthorised = true;
       if (route.body !== undefined && !request.isBodyComplete) this.readBody(request);
-      if (route.body === undefined || request.isBodyComplete || request.bodyStream !== undefined) this.run(request, compiled);
+      if (route.body === undefined || request.isBodyComplete || request.bodyStream !== undefined) this.run(request);
     } catch (error) {
       this.fail(request, error);
     }
@@ -379,11 +378,12 @@ export class ApiServer implements RequestOwner {
     }
     request.body = body;
     request.isBodyComplete = true;
-    if (request.isAuthorised) this.run(request, request.compiled as CompiledRoute);
+    if (request.isAuthorised) this.run(request);
   };
 
-  private run(request: ApiRequest, compiled: CompiledRoute): void {
+  private run(request: ApiRequest): void {
     try {
+      const compiled = request.compiled as CompiledRoute;
       const { route } = compiled;
       request.query = parseQuery(request.exchange.queryText);
       compiled.checkQuery?.(request.query);

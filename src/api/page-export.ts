@@ -12,8 +12,10 @@ import type { ExportFormat, ExportShape } from './export/export.ts';
 import type { ExportRow } from './export/source.ts';
 import { pageOfSize } from './request/paging.ts';
 import type { ParquetColumn } from './export/parquet.ts';
-import { ANSWERED } from './request/route.ts';
-import type { Answer, Route, RouteAnswer } from './request/route.ts';
+import { ANSWERED } from './request/answer.ts';
+import type { Route } from './request/route.ts';
+import type { Answer } from './request/answer.ts';
+import type { RouteAnswer } from './request/route-rules.ts';
 
 /** The array of a collection, and the columns of its items. */
 interface ListShape {

@@ -29,7 +29,7 @@ import { withExport } from './page-export.ts';
 import { retentionRoutes } from './retention/retention.ts';
 import { rootRoutes } from './system/roots.ts';
 import type { Route } from './request/route.ts';
-import { Fragments, Text, open } from './request/schema-parts.ts';
+import { Fragments, Text, open } from './request/schema/parts.ts';
 import { SERVICE_USERS } from './applications/service-users.ts';
 import { smartRestOneRoutes } from './smartrest/one.ts';
 import { statisticsFileRoutes } from './tenants/statistics-files.ts';

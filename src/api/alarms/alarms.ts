@@ -23,12 +23,13 @@ import type { DocumentRow, HistoryFilter } from '../lists/filter.ts';
 import { accessOf, isOwner, ownsObjects, requireOwner } from '../lists/owner.ts';
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { REVERT } from '../request/query-parameters.ts';
+import { REVERT } from '../request/schema/query-parameters.ts';
 import { changeRecords } from '../records/records.ts';
 import { COUNT_TYPES, counted, created, found, notStored } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
-import { Count } from '../request/schema-parts.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
+import { Count } from '../request/schema/parts.ts';
 import * as schemas from '../entities/schemas.ts';
 import { selectingFilters } from '../lists/selecting-filters.ts';
 

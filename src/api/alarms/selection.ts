@@ -7,7 +7,7 @@ import type { SourceSelection } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../lists/filter.ts';
 import { accessOf, conditionOfAccess } from '../lists/owner.ts';
 import type { Access } from '../lists/owner.ts';
-import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, SOURCE, flag, list } from '../request/query-parameters.ts';
+import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, SOURCE, flag, list } from '../request/schema/query-parameters.ts';
 
 export const ALARM_FILTERS = {
   ...SOURCE,

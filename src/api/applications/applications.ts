@@ -14,10 +14,11 @@ import {
 } from '../records/applications.ts';
 import { ApplicationPost, ApplicationPut, applicationText, applicationUrl, mergedApplication, requireConsistent } from './text.ts';
 import { applySettings, removeSettings, requireSettingsFit } from './microservice-settings.ts';
-import { flag, text } from '../request/query-parameters.ts';
+import { flag, text } from '../request/schema/query-parameters.ts';
 import { retried } from '../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { bootstrapUser, endAllUses, refreshServiceUsers, removeUser, subscribers } from './service-users.ts';
 import { requireRoles } from '../users/text.ts';
 

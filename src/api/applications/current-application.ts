@@ -9,7 +9,8 @@ import { changeApplication } from './applications.ts';
 import { JSON_TYPE } from '../http/media-types.ts';
 import { settingsOf } from './microservice-settings.ts';
 import { found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { applicationOfUser, serviceUsers } from './service-users.ts';
 import type { ServiceUserKind } from './service-users.ts';
 

@@ -16,9 +16,11 @@ import { archiveLimit } from './archive-limits.ts';
 import { contentTypeOf } from '../http/content-types.ts';
 import { tenantCalled } from '../request/login-host.ts';
 import { ANY_CONTENT } from '../http/media-types.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Method, Route, RouteBody } from '../request/route.ts';
-import { Binary } from '../request/schema-parts.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
+import type { Method, RouteBody } from '../request/route-rules.ts';
+import { Binary } from '../request/schema/parts.ts';
 import { entryContent } from './zip-archive.ts';
 
 const INDEX_FILE = 'index.html';

@@ -15,11 +15,12 @@ import type { ApiRequest } from '../request/request.ts';
 import { allIds, applicationsOfIds, availableIds, idsOfName, isOffered, ownIds, subscribedIds } from '../records/applications.ts';
 import { applicationText } from './text.ts';
 import { PAGE_PARAMETERS, PAGE_SIZE_MAX, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
-import type { Page } from '../request/paging.ts';
-import { flag, text } from '../request/query-parameters.ts';
+import type { Page } from '../request/page.ts';
+import { flag, text } from '../request/schema/query-parameters.ts';
 import { SERVER_WIDE, listRecords } from '../records/records.ts';
 import { found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { referencedId } from '../users/text.ts';
 
 const APPLICATION_READ = ['ROLE_APPLICATION_MANAGEMENT_READ'];

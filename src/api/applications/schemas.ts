@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { APPLICATION_TYPES, AVAILABILITIES } from '../../model/entities/application.ts';
-import { Binary, Count, Fragments, Link, OPEN, Text, Timestamp, collectionOf, entity, listOf, open, optional, ref } from '../request/schema-parts.ts';
+import { Binary, Count, Fragments, Link, OPEN, Text, Timestamp, collectionOf, entity, listOf, open, optional, ref } from '../request/schema/parts.ts';
 
 const Owner = open({ self: Link, tenant: open({ id: Text }) });
 const Version = open({ version: Text, binaryId: Text, tag: optional(Type.Array(Text)), tags: Type.Array(Text) });

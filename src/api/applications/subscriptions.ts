@@ -16,7 +16,8 @@ import { quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
 import { changeRecords, isChangedMeanwhile, readRecord, retried } from '../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { requireRoles } from '../users/text.ts';
 
 /** In `subscription` of the tenant. */

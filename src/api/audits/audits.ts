@@ -15,10 +15,11 @@ import { HistoryFilter } from '../lists/filter.ts';
 import type { DocumentRow } from '../lists/filter.ts';
 import { isOwner, limitToOwnedSources } from '../lists/owner.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { RANGE, REVERT, text } from '../request/query-parameters.ts';
+import { RANGE, REVERT, text } from '../request/schema/query-parameters.ts';
 import { created, found } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from '../entities/schemas.ts';
 
 const READ = ['ROLE_AUDIT_READ', 'ROLE_AUDIT_ADMIN'];

@@ -13,7 +13,8 @@ import type { ApiRequest } from '../request/request.ts';
 import { hostName, tenantCalled } from '../request/login-host.ts';
 import { JSON_TYPE } from '../http/media-types.ts';
 import { requireRate } from '../request/rate.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { numberOption } from '../request/tenant-option.ts';
 
 /** Of one header. */

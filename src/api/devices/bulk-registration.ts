@@ -12,8 +12,9 @@ import { requireRightsOfDevice } from '../users/inventory-rights.ts';
 import { INVENTORY_ADMIN } from '../inventory/managed-objects.ts';
 import { JSON_TYPE, vendorType } from '../http/media-types.ts';
 import { readMultipart } from '../http/multipart.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { CsvForm } from '../entities/schemas.ts';
 
 const AREA = 'devicecontrol';

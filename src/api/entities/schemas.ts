@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { ALARM_SEVERITIES, ALARM_STATUSES } from '../../model/entities/alarm.ts';
 import { OPERATION_STATUSES } from '../../model/entities/operation.ts';
-import { Binary, Id, OPEN, Timestamp, nullable } from '../request/schema-parts.ts';
+import { Binary, Id, OPEN, Timestamp, nullable } from '../request/schema/parts.ts';
 
 const Source = Type.Object({ id: Id }, OPEN);
 const text = Type.Optional(nullable(Type.String()));

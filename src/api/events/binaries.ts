@@ -18,9 +18,10 @@ import { readMultipart, storeContent } from '../http/multipart.ts';
 import type { UploadLimits } from '../http/multipart.ts';
 import { isOwner, requireOwner } from '../lists/owner.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
-import { Binary } from '../request/schema-parts.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
+import { Binary } from '../request/schema/parts.ts';
 import { FileForm } from '../entities/schemas.ts';
 
 const READ = ['ROLE_EVENT_READ'];

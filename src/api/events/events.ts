@@ -20,11 +20,12 @@ import type { DocumentRow } from '../lists/filter.ts';
 import { isOwner, limitToOwnedSources, requireOwner } from '../lists/owner.ts';
 import { textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from '../request/query-parameters.ts';
+import { CREATED, HIERARCHY, LAST_UPDATED, RANGE, REVERT, SOURCE, text } from '../request/schema/query-parameters.ts';
 import { COUNT_TYPES, NO_CONTENT, counted, created, found, notStored } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
-import { Count } from '../request/schema-parts.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
+import { Count } from '../request/schema/parts.ts';
 import * as schemas from '../entities/schemas.ts';
 
 const READ = ['ROLE_EVENT_READ'];

@@ -17,11 +17,11 @@ import { namedSources } from '../entities/text.ts';
 import { documentBatches } from './source.ts';
 import type { ExportRow } from './source.ts';
 import type { HistoryFilter } from '../lists/filter.ts';
-import type { Page } from '../request/paging.ts';
+import type { Page } from '../request/page.ts';
 import { ParquetWriter } from './parquet.ts';
 import type { ParquetColumn } from './parquet.ts';
-import type { QueryParameters } from '../request/query-values.ts';
-import { ANSWERED } from '../request/route.ts';
+import type { QueryParameters } from '../request/schema/query-values.ts';
+import { ANSWERED } from '../request/answer.ts';
 
 export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];

@@ -11,7 +11,8 @@ import { quote, segment, sourceText } from '../entities/text.ts';
 import { isOwner, requireOwner } from '../lists/owner.ts';
 import { PAGE_PARAMETERS, currentPageOf, isNoPage, pageOf, pageOfSize } from '../request/paging.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from '../entities/schemas.ts';
 
 const READ = ['ROLE_IDENTITY_READ'];

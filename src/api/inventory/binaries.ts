@@ -24,11 +24,12 @@ import type { UploadLimits } from '../http/multipart.ts';
 import { deletionRights, limitToAccessibleObjects, loadManagedObject, requireOwner } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { text } from '../request/query-parameters.ts';
+import { text } from '../request/schema/query-parameters.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
-import { Binary } from '../request/schema-parts.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
+import { Binary } from '../request/schema/parts.ts';
 import { FileForm } from '../entities/schemas.ts';
 
 const READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ', 'ROLE_BINARY_READ'];

@@ -18,10 +18,11 @@ import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, createdManagedObj
 import { limitToAccessibleObjects, loadManagedObject, mayReach, requireOwner } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import type { Page } from '../request/paging.ts';
-import { text } from '../request/query-parameters.ts';
+import type { Page } from '../request/page.ts';
+import { text } from '../request/schema/query-parameters.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from '../entities/schemas.ts';
 
 /** Children of one object that are read from the documents and sorted for a page; of more the history knows the page. */

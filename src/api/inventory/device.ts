@@ -13,7 +13,8 @@ import { requireRightsOfDevice } from '../users/inventory-rights.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, requireReadable } from './managed-objects.ts';
 import { loadManagedObject, requireOwner } from '../lists/owner.ts';
 import { found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { isDevice } from '../users/text.ts';
 import * as schemas from '../entities/schemas.ts';
 

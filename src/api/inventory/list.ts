@@ -12,11 +12,12 @@ import { INVENTORY_READ } from './managed-objects.ts';
 import { accessibleCondition, limitToAccessibleObjects } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { flag, text } from '../request/query-parameters.ts';
+import { flag, text } from '../request/schema/query-parameters.ts';
 import { COUNT_TYPES, counted, found } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
-import { Count } from '../request/schema-parts.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
+import { Count } from '../request/schema/parts.ts';
 
 const FILTERS = {
   ids: text('Ids, comma separated; unknown ones are left out, and an empty list has none'),

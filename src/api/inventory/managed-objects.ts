@@ -17,9 +17,10 @@ import { UNSTORED, managedObjectUrl, unstoredText } from '../entities/text.ts';
 import { requireRightsOfDevice } from '../users/inventory-rights.ts';
 import { CHILD_PARAMETERS, managedObjectText } from './text.ts';
 import { deletionRights, loadManagedObject, requireOwner } from '../lists/owner.ts';
-import { flag } from '../request/query-parameters.ts';
+import { flag } from '../request/schema/query-parameters.ts';
 import { NO_CONTENT, created, found, notStored } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { isDevice } from '../users/text.ts';
 import * as schemas from '../entities/schemas.ts';
 

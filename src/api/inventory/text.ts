@@ -9,8 +9,8 @@ import type { ApiRequest } from '../request/request.ts';
 import { entityText, managedObjectUrl, quote, segment } from '../entities/text.ts';
 import { CHILD_KINDS, linkedIds } from '../lists/hierarchy.ts';
 import { PageBudget } from '../request/page-budget.ts';
-import type { QueryParameters } from '../request/query-values.ts';
-import { flag } from '../request/query-parameters.ts';
+import type { QueryParameters } from '../request/schema/query-values.ts';
+import { flag } from '../request/schema/query-parameters.ts';
 
 /** Kind of child -> the collection of its parents. */
 export const PARENTS_OF_KIND: Readonly<Record<ChildKind, string>> = {

@@ -7,9 +7,9 @@ import { formatTime } from '../../model/documents/iso-time.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import { devicesOfAgent, sourcesOf } from './hierarchy.ts';
-import type { QueryParameters } from '../request/query-values.ts';
+import type { QueryParameters } from '../request/schema/query-values.ts';
 import { NO_CONTENT } from '../request/reply.ts';
-import type { Answer } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { selectingFilters } from './selecting-filters.ts';
 
 /** Key of the tenant's own actor. */

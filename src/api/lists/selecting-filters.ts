@@ -1,7 +1,7 @@
 /** Filters of requests that change or delete all that they select: there, a filter without effect would do it to everything. */
 import { PlatformError } from '../../model/errors.ts';
-import { HIERARCHY } from '../request/query-parameters.ts';
-import type { QueryParameters, QueryValues } from '../request/query-values.ts';
+import { HIERARCHY } from '../request/schema/query-parameters.ts';
+import type { QueryParameters, QueryValues } from '../request/schema/query-values.ts';
 
 /**
  * @param filters those of the route.

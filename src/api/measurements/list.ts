@@ -12,11 +12,12 @@ import { MEASUREMENT_COLUMNS, measurementTexts } from './text.ts';
 import type { MeasurementRow } from './text.ts';
 import { MEASUREMENT_FILTERS, MEASUREMENT_READ, UNIT_HEADERS, requireFragmentOfSeries, unitsOf } from './measurements.ts';
 import { PAGE_PARAMETERS, collectionText, isNoPage, pageOf } from '../request/paging.ts';
-import type { Page } from '../request/paging.ts';
-import { REVERT } from '../request/query-parameters.ts';
+import type { Page } from '../request/page.ts';
+import { REVERT } from '../request/schema/query-parameters.ts';
 import { found } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { cachedTotal } from '../lists/totals.ts';
 
 const STREAM_TYPE = 'application/json-stream;charset=UTF-8';

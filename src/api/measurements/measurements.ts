@@ -14,10 +14,11 @@ import { MEASUREMENT_COLUMNS, linkedMeasurement, measurementTexts, measurementUr
 import type { MeasurementRow } from './text.ts';
 import { isOwner, requireOwner } from '../lists/owner.ts';
 import type { MeasurementAnswer } from '../request/platform.ts';
-import { RANGE, SOURCE, text } from '../request/query-parameters.ts';
+import { RANGE, SOURCE, text } from '../request/schema/query-parameters.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from '../entities/schemas.ts';
 import { unitSystemOf } from '../../model/documents/units.ts';
 

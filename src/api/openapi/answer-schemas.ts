@@ -7,7 +7,7 @@ import { OPERATION_STATUSES } from '../../model/entities/operation.ts';
 import { APPLICATION_ANSWER_SCHEMAS } from '../applications/schemas.ts';
 import { NOTIFICATION_ANSWER_SCHEMAS } from '../realtime/notification-subscriptions.ts';
 import { RETENTION_ANSWER_SCHEMAS } from '../retention/schemas.ts';
-import { Count, Fragments, Link, Text, Timestamp, collectionOf, entity, listOf, nullable, open, optional, ref, written } from '../request/schema-parts.ts';
+import { Count, Fragments, Link, Text, Timestamp, collectionOf, entity, listOf, nullable, open, optional, ref, written } from '../request/schema/parts.ts';
 import * as bodies from '../entities/schemas.ts';
 import { TENANT_ANSWER_SCHEMAS } from '../tenants/schemas.ts';
 import { USER_ANSWER_SCHEMAS } from '../users/schemas.ts';

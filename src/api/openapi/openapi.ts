@@ -1,11 +1,12 @@
 /** The OpenAPI 3.1 document of the route table. */
-import type { QueryParameter } from '../request/query-values.ts';
+import type { QueryParameter } from '../request/schema/query-values.ts';
 import { PATH_PARAMETERS } from '../request/route.ts';
-import type { Route, RouteAnswer, RouteBody } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { RouteAnswer, RouteBody } from '../request/route-rules.ts';
 import { ANSWER_EXAMPLES } from './answer-examples.ts';
 import { ANSWER_SCHEMAS } from './answer-schemas.ts';
 import { TOKEN_COOKIE, XSRF_HEADER } from '../request/authentication.ts';
-import { Binary, ref } from '../request/schema-parts.ts';
+import { Binary, ref } from '../request/schema/parts.ts';
 
 const VENDOR_PREFIX = 'application/vnd.com.nsn.platform.';
 

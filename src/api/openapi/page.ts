@@ -1,5 +1,5 @@
 /** A page to read the OpenAPI document: self-contained, made on the server, no scripts. */
-import type { QueryParameters } from '../request/query-values.ts';
+import type { QueryParameters } from '../request/schema/query-values.ts';
 import type { Route } from '../request/route.ts';
 
 const STYLE = `:root{color-scheme:light dark;--line:#8884}body{font:15px/1.5 system-ui,sans-serif;

@@ -20,11 +20,12 @@ import { requireNames } from '../entities/changes.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import { entityText, idText, quote, segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf, requirePageBytes } from '../request/paging.ts';
-import { RANGE, flag, list as listParameter } from '../request/query-parameters.ts';
+import { RANGE, flag, list as listParameter } from '../request/schema/query-parameters.ts';
 import { changeRecords, listRecords, readRecord, retried } from '../records/records.ts';
 import type { Acting } from '../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from '../entities/schemas.ts';
 import { tenantOption } from '../request/tenant-option.ts';
 

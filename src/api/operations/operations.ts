@@ -23,10 +23,11 @@ import { externalIdsOf } from '../identity/identity.ts';
 import { isOwner, limitToOwnedSources, requireOwner } from '../lists/owner.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { RANGE, REVERT, text } from '../request/query-parameters.ts';
+import { RANGE, REVERT, text } from '../request/schema/query-parameters.ts';
 import { created, found, notStored } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from '../entities/schemas.ts';
 
 const READ = ['ROLE_DEVICE_CONTROL_READ'];

@@ -13,13 +13,14 @@ import { findApplication } from '../records/applications.ts';
 import { quote, segment } from '../entities/text.ts';
 import { ORIGIN_ENTRIES_MAX, ORIGIN_ENTRY_LENGTH_MAX, areOriginEntriesBounded } from '../request/origin-rules.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { text } from '../request/query-parameters.ts';
+import { text } from '../request/schema/query-parameters.ts';
 import { NO_SUM, sumOfRecord, totalsOf } from '../records/totals.ts';
 import type { KeptTotal } from '../records/totals.ts';
 import { SERVER_WIDE, changeRecords, listRecords, readRecord, retried } from '../records/records.ts';
 import type { Acting, StoredRecord } from '../records/records.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 
 const READ = ['ROLE_OPTION_MANAGEMENT_READ'];
 const ADMIN = ['ROLE_OPTION_MANAGEMENT_ADMIN'];

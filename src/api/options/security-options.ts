@@ -9,7 +9,8 @@ import type { ApiRequest } from '../request/request.ts';
 import { segment } from '../entities/text.ts';
 import { storeOption } from './options.ts';
 import { found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { tenantOption } from '../request/tenant-option.ts';
 
 const CATEGORY = 'password';

@@ -6,7 +6,8 @@ import { DeviceRegistration } from '../../accounts/registration/registration.ts'
 import { segment } from '../entities/text.ts';
 import { serverFileBytesMax } from '../request/file-limit.ts';
 import { found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 
 /** Release of the API family that clients find: they switch features by it. */
 const API_VERSION = '1017.0.0';

@@ -15,12 +15,13 @@ import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import { namedSources, quote } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { text } from '../request/query-parameters.ts';
+import { text } from '../request/schema/query-parameters.ts';
 import { changeRecords, isChangedMeanwhile, readRecord } from '../records/records.ts';
 import type { StoredRecord } from '../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
-import { Id, OPEN, Text, collectionOf, entity, open, optional, ref } from '../request/schema-parts.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
+import { Id, OPEN, Text, collectionOf, entity, open, optional, ref } from '../request/schema/parts.ts';
 
 const PATH = '/notification2/subscriptions';
 const ADMIN = ['ROLE_NOTIFICATION_2_ADMIN'];

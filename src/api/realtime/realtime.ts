@@ -7,7 +7,7 @@ import type { EarlySocket, EarlySockets } from '../http/early-sockets.ts';
 import { hostCalled } from '../http/base-url.ts';
 import { FORWARDED_HEADERS, addressBehind, callerOf } from '../request/login-caller.ts';
 import { JSON_TYPE, parseAccept } from '../http/media-types.ts';
-import { ANSWERED } from '../request/route.ts';
+import { ANSWERED } from '../request/answer.ts';
 import type { Route } from '../request/route.ts';
 import type { Upgraded, WebSocketChannel, WebSocketHandlers } from '../http/web-socket.ts';
 

@@ -8,7 +8,7 @@ import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { withChanges } from './audit-changes.ts';
 import { PageBudget } from '../request/page-budget.ts';
-import type { Page } from '../request/paging.ts';
+import type { Page } from '../request/page.ts';
 import { recordSteps } from './steps.ts';
 import { changeRecords, isChangedMeanwhile, readRecord, retried } from './records.ts';
 

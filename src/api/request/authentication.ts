@@ -56,10 +56,6 @@ export const isCookie = (text: string): boolean => text.startsWith(COOKIE_SCHEME
 /** A browser may have added it by itself: not a bearer token, nor a cookie, which counts only beside the header against foreign pages. */
 export const isRememberedPassword = (text: string): boolean => /^\s*basic\s/i.test(text);
 
-/** Of a request without credentials on a public route. It has no role and no tenant has its number. */
-export const ANONYMOUS: Principal = { tenant: '', tenantNumber: 0, userName: '', roles: new Set() };
-
-
 /** What a request shows of its second factor, whether its handler looks at what is lacking, and who asks. */
 export type SecondFactorPlace = Pick<LoginPlace, 'tfaToken' | 'handlesSecondFactor' | 'caller'>;
 

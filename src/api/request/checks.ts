@@ -7,8 +7,7 @@ import type { HttpExchange } from '../http/exchange.ts';
 import { chooseKind } from '../http/media-types.ts';
 import type { MediaKind } from '../http/media-types.ts';
 import type { Platform } from './platform.ts';
-import type { Route } from './route.ts';
-import type { CompiledRoute } from './router.ts';
+import type { CheckedRoute, RouteRules } from './route-rules.ts';
 
 const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
 
@@ -16,13 +15,13 @@ const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
  * Who only asks for device credentials reaches nothing else (document 4 section 4.1), but what is open to everybody. The bootstrap user of a
  * microservice reaches its own application, tenant and user (document 1 Authentication 5).
  */
-export function mayReach(principal: ApiRequest['principal'], route: Route): boolean {
+export function mayReach(principal: ApiRequest['principal'], route: RouteRules): boolean {
   if (principal.roles.has(SERVICE_BOOTSTRAP_ROLE)) return route.access === 'public' || route.isForServiceBootstrap === true;
   if (!principal.roles.has(BOOTSTRAP_ROLE) || principal.roles.size > 1) return true;
   return route.access === 'public' || route.roles?.includes(BOOTSTRAP_ROLE) === true;
 }
 
-export function checkContentType(request: ApiRequest, route: Route): void {
+export function checkContentType(request: ApiRequest, route: RouteRules): void {
   const { contentType } = request;
   const isWrong =
     (route.body?.form === 'bytes' || route.body?.form === 'stream') && route.body.schema === undefined
@@ -34,7 +33,7 @@ export function checkContentType(request: ApiRequest, route: Route): void {
   }
 }
 
-export function chooseMediaType(request: ApiRequest, route: Route): void {
+export function chooseMediaType(request: ApiRequest, route: RouteRules): void {
   if (!request.accept.isPresent || request.method === 'DELETE') return;
   const kind = chooseKind(request.accept, route.produces ?? DEFAULT_PRODUCES);
   if (kind === undefined) throw new PlatformError('general/not-acceptable', { accept: request.accept.text ?? '' });
@@ -53,7 +52,7 @@ export function readMode(request: ApiRequest): void {
   request.mode = mode;
 }
 
-export function readJson(request: ApiRequest, compiled: CompiledRoute): void {
+export function readJson(request: ApiRequest, compiled: CheckedRoute): void {
   if (compiled.route.body?.isOptional === true && request.body.length === 0) return;
   request.dropNulls(compiled.droppedNulls);
   if (compiled.checkBody !== undefined) compiled.checkBody(JSON.parse(request.bodyText()));

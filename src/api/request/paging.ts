@@ -2,8 +2,9 @@
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
+import type { Page } from './page.ts';
 import type { ApiRequest } from './request.ts';
-import type { QueryParameters, QueryValues } from './query-values.ts';
+import type { QueryParameters, QueryValues } from './schema/query-values.ts';
 
 export const PAGE_SIZE_DEFAULT = 5;
 /** Larger values are cut to it without error. */
@@ -26,14 +27,6 @@ export const PAGE_PARAMETERS: QueryParameters = {
   withTotalPages: { schema: Type.Boolean({ default: false }), description: 'Adds statistics.totalPages' },
   withTotalElements: { schema: Type.Boolean({ default: false }), description: 'Adds statistics.totalElements' },
 };
-
-export interface Page {
-  readonly size: number;
-  /** From 1. */
-  readonly current: number;
-  readonly offset: number;
-  readonly wantsTotal: boolean;
-}
 
 export function pageOf(request: ApiRequest): Page {
   if (request.page !== undefined) return request.page;

@@ -1,7 +1,7 @@
 /** The usual answers of handlers. */
 import type { ApiRequest } from './request.ts';
 import { JSON_TYPE } from '../http/media-types.ts';
-import type { Answer } from './route.ts';
+import type { Answer } from './answer.ts';
 
 export const NO_CONTENT: Answer = { status: 204, text: '' };
 

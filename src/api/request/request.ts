@@ -13,17 +13,17 @@ import type { Principal } from '../../model/access/principal.ts';
 import { PROCESSING_MODE } from '../../model/commands/processing-mode.ts';
 import type { ProcessingMode } from '../../model/commands/processing-mode.ts';
 import { applicationOf } from './application-key.ts';
-import { ANONYMOUS } from './authentication.ts';
+import { ANONYMOUS } from '../../model/access/principal.ts';
 import { baseUrlOf } from '../http/base-url.ts';
 import type { CalledAs } from '../http/base-url.ts';
 import type { BodyStream } from '../http/body-stream.ts';
 import type { HttpExchange } from '../http/exchange.ts';
 import type { Accept, ContentType, MediaKind } from '../http/media-types.ts';
-import type { Page } from './paging.ts';
+import type { Page } from './page.ts';
 import type { Platform } from './platform.ts';
-import type { QueryValues } from './query-values.ts';
-import type { Answer, Route } from './route.ts';
-import type { CompiledRoute, PathParameters } from './router.ts';
+import type { QueryValues } from './schema/query-values.ts';
+import type { Answer } from './answer.ts';
+import type { CheckedRoute, PathParameters, RouteRules } from './route-rules.ts';
 
 /** Answers and errors of callback-style handlers go through the server. */
 export interface RequestOwner {
@@ -46,7 +46,7 @@ export class ApiRequest {
   /** After HEAD became GET and the method override. */
   method: string;
   /** Undefined while it is looked for, and for requests without one. */
-  compiled: CompiledRoute | undefined = undefined;
+  compiled: CheckedRoute | undefined = undefined;
   params: PathParameters = {};
   principal: Principal = ANONYMOUS;
   /** See cross-site.ts: the page of another origin that may have sent this with a remembered password. */
@@ -106,8 +106,8 @@ export class ApiRequest {
     this.method = exchange.method;
   }
 
-  get route(): Route {
-    return (this.compiled as CompiledRoute).route;
+  get route(): RouteRules {
+    return (this.compiled as CheckedRoute).route;
   }
 
   get tenant(): number {

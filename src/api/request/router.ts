@@ -1,18 +1,13 @@
 /** Finds the route of a request: fixed paths by one Map look-up, paths with parameters segment by segment. */
 import { PlatformError } from '../../model/errors.ts';
-import { compileBodyCheck, optionalMembers } from './body-check.ts';
-import type { BodyCheck } from './body-check.ts';
-import { compileQueryCheck } from './query-values.ts';
-import type { QueryCheck } from './query-values.ts';
-import type { Method, Route } from './route.ts';
+import { compileBodyCheck, optionalMembers } from './schema/body-check.ts';
+import { compileQueryCheck } from './schema/query-values.ts';
+import type { Route } from './route.ts';
+import type { CheckedRoute, Method, PathParameters } from './route-rules.ts';
 
-/** A route with what was compiled of it. */
-export interface CompiledRoute {
+/** A route with its handler. */
+export interface CompiledRoute extends CheckedRoute {
   readonly route: Route;
-  readonly checkQuery: QueryCheck | undefined;
-  readonly checkBody: BodyCheck | undefined;
-  /** Members of the body that are left out when they are null: there are such in a POST only, a PUT removes by null. */
-  readonly droppedNulls: ReadonlySet<string>;
 }
 
 /** The methods of one path. */
@@ -21,7 +16,6 @@ export interface PathEntry {
   readonly methods: Map<string, CompiledRoute>;
 }
 
-export type PathParameters = Readonly<Record<string, string>>;
 export interface PathMatch {
   readonly entry: PathEntry;
   readonly params: PathParameters;

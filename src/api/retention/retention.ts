@@ -11,14 +11,15 @@ import type { NamedRule, RetentionRule, RetentionRun } from '../../model/entitie
 import type { ApiRequest } from '../request/request.ts';
 import { isEntityId } from '../request/entity-id.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { text } from '../request/query-parameters.ts';
+import { text } from '../request/schema/query-parameters.ts';
 import { NO_SUM, sumOfRecord, totalsOf } from '../records/totals.ts';
 import type { KeptTotal } from '../records/totals.ts';
 import { changeRecords, listRecords, readRecord, retried, updateRecord } from '../records/records.ts';
 import type { Acting } from '../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
 import { RetentionEditable, RetentionRulePost, RetentionRulePut, RetentionRunPost } from './schemas.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 
 const READ = ['ROLE_RETENTION_RULE_READ'];
 const ADMIN = ['ROLE_RETENTION_RULE_ADMIN'];

@@ -13,7 +13,8 @@ import { SmartRestError } from '../../smartrest/rows/error.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { parseAccept } from '../http/media-types.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 
 const TEXT_TYPE = 'text/plain;charset=UTF-8';
 /** In quotes as document 2 shows it. */

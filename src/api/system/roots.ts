@@ -1,7 +1,9 @@
 /** The root resources: links and URI templates (document 1, GET /platform and the roots of areas; document 4 section 0.8). */
 import type { ApiRequest } from '../request/request.ts';
 import { found } from '../request/reply.ts';
-import type { Access, Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Access } from '../request/route-rules.ts';
+import type { Answer } from '../request/answer.ts';
 
 /** A root: collections by name with the array they hold, and templates by name. */
 interface Root {

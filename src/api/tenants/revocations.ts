@@ -14,7 +14,8 @@ import type { ApiRequest } from '../request/request.ts';
 import { readMultipart } from '../http/multipart.ts';
 import { changeRecords, listRecords } from '../records/records.ts';
 import { NO_CONTENT } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { CsvForm } from '../entities/schemas.ts';
 
 const LIMIT = 'certificates/revocations';

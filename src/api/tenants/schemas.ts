@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { CERTIFICATE_STATUSES } from '../../accounts/certificates/certificates.ts';
 import { LOGIN_TYPES } from '../../accounts/login/options.ts';
-import { Count, Fragments, Link, Text, Timestamp, collectionOf, listOf, open, optional, ref } from '../request/schema-parts.ts';
+import { Count, Fragments, Link, Text, Timestamp, collectionOf, listOf, open, optional, ref } from '../request/schema/parts.ts';
 
 const Option = open({ self: optional(Link), category: optional(Text), key: optional(Text), value: optional(Text), editable: optional(Type.Boolean()) });
 const Applications = open({ self: Link, references: Type.Array(ref('applicationReference')) });

@@ -11,10 +11,11 @@ import { segment } from '../entities/text.ts';
 import { ANY_CONTENT } from '../http/media-types.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { created, found } from '../request/reply.ts';
-import { ANSWERED } from '../request/route.ts';
-import type { Answer, Route } from '../request/route.ts';
-import { OPEN } from '../request/schema-parts.ts';
-import { parseQueryTime } from '../request/timestamps.ts';
+import { ANSWERED } from '../request/answer.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
+import { OPEN } from '../request/schema/parts.ts';
+import { parseQueryTime } from '../request/schema/timestamps.ts';
 
 const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_CREATE'];
 const READ = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_MANAGEMENT_READ', 'ROLE_TENANT_STATISTICS_READ'];

@@ -9,12 +9,13 @@ import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import { RANGE, text } from '../request/query-parameters.ts';
+import { RANGE, text } from '../request/schema/query-parameters.ts';
 import { found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { subscribedNames } from '../applications/subscriptions.ts';
 import { tenantOf } from './subtenants.ts';
-import { parseQueryTime } from '../request/timestamps.ts';
+import { parseQueryTime } from '../request/schema/timestamps.ts';
 
 const READ = ['ROLE_TENANT_STATISTICS_READ', 'ROLE_TENANT_MANAGEMENT_READ'];
 const DAY_MS = 86_400_000;

@@ -14,8 +14,9 @@ import { segment } from '../entities/text.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { changeRecords, listRecords, readRecord, updateRecord } from '../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
-import { nullable } from '../request/schema-parts.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
+import { nullable } from '../request/schema/parts.ts';
 import { tenantOf } from './subtenants.ts';
 
 const ADMIN = ['ROLE_TENANT_MANAGEMENT_ADMIN', 'ROLE_TENANT_ADMIN'];

@@ -15,7 +15,8 @@ import { loadManagedObject } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { recordSteps } from '../records/steps.ts';
 import { found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from './schemas.ts';
 import { USER_ADMIN, loadUser, requireRolesOf } from './text.ts';
 

@@ -16,11 +16,12 @@ import { requireGrants } from './inventory-rights.ts';
 import { NamedRecords, sentName } from '../records/named-records.ts';
 import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import type { Page } from '../request/paging.ts';
+import type { Page } from '../request/page.ts';
 import { keepPosition, positionBefore, recordSteps } from '../records/steps.ts';
 import { changeRecords } from '../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from './schemas.ts';
 import {
   USER_ADMIN, USER_CREATE, USER_READ, groupReferenceText, groupText, groupUrl, isAdministrator, knownRoles, loadUser, referencedId, requireManaged,

@@ -14,7 +14,8 @@ import { PageBudget, textsWithin } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { changeRecords, listRecords } from '../records/records.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from './schemas.ts';
 import { USER_ADMIN, USER_READ, loadUser, requireOwnTenant, userUrl } from './text.ts';
 

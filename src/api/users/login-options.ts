@@ -14,10 +14,11 @@ import type { ApiRequest } from '../request/request.ts';
 import { segment } from '../entities/text.ts';
 import { tenantCalled } from '../request/login-host.ts';
 import type { TenantInfo } from '../request/platform.ts';
-import { flag, text } from '../request/query-parameters.ts';
+import { flag, text } from '../request/schema/query-parameters.ts';
 import { readRecord, updateRecord } from '../records/records.ts';
 import { NO_CONTENT, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { numberOption, tenantOption } from '../request/tenant-option.ts';
 
 const LIFESPAN = ['oauth.internal', 'basic-token.lifespan.seconds'] as const;

@@ -5,14 +5,16 @@ import type { IssuedToken } from '../../accounts/login/tokens.ts';
 import { PlatformError } from '../../model/errors.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import type { ApiRequest } from '../request/request.ts';
-import { ANONYMOUS, TOKEN_COOKIE, XSRF_COOKIE } from '../request/authentication.ts';
+import { TOKEN_COOKIE, XSRF_COOKIE } from '../request/authentication.ts';
+import { ANONYMOUS } from '../../model/access/principal.ts';
 import { JSON_TYPE } from '../http/media-types.ts';
 import { FORWARDED_HEADERS, callerOf } from '../request/login-caller.ts';
 import { hostName, tenantCalled } from '../request/login-host.ts';
 import { lifetimeSeconds } from './login-options.ts';
-import { text } from '../request/query-parameters.ts';
+import { text } from '../request/schema/query-parameters.ts';
 import { requireRate } from '../request/rate.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 
 const FORM_FIELD_LENGTH_MAX = 2_000;
 /** What clients write where a code is missing. */

@@ -7,7 +7,8 @@ import { TENANT_KEY } from '../lists/data-delete.ts';
 import { referencedRole } from './groups.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import * as schemas from './schemas.ts';
 import { USER_ADMIN, USER_CREATE, USER_READ, knownRoles, loadUser, requireManaged, requireOwnTenant, requireRolesOf, roleReferenceText, roleText,
   rolesAnswer, userUrl } from './text.ts';

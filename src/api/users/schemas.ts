@@ -3,7 +3,7 @@ import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { GRANT_PERMISSIONS, GRANT_SCOPES } from '../../model/access/inventory-grant.ts';
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN, PASSWORD_STRENGTHS } from '../../model/access/password.ts';
-import { Fragments, Link, OPEN, Timestamp, collectionOf, listOf, nullable, open, optional, ref } from '../request/schema-parts.ts';
+import { Fragments, Link, OPEN, Timestamp, collectionOf, listOf, nullable, open, optional, ref } from '../request/schema/parts.ts';
 
 const text = Type.Optional(nullable(Type.String()));
 

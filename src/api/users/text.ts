@@ -15,7 +15,7 @@ import { PageBudget } from '../request/page-budget.ts';
 import { collectionText, pageOf } from '../request/paging.ts';
 import { listRecords } from '../records/records.ts';
 import { found } from '../request/reply.ts';
-import type { Answer } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { numberOption } from '../request/tenant-option.ts';
 
 /** Keys of the document store have a limit. */

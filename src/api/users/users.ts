@@ -17,11 +17,12 @@ import { requireGrants, requireNameWithoutRights, requireRightsOf } from './inve
 import { FORWARDED_HEADERS } from '../request/login-caller.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
-import type { Page } from '../request/paging.ts';
-import { flag, list as listParameter, text } from '../request/query-parameters.ts';
+import type { Page } from '../request/page.ts';
+import { flag, list as listParameter, text } from '../request/schema/query-parameters.ts';
 import { deviceUserSteps, keepPosition, peopleSteps, positionBefore } from '../records/steps.ts';
 import { NO_CONTENT, created, found } from '../request/reply.ts';
-import type { Answer, Route } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
+import type { Answer } from '../request/answer.ts';
 import { confirmPassword, leadsToPassword, newPassword, sendPasswordLink } from './passwords.ts';
 import * as schemas from './schemas.ts';
 import {

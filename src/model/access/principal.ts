@@ -33,6 +33,9 @@ export interface Principal {
   readonly asOf?: number;
 }
 
+/** Of a request without credentials on a public route. It has no role and no tenant has its number. */
+export const ANONYMOUS: Principal = { tenant: '', tenantNumber: 0, userName: '', roles: new Set() };
+
 /** Whether the principal's access ends with that of the tenant. */
 export const dependsOn = ({ tenantNumber, serviceOwner }: Principal, tenant: number): boolean => tenantNumber === tenant || serviceOwner === tenant;
 

@@ -4,7 +4,7 @@
  */
 import { createConnection } from 'node:net';
 import t from 'tap';
-import { ANSWERED } from '../../../src/api/request/route.ts';
+import { ANSWERED } from '../../../src/api/request/answer.ts';
 import type { ApiConfig } from '../../../src/api/request/platform.ts';
 import type { Route } from '../../../src/api/request/route.ts';
 import type { Api } from '../helpers/api.ts';

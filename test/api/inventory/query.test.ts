@@ -4,8 +4,8 @@ import { Cors } from '../../../src/api/request/cors.ts';
 import { isEntityId } from '../../../src/api/request/entity-id.ts';
 import { parseBasic } from '../../../src/api/request/authentication.ts';
 import { PAGE_PARAMETERS } from '../../../src/api/request/paging.ts';
-import { list, time } from '../../../src/api/request/query-parameters.ts';
-import { compileQueryCheck, parseQuery } from '../../../src/api/request/query-values.ts';
+import { list, time } from '../../../src/api/request/schema/query-parameters.ts';
+import { compileQueryCheck, parseQuery } from '../../../src/api/request/schema/query-values.ts';
 import Type from 'typebox';
 import { startApi } from '../helpers/api.ts';
 

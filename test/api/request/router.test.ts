@@ -1,6 +1,7 @@
 import t from 'tap';
 import { Router, allowedMethods } from '../../../src/api/request/router.ts';
-import type { Method, Route } from '../../../src/api/request/route.ts';
+import type { Route } from '../../../src/api/request/route.ts';
+import type { Method } from '../../../src/api/request/route-rules.ts';
 import { apiRoutes } from '../../../src/api/routes.ts';
 
 const route = (method: Method, path: string): Route => ({

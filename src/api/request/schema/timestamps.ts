@@ -1,6 +1,6 @@
 /** Time in query parameters (document 4 section 0.3, Dates). */
-import { TIME_MAX, TIME_MIN } from '../../model/documents/entity-time.ts';
-import { parseTime } from '../../model/documents/iso-time.ts';
+import { TIME_MAX, TIME_MIN } from '../../../model/documents/entity-time.ts';
+import { parseTime } from '../../../model/documents/iso-time.ts';
 
 /** A filter may lie outside of what can be stored: it becomes the border. A blank in front of the offset is a `+`. */
 export function parseQueryTime(text: string): number | undefined {

@@ -1,8 +1,8 @@
 /** Checks JSON bodies against the schemas of the route table (document 4 sections 0.3, Reserved keys, and 0.6). */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { PlatformError } from '../../model/errors.ts';
-import { limitWords } from './schema-limits.ts';
+import { PlatformError } from '../../../model/errors.ts';
+import { limitWords } from './limits.ts';
 
 /** @throws PlatformError `validation/mandatory-fields` with all missing names, or `validation/invalid-field`. */
 export type BodyCheck = (value: unknown) => void;

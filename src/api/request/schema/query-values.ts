@@ -1,8 +1,8 @@
 /** Query parameters of a request: decoding, duplicates, and the conversions that their schemas ask for. */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { PlatformError } from '../../model/errors.ts';
-import { limitWords } from './schema-limits.ts';
+import { PlatformError } from '../../../model/errors.ts';
+import { limitWords } from './limits.ts';
 import { parseQueryTime } from './timestamps.ts';
 
 /** A declared parameter: its schema (string, integer or boolean; format `date-time` for times) and what it means. */
