@@ -1,4 +1,4 @@
-/** The devices of an agent with many, as a condition that the history store answers (document 4 section 5.1). */
+/** The devices of an agent with many, as a condition that the history store answers (docs/spec/operations.md#lists). */
 import { AGENT_LINKS } from '../model/entities/operation.ts';
 import { Parameters } from './group-members.ts';
 import { childrenCondition } from './inventory-query/hierarchy.ts';

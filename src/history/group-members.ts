@@ -1,4 +1,4 @@
-/** The devices of a group: of a static one everything below it, of a dynamic one what its query finds now (document 4 section 2.7). */
+/** The devices of a group: of a static one everything below it, of a dynamic one what its query finds now (docs/spec/inventory.md#groups). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BULK_DEVICES_MAX } from '../model/entities/bulk-operation.ts';
 import type { StoredBulkOperation } from '../model/entities/bulk-operation.ts';
@@ -12,7 +12,7 @@ import { QueryCompiler } from './inventory-query/sql.ts';
 import type { ParameterBinder } from './inventory-query/sql.ts';
 
 const DYNAMIC_TYPE = 'c8y_DynamicGroup';
-/** Members of a group, and devices that are linked to an asset (document 1, Inventory rule 2). */
+/** Members of a group, and devices that are linked to an asset (docs/spec/inventory.md#groups). */
 const MEMBER_LINKS = ['childAssets', 'childDevices'] as const;
 /** Groups and assets below one group. */
 const NODES_MAX = 100_000;

@@ -1,7 +1,7 @@
 /** Everything below managed objects by links of every kind, found by the history store inside of a statement. */
 import type { ParameterBinder } from './inventory-query/sql.ts';
 
-/** What marks a device; every other object is an asset (document 4 section 2.8). */
+/** What marks a device; every other object is an asset (docs/spec/inventory.md#fragments). */
 export const DEVICE_MARKER = 'c8y_IsDevice';
 
 /** One object, and of what is below it all, the devices or the assets. */

@@ -1,5 +1,5 @@
 /**
- * Totals of large collections, kept for 10 s (document 4 section 0.4, "Totals may be cached"): counting them reads the keys of all that match, and dashboards
+ * Totals of large collections, kept for 10 s (docs/spec/paging.md#totals): counting them reads the keys of all that match, and dashboards
  * ask for them again and again. Those of small collections are counted each time, so that who adds one sees it counted.
  */
 /** Smaller totals are not kept. */

@@ -1,5 +1,5 @@
 /**
- * The one table of operational errors (document 1 Errors, document 4 section 0.6). An error is a value of this table,
+ * The one table of operational errors (docs/spec/errors.md). An error is a value of this table,
  * translated to HTTP, a SmartREST row or an MQTT reason code at the edge only.
  */
 

@@ -1,4 +1,4 @@
-/** MQTT over WebSocket: packets may be split over frames or joined in one (document 4 section 7.1). */
+/** MQTT over WebSocket: packets may be split over frames or joined in one (docs/spec/mqtt.md#connection). */
 import { NO_ADDRESS } from '../model/access/client-address.ts';
 import type { ClientAddress } from '../model/access/client-address.ts';
 import type { Connection } from './connections/connection.ts';

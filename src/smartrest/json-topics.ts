@@ -1,4 +1,4 @@
-/** Topics of JSON over MQTT (document 4 section 7.8): `[t/|q/|c/]<api>/<resource>/<action>[/<id>]`, a leading slash is tolerated. */
+/** Topics of JSON over MQTT (docs/spec/mqtt-json.md#topics): `[t/|q/|c/]<api>/<resource>/<action>[/<id>]`, a leading slash is tolerated. */
 import { PROCESSING_MODE, type ProcessingMode } from '../model/commands/processing-mode.ts';
 
 export type JsonArea = 'measurements' | 'events' | 'alarms' | 'managedObjects';

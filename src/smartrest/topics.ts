@@ -1,4 +1,4 @@
-/** Topics of devices (document 4 section 7.4): what a PUBLISH means, and which topic filters a device may subscribe to. */
+/** Topics of devices (docs/spec/mqtt.md#topics): what a PUBLISH means, and which topic filters a device may subscribe to. */
 import { PROCESSING_MODE, type ProcessingMode } from '../model/commands/processing-mode.ts';
 import { JSON_PUBLISH_FILTERS, parseJsonTopic, type JsonTopic } from './json-topics.ts';
 
@@ -18,7 +18,7 @@ export type PublishTopic = JsonTopic
   | { readonly kind: 'credentials' }
   /** `s/uat`: request for a token. */
   | { readonly kind: 'token' }
-  /** Nothing: acknowledged and ignored. `isSmartRest` = mistyped rather than foreign, the device gets a row on `s/e` (7.1). */
+  /** Nothing: acknowledged and ignored. `isSmartRest` = mistyped rather than foreign, the device gets a row on `s/e` (docs/spec/mqtt.md#acknowledgement). */
   | { readonly kind: 'unknown'; readonly isSmartRest: boolean };
 
 const MODES: ReadonlyMap<string, ProcessingMode> = new Map([['s', PROCESSING_MODE.PERSISTENT], ['t', PROCESSING_MODE.TRANSIENT],
@@ -97,7 +97,7 @@ const RECEIVE_FILTERS: readonly (readonly [string, number])[] = [
 const PUBLISH_FILTERS: readonly string[] = [...rowPublishFilters(), ...JSON_PUBLISH_FILTERS];
 
 /**
- * Decides on a topic filter (7.1 "Wildcards", 7.4).
+ * Decides on a topic filter (docs/spec/mqtt.md#topics).
  * @returns the bits of RECEIVE that it can match; 0 = refuse it, because it matches no receive topic or also a publish topic, or
  *   is no valid filter.
  */

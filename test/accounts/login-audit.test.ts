@@ -1,4 +1,4 @@
-/** Login attempts in the audit log (document 4 section 5.7) and their bounds. */
+/** Login attempts in the audit log (docs/spec/audit.md#records-of-the-server) and their bounds. */
 import t from 'tap';
 import { FAILED_USERS_MAX, LOGIN_AUDIT_LIMIT, LoginAudit, SUCCESS_PAUSE_MS } from '../../src/accounts/login/audit.ts';
 import type { Command } from '../../src/model/commands/command.ts';

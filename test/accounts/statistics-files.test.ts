@@ -1,4 +1,4 @@
-/** Files with the usage of all tenants: one for each month that is over, made once, and how many are kept (document 4 section 6.4). */
+/** Files with the usage of all tenants: one for each month that is over, made once, and how many are kept (docs/spec/statistics.md#files). */
 import t from 'tap';
 import { REAL_FILES_MAX, StatisticsFiles, TEST_FILES_MAX, WAITING_LIMIT, WAITING_MAX, monthBefore, statisticsFileBlobs } from '../../src/accounts/tenants/statistics-files.ts';
 import type { StoredStatisticsFile } from '../../src/accounts/tenants/statistics-files.ts';

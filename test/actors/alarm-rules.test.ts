@@ -1,4 +1,4 @@
-/** Rules about alarms beside their status: audit records, options, maintenance; binaries of events (document 4 sections 2.10, 5.4, 5.6, 5.7). */
+/** Rules about alarms beside their status: audit records, options, maintenance; binaries of events (docs/spec/alarms.md, docs/spec/events.md#binaries). */
 import t from 'tap';
 import { changesBetween, describeChanges, describeListChanges } from '../../src/actors/runtime/audit.ts';
 import { withChanges } from '../../src/api/records/audit-changes.ts';
@@ -58,7 +58,7 @@ t.test('changes of an audit record', async (t) => {
   t.match(withChanges({ type: 'x', activity: 'x', text: 'Made', user: 'x', severity: 'INFORMATION' }, undefined, Object.fromEntries(many)), { text: 'Made, and 30 more changes' });
 });
 
-t.test('options map the severity and the text of a type (document 4 section 5.4)', async (t) => {
+t.test('options map the severity and the text of a type (docs/spec/alarms.md#mapping)', async (t) => {
   const platform = openPlatform(t);
   await platform.create('5');
   const options = { exact: 'CRITICAL|new text', 'pre*': 'MINOR|', 'prefix*': '|longer', gone: 'NONE', 'hidden*': 'none|x', bar: 'WARNING|a|b', odd: 'LOUD' };
@@ -96,7 +96,7 @@ t.test('the binary of an event: compare and set', async (t) => {
   t.same(eventBinaryKeys('{"parts":[{"key":"a"},{"key":"b"}]}'), ['a', 'b']);
 });
 
-t.test('Content-Range of a chunk (document 1, Events and binaries rule 3)', async (t) => {
+t.test('Content-Range of a chunk (docs/spec/events.md#binaries)', async (t) => {
   const cases: [string, [number, number, number | undefined, boolean] | undefined][] = [
     ['0-9/*', [0, 9, undefined, false]], ['0-9/20', [0, 9, 20, false]], ['10-19/20', [10, 19, 20, true]], ['bytes 0-0/1', [0, 0, 1, true]],
     ['bytes=5-6/*', [5, 6, undefined, false]], [' 1 - 2 / 3 ', [1, 2, 3, true]], ['9-0/*', undefined], ['0-9/9', undefined], ['0-9', undefined],

@@ -1,4 +1,4 @@
-/** The end of an accepted request: it goes and the user of another tenant comes, together and once, also over a crash (document 4 section 4.2). */
+/** The end of an accepted request: it goes and the user of another tenant comes, together and once, also over a crash (docs/spec/device-registration.md#credentials). */
 import t from 'tap';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import { joinKey, requestKey, tenantKey } from '../../src/model/entities/device-request.ts';

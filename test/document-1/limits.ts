@@ -28,7 +28,7 @@ const tenantField = (field: string, max: number, make = text, isInPut = true): R
 } });
 
 export const LIMITS: RuleTable = { heading: 'Limits', rows: [
-  { row: 'event binary: 50 MB', heldBy: [['e2e/events/events', 'limits: 50 MiB, 5 MiB a chunk (document 1, Limits)']], check: async (t, world) => {
+  { row: 'event binary: 50 MB', heldBy: [['e2e/events/events', 'limits: 50 MiB, 5 MiB a chunk (docs/spec/events.md#limits)']], check: async (t, world) => {
     const path = `/event/events/${(await world.event()).id}/binaries`;
     const content = Buffer.alloc(50 * MIB + 1);
     const send = (bytes: number): Promise<Reply> => world.rest.request('POST', path, { body: content.subarray(0, bytes), headers: OCTETS });
@@ -36,7 +36,7 @@ export const LIMITS: RuleTable = { heading: 'Limits', rows: [
     t.equal((await world.rest.get(path)).status, 404, 'nothing is kept of it');
     t.match(await send(50 * MIB), { status: 201, json: { length: 50 * MIB } });
   } },
-  { row: 'event binary chunk: 5 MB', heldBy: [['e2e/events/events', 'limits: 50 MiB, 5 MiB a chunk (document 1, Limits)']], check: async (t, world) => {
+  { row: 'event binary chunk: 5 MB', heldBy: [['e2e/events/events', 'limits: 50 MiB, 5 MiB a chunk (docs/spec/events.md#limits)']], check: async (t, world) => {
     const path = `/event/events/${(await world.event()).id}/binaries`;
     const content = Buffer.alloc(5 * MIB + 1);
     const send = (bytes: number): Promise<Reply> => world.rest.request('POST', path, { body: content.subarray(0, bytes), headers: { ...OCTETS, 'content-range': `0-${bytes - 1}/*` } });

@@ -25,7 +25,7 @@ async function isNamed(t: Test, world: World, id: string, name: string, what: st
   t.equal((await world.rest.read(`${OBJECTS}/${id}`)).name, name, what);
 }
 export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
-  { row: 'Applications: the bootstrap user reaches six endpoints and PUT currentApplication', heldBy: [['e2e/applications/microservices', 'it reaches exactly what document 1 lists']] },
+  { row: 'Applications: the bootstrap user reaches six endpoints and PUT currentApplication', heldBy: [['e2e/applications/microservices', 'it reaches exactly what is listed (docs/spec/microservices.md#users)']] },
   { row: 'Applications: a service user has requiredRoles', heldBy: [['e2e/applications/microservices', 'a service user for each subscribed tenant, with exactly the required roles']] },
   { row: 'Applications: settings are a flat map of the owner\'s options', check: async (t, world) => {
     const { bootstrap } = await world.service();
@@ -177,7 +177,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.equal((await world.rest.put(`${OBJECTS}/${id}`, { name: 'renamed' })).json.name, 'renamed');
   } },
   { row: 'Registration 1 to 6', heldBy: [['e2e/devices/device-registration', 'over HTTP: announced, asked, accepted, credentials once, then data'],
-    ['e2e/devices/device-registration', 'states of a request, as document 4 section 4.2 has them']], check: async (t, world) => {
+    ['e2e/devices/device-registration', 'states of a request (docs/spec/device-registration.md#requests)']], check: async (t, world) => {
     const [id, type] = [world.name('flow'), 'c8y_Serial'];
     const poll = (): Promise<Reply> => world.bootstrap.request('POST', '/devicecontrol/deviceCredentials',
       { body: { id }, headers: { 'content-type': 'application/vnd.com.nsn.platform.devicecredentials+json', accept: 'application/vnd.com.nsn.platform.devicecredentials+json' } });
@@ -227,7 +227,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.match((await world.alarm({ source })).id, /^\d+$/);
     t.equal((await world.rest.read(`/alarm/alarms?source=${id}`)).alarms.length, 1);
   } },
-  { row: 'Alarms 3: de-duplication', heldBy: [['e2e/alarms/alarms', 'alarm status: repeats and moves (document 1, Alarm status)']], check: async (t, world) => {
+  { row: 'Alarms 3: de-duplication', heldBy: [['e2e/alarms/alarms', 'alarm status: repeats and moves (docs/spec/alarms.md#status)']], check: async (t, world) => {
     const first = await world.alarm();
     const again = (more: object): Promise<any> => world.alarm({ type: first.type, time: '2024-05-02T11:00:00.000Z', ...more });
     t.match(await again({}), { id: first.id, count: 2, firstOccurenceTime: TIME });
@@ -237,7 +237,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.not((await again({})).id, first.id, 'when it is cleared');
   } },
   { row: 'Alarms 4: a PUT that changes is audited with user, one that does not is not',
-    heldBy: [['e2e/alarms/alarms', 'history: who changed what (document 1, Alarms rule 4, Audit record)'], ['e2e/alarms/alarms', 'notifications (document 4 section 5.8)']],
+    heldBy: [['e2e/alarms/alarms', 'history: who changed what (docs/spec/alarms.md#history)'], ['e2e/alarms/alarms', 'notifications (docs/spec/realtime.md#effects)']],
     check: async (t, world) => {
     const alarm = await world.alarm();
     const path = `/alarm/alarms/${alarm.id}`;
@@ -272,7 +272,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
     t.same(await texts(''), ['12', '11', '10']);
     t.same(await texts('&revert=true'), ['10', '11', '12']);
   } },
-  { row: 'Events 2: one binary: 201, 404, 409', heldBy: [['e2e/events/events', 'a binary in one piece (document 1, rule 2; document 4 section 5.6)'], ['e2e/events/events', 'two uploads at once: one of them']],
+  { row: 'Events 2: one binary: 201, 404, 409', heldBy: [['e2e/events/events', 'a binary in one piece (docs/spec/events.md#binaries)'], ['e2e/events/events', 'two uploads at once: one of them']],
     check: async (t, world) => {
       const { id } = await world.event();
       const path = `/event/events/${id}/binaries`;
@@ -283,7 +283,7 @@ export const PLACES: RuleTable = { heading: 'Endpoints, their rules', rows: [
       t.equal((await send(path)).status, 409);
       t.equal((await send('/event/events/999999999/binaries')).status, 404);
     } },
-  { row: 'Events 3: chunks', heldBy: [['e2e/events/events', 'a binary in chunks (document 1, rule 3)']], check: async (t, world) => {
+  { row: 'Events 3: chunks', heldBy: [['e2e/events/events', 'a binary in chunks (docs/spec/events.md#binaries)']], check: async (t, world) => {
     const path = `/event/events/${(await world.event()).id}/binaries`;
     const send = (body: string, range: string): Promise<Reply> => world.rest.request('POST', path, { body, headers: { 'content-type': 'text/plain', 'content-range': range } });
     t.match(await send('abc', '1-3/*'), { status: 422 }, 'start is from 0');

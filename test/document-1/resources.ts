@@ -210,7 +210,7 @@ const CONTROL: RuleTable = { heading: 'Operation and bulk operation, beside thei
     const { id } = await world.operation({ deviceId, deliveryType: 'SMS' });
     const { operations: [listed] } = await world.rest.read(`/devicecontrol/operations?agentId=${deviceId}&status=PENDING`);
     for (const found of [listed, await world.rest.read(`/devicecontrol/operations/${id}`)]) t.match(found, { id, deliveryType: 'SMS', status: 'PENDING' });
-  }, heldBy: [['e2e/operations/operations', 'fields of POST and PUT, as the table of document 1 has them']] },
+  }, heldBy: [['e2e/operations/operations', 'fields of POST and PUT (docs/spec/operations.md#fields)']] },
 ] };
 
 const ALARMS: RuleTable = { heading: 'Alarm and event, beside their fields', rows: [
@@ -253,7 +253,7 @@ const ALARMS: RuleTable = { heading: 'Alarm and event, beside their fields', row
     const sent = await fetch(new Request(`${world.server.url}/event/events/${other}/binaries`,
       { method: 'POST', body: form, headers: { authorization: `Basic ${Buffer.from(`${TENANT}/admin:${PASSWORD}`).toString('base64')}`, accept: 'application/json' } }));
     t.match(await sent.json(), { type: 'text/plain', name: 'log.txt', source: other, length: 7 });
-  }, heldBy: [['e2e/events/events', 'a binary in one piece (document 1, rule 2; document 4 section 5.6)'], ['e2e/events/events', 'a binary in chunks (document 1, rule 3)']] },
+  }, heldBy: [['e2e/events/events', 'a binary in one piece (docs/spec/events.md#binaries)'], ['e2e/events/events', 'a binary in chunks (docs/spec/events.md#binaries)']] },
   { row: 'device credentials: id, self, tenantId, username, password', check: async (t, world) => {
     const { bootstrap, rest } = world;
     const id = world.name('serial');

@@ -40,7 +40,7 @@ const AUTHENTICATION: RuleTable = { heading: 'Authentication', rows: [
     t.equal((await world.bootstrap.post('/devicecontrol/deviceCredentials', body)).status, 404, 'bootstrap credentials');
     t.equal((await world.rest.post('/devicecontrol/deviceCredentials', body)).status, 403, 'no others');
   } },
-  { row: '5 the bootstrap user of a microservice', heldBy: [['e2e/applications/microservices', 'it reaches exactly what document 1 lists'],
+  { row: '5 the bootstrap user of a microservice', heldBy: [['e2e/applications/microservices', 'it reaches exactly what is listed (docs/spec/microservices.md#users)'],
     ['e2e/applications/microservices', 'a service user for each subscribed tenant, with exactly the required roles']] },
   // Each role of each endpoint, and the owner where the document says so: endpoints.test.ts.
   { row: '6 roles, and the owner of the source', heldBy: [['e2e/tenants/tenants-and-roles', 'the owner of an object may use it without roles']], check: async (t, world) => {

@@ -178,7 +178,7 @@ const CHANNELS: RuleTable = { heading: 'Events', rows: [
     const { data: [cleared] } = await live.message((message) => message['data'][0].data.status === 'CLEARED');
     t.match(cleared, { realtimeAction: 'UPDATE', data: { count: 2, firstOccurrence: Boolean } }, 'of a PUT too');
   } },
-  { row: 'alarms: nothing for a PUT that changes nothing', heldBy: [['e2e/alarms/alarms', 'notifications (document 4 section 5.8)']], check: async (t, world) => {
+  { row: 'alarms: nothing for a PUT that changes nothing', heldBy: [['e2e/alarms/alarms', 'notifications (docs/spec/realtime.md#effects)']], check: async (t, world) => {
     const device = await world.ownedDevice();
     const { id } = await world.alarm({ source: { id: device } });
     const live = await BayeuxSocket.open(t, world.server, '/cep/realtime');

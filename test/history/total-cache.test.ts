@@ -1,4 +1,4 @@
-/** Totals of large collections are kept for 10 s, those of small ones are not (document 4 section 0.4). */
+/** Totals of large collections are kept for 10 s, those of small ones are not (docs/spec/paging.md#totals). */
 import t from 'tap';
 import { KEPT_FROM, KEPT_MS, TotalCache } from '../../src/history/total-cache.ts';
 import { startApi } from '../api/helpers/api.ts';

@@ -1,4 +1,4 @@
-/** Availability and alarm counters on real actors, with a clock (document 4 sections 2.9 and 2.10). */
+/** Availability and alarm counters on real actors, with a clock (docs/spec/availability.md, docs/spec/alarms.md#counters). */
 import t from 'tap';
 import type { Test } from 'tap';
 import { AvailabilityMonitor } from '../../src/jobs/availability/monitor.ts';

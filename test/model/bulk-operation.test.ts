@@ -1,4 +1,4 @@
-/** What follows from the record of a bulk operation (document 1 Bulk operation; document 4 section 5.2). */
+/** What follows from the record of a bulk operation (docs/spec/bulk-operations.md#status). */
 import t from 'tap';
 import { bulkGeneralStatus, bulkProgress, countsWithDeleted, dueOperations, isOverAsCounted } from '../../src/model/entities/bulk-operation.ts';
 import type { OperationCounts, StoredBulkOperation } from '../../src/model/entities/bulk-operation.ts';

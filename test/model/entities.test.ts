@@ -5,7 +5,7 @@ import { isMeasurementName, measurementText } from '../../src/model/entities/mea
 import { parseNumber, toJsonNumber } from '../../src/model/documents/number-scan.ts';
 import { fitFailureReason, isOpenOperation } from '../../src/model/entities/operation.ts';
 
-t.test('names of fragments and series (document 4 section 1.1)', (t) => {
+t.test('names of fragments and series (docs/spec/measurements.md#names)', (t) => {
   for (const name of ['c8y_Temperature', 'T', 'A+:1', 'A-', 'Länge', '%', '温度']) t.ok(isMeasurementName(name), name);
   for (const name of ['', 'a b', 'a\tb', 'a\u00a0b', 'a.b', 'a,b', 'a*', '[a', 'a]', '(a', 'a)', '@a', 'a$']) {
     t.notOk(isMeasurementName(name), JSON.stringify(name));

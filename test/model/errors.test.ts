@@ -12,7 +12,7 @@ const sources = (readdirSync(join(ROOT, 'src'), { recursive: true }) as string[]
   .map((path) => ({ path, text: readFileSync(join(ROOT, 'src', path), 'utf8') }));
 const placesOf = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
 
-/** Document 4 section 0.5, and 411 of HTTP itself. */
+/** docs/spec/errors.md#statuses, and 411 of HTTP itself. */
 const STATUSES = [400, 401, 403, 404, 405, 406, 409, 411, 413, 415, 416, 422, 429, 500, 502, 503, 504];
 
 t.test('every row', async (t) => {

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { formatTime, parseTime, parseTimeBytes, shapedTime } from '../../src/model/documents/iso-time.ts';
 
-t.test('timestamps of document 4 section 0.3', (t) => {
+t.test('timestamps (docs/spec/conventions.md#timestamps)', (t) => {
   const want = Date.UTC(2024, 4, 2, 10, 0, 0);
   const cases: readonly (readonly [string, number | undefined])[] = [
     ['2024-05-02T10:00:00.000Z', want], ['2024-05-02T12:00:00.000+02:00', want], ['2024-05-02T12:00:00+0200', want],

@@ -1,4 +1,4 @@
-/** Which mode a command has when it was sent with another, and what that means (document 2, SmartREST over HTTP; document 4, 0.2). */
+/** Which mode a command has when it was sent with another, and what that means (docs/spec/conventions.md#processing-modes). */
 import t from 'tap';
 import { COMMAND } from '../../src/model/commands/kinds.ts';
 import type { CommandKind } from '../../src/model/commands/kinds.ts';

@@ -1,4 +1,4 @@
-/** The link of a device without credentials: one request at a time, answers and faults (document 4 section 4.5). */
+/** The link of a device without credentials: one request at a time, answers and faults (docs/spec/device-registration.md#mqtt). */
 import t from 'tap';
 import type { DeviceCredentials } from '../../src/model/entities/device-request.ts';
 import { PlatformError } from '../../src/model/errors.ts';

@@ -1,4 +1,4 @@
-/** MQTT over WebSocket (document 4 section 7.1), over a WebSocket in memory. */
+/** MQTT over WebSocket (docs/spec/mqtt.md#connection), over a WebSocket in memory. */
 import t from 'tap';
 import mqttPacket from 'mqtt-packet';
 import type { Packet } from 'mqtt-packet';

@@ -1,4 +1,4 @@
-/** An agent is connected while its owner's session holds its channel of the operations' URLs (document 4 section 2.10). */
+/** An agent is connected while its owner's session holds its channel of the operations' URLs (docs/spec/availability.md#connection). */
 import t from 'tap';
 import { AGENTS_URL, createWorld, PollingClient, principal, SocketClient, TestNotification } from './helpers.ts';
 import type { World } from './helpers.ts';

@@ -23,7 +23,7 @@ function read(body: string | Buffer): Row[] {
 
 const fieldsOf = (body: string): unknown[] => read(body).map((row) => (typeof row === 'string' ? row : row.fields));
 
-t.test('rows of document 4 section 7.9', (t) => {
+t.test('rows (docs/spec/smartrest.md#rows)', (t) => {
   const cases: readonly (readonly [string, string, string[][]])[] = [
     ['several rows', '1,a\n2,b', [['1', 'a'], ['2', 'b']]],
     ['CR, LF and CRLF', '1\r2\n3\r\n4', [['1'], ['2'], ['3'], ['4']]],
@@ -95,7 +95,7 @@ t.test('encoding', (t) => {
 t.test('what is encoded is decoded', (t) => {
   const random = new Random();
   t.comment(`seed ${random.seed}`);
-  // A backslash right before a quote is left out: 7.9 gives it two meanings, and the one of `\"` wins where both make sense.
+  // A backslash right before a quote is left out: docs/spec/smartrest.md#rows gives it two meanings, and the one of `\"` wins where both make sense.
   const pieces = ['a', '"', ',', '\n', '\r', '\t', ' ', 'ü', '温', '\\a', '0', '', '😀', "'"];
   for (let round = 0; round < 5000; round += 1) {
     const rows = Array.from({ length: 1 + random.below(4) }, () => [String(random.below(1000)),

@@ -6,7 +6,7 @@ import { childrenRow, managedObjectIdRow, operationRows } from '../../src/smartr
 const rows = (operation: object, hasSoftwareTypes = false): string[] =>
   operationRows(parseMembers(JSON.stringify(operation)), { serial: 'dev1', hasSoftwareTypes });
 
-t.test('operations as rows (document 4 section 8.2)', (t) => {
+t.test('operations as rows (docs/spec/smartrest.md#rows-to-devices)', (t) => {
   const packages = [{ name: 'a', version: '1', url: 'u', softwareType: 'apt', action: 'install' }, { name: 'b', version: '2',
     action: 'delete' }];
   const cases: readonly (readonly [object, string[]])[] = [
@@ -47,7 +47,7 @@ t.test('operations as rows (document 4 section 8.2)', (t) => {
   t.end();
 });
 
-t.test('what a device answers with 503 and 506 (sections 8.1 and 8.4)', (t) => {
+t.test('what a device answers with 503 and 506 (docs/spec/smartrest.md#results)', (t) => {
   const result = (operation: object, ...parameters: string[]): unknown => {
     const { members, managedObjectDoc } = operationResult(parseMembers(JSON.stringify(operation)), parameters, Date.UTC(2024, 4, 2));
     return [Object.fromEntries(members), managedObjectDoc];

@@ -174,7 +174,7 @@ t.test('faults name the parameter, its value and what it takes', (t) => {
   t.end();
 });
 
-/** Places of the parameters with `*` in document 4, sections 8.1 and 8.4, in a row that is whole. Rows of 107, 116, 210 and 307 have other rules. */
+/** Places of the parameters with `*` in docs/spec/smartrest.md in a row that is whole. Rows of 107, 116, 210 and 307 have other rules. */
 const MANDATORY: Readonly<Record<string, readonly number[]>> = {
   '101,c1,n,t,true': [1], '102,x,t,n,up': [1, 2, 3, 4], '104,up': [1], '117,5': [1], '120,t,u,n,': [1, 2], '122,a,1,u,me': [1, 2, 4],
   '200,f,s,1,C': [1, 2, 3], '201,t,,f,s,1,C': [1, 3, 4, 5], '211,1': [1], '212,1': [1],

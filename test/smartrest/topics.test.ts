@@ -5,7 +5,7 @@ import { classifyPublish, RECEIVE, receivedBy, RECEIVES_OPERATIONS } from '../..
 
 const { PERSISTENT, TRANSIENT, QUIESCENT, CEP } = PROCESSING_MODE;
 
-t.test('what is published (document 4 sections 7.4 and 7.8)', (t) => {
+t.test('what is published (docs/spec/mqtt.md#topics)', (t) => {
   const cases: readonly (readonly [string, object])[] = [
     ['s/us', { kind: 'static', mode: PERSISTENT }], ['t/us', { kind: 'static', mode: TRANSIENT }],
     ['q/us', { kind: 'static', mode: QUIESCENT }], ['c/us/child:1', { kind: 'static', mode: CEP, child: 'child:1' }],

@@ -1,5 +1,5 @@
 /**
- * Trusted certificates of tenants (document 4 section 6.5): what a certificate says, and which tenant a device's chain leads to (section 7.3).
+ * Trusted certificates of tenants (docs/spec/certificates.md): what a certificate says, and which tenant a device's chain leads to.
  * All of them are in memory, since a connection is checked against those of every tenant.
  */
 import { X509Certificate, createHash } from 'node:crypto';

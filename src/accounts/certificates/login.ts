@@ -1,4 +1,4 @@
-/** Logs devices in by their certificates (document 4 section 7.3): the common name is the device, the chain says the tenant. */
+/** Logs devices in by their certificates (docs/spec/certificates.md#logins): the common name is the device, the chain says the tenant. */
 import type { X509Certificate } from 'node:crypto';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -18,7 +18,7 @@ import { rightsOfDevices } from '../users/groups.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { isActive } from '../tenants/tenants.ts';
 
-/** What a device's user may be named (document 4 section 3.1). */
+/** What a device's user may be named (docs/spec/users.md#fields). */
 const DEVICE_ID = /^[^\s/+$:\\\p{Cc}]{1,900}$/u;
 
 export interface CertificateLogin { readonly principal: Principal; readonly deviceId: string }

@@ -1,6 +1,6 @@
 /**
- * Login attempts in the audit log (document 4 section 5.7): each slow check of a password is one. The first failed one of a user is written at once,
- * all others of the same minute as one record with their number. Bounded, since anybody may try: what is beyond is counted, not written.
+ * Login attempts in the audit log (docs/spec/audit.md#records-of-the-server): each slow check of a password is one. The first failed one of a user is
+ * written at once, all others of the same minute as one record with their number. Bounded, since anybody may try: what is beyond is counted, not written.
  * Successful ones are written for people only, and now and then: a session with Basic is checked again and again.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';

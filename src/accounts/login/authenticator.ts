@@ -262,7 +262,7 @@ export class CachingAuthenticator implements DeviceAuthenticator, PasswordConfir
     const alias = takesAlias ? await this.#documents.get('userAlias', tenant, name) : undefined;
     if (alias === undefined) return undefined;
     const { userName } = JSON.parse(alias) as { userName: string };
-    // Devices have no alias (document 1 Authentication 3).
+    // Devices have no alias (docs/spec/login.md#basic).
     return userName.startsWith(DEVICE_USER_PREFIX) ? undefined : this.#find(tenant, userName, false);
   }
 

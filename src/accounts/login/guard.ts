@@ -1,5 +1,5 @@
 /**
- * Slows down the guessing of passwords (document 4 section 3.7). Too many wrong passwords lock the account for the address that they come from, the
+ * Slows down the guessing of passwords (docs/spec/login.md#wrong-passwords). Too many wrong passwords lock the account for the address that they come from, the
  * address for all accounts, and, at ten times the number, the account for all addresses that are not familiar. Each further lock lasts twice as long.
  * A familiar address is one from which a password of the account was right on this node. From there a password that was right before passes each lock.
  * The account with which new devices register is never locked for all addresses: its password is in every new device, and who has one could lock all.

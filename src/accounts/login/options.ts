@@ -1,4 +1,4 @@
-/** What tenants set of their ways to log in (document 4 section 3.7), and who may not use Basic: asked with each request, so it is in memory. */
+/** What tenants set of their ways to log in (docs/spec/login.md#options), and who may not use Basic: asked with each request, so it is in memory. */
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 

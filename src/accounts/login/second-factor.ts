@@ -72,7 +72,7 @@ const placeOf = (tenant: number, userName: string): string => `${tenant}\n${RECO
 
 /**
  * Devices and microservices have nobody to type a code. A microservice's user is known by what the server wrote into its record, whatever its name;
- * a device's by its name (document 4 section 3.1), which is a person's when somebody made the user by hand, or its own field asks for a second factor.
+ * a device's by its name (docs/spec/users.md#fields), which is a person's when somebody made the user by hand, or its own field asks for a second factor.
  */
 export const isPerson = (user: Pick<StoredUser, 'userName' | 'roles' | 'doc' | 'service' | 'isPerson'>): boolean =>
   user.service === undefined && !user.roles.includes(BOOTSTRAP_ROLE)

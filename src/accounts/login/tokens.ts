@@ -1,5 +1,5 @@
 /**
- * Login tokens (document 4 section 3.7): JSON web tokens that carry who, until when, and which generation of the user's credentials. A token
+ * Login tokens (docs/spec/login.md#tokens): JSON web tokens that carry who, until when, and which generation of the user's credentials. A token
  * ends with its time, a logout, a logout of the whole tenant, a new password, and when its user is disabled or deleted; that of a device which came by a
  * certificate also when this is revoked, or trusted no more.
  */

@@ -1,4 +1,4 @@
-/** Encryption of what is secret at rest: tenant options whose key begins with `credentials.` (document 4 section 6.1). */
+/** Encryption of what is secret at rest: tenant options whose key begins with `credentials.` (docs/spec/options.md#secret-values). */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { SecretsStore } from '../../ports/secrets.ts';
 

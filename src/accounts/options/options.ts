@@ -1,4 +1,4 @@
-/** Options of tenants as they are stored, and those that the server looks at with every request (document 1 Option, document 4 section 6.1). */
+/** Options of tenants as they are stored, and those that the server looks at with every request (docs/spec/options.md#tenant-options). */
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import { TOKEN_POLICIES } from '../../model/entities/device-request.ts';
@@ -61,7 +61,7 @@ export const OPTION_DEFAULTS: readonly { readonly category: string; readonly key
 /** Categories that take these keys only. */
 export const PREDEFINED_KEYS: ReadonlyMap<string, readonly string[]> = new Map([[ALLOW_ORIGIN.category, [ALLOW_ORIGIN.key]]]);
 
-/** Categories that mean something to the server or its user interface (document 4 sections 6.1 and 6.2): none of them belongs to an application. */
+/** Categories that mean something to the server or its user interface (docs/spec/options.md#known-categories): none of them belongs to an application. */
 export const PLATFORM_CATEGORIES: ReadonlySet<string> = new Set([
   ALLOW_ORIGIN.category, 'alarm.type.mapping', 'application', 'authentication', 'cep', 'configuration', 'connectivity', 'data-broker', 'default.application',
   'device-access', 'device-control', 'device-registration', 'encoding', 'files', 'gainsight', 'limit', 'oauth.internal', 'password', 'plugin', 'remoteaccess',

@@ -1,4 +1,7 @@
-/** Groups that files with devices name by their path (document 4 section 4.4): found, or made once, however many files want them on however many nodes. */
+/**
+ * Groups that files with devices name by their path (docs/spec/device-registration.md#files): found, or made once, however many files want them on however
+ * many nodes.
+ */
 import { createHash } from 'node:crypto';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ActorKey } from '../../model/commands/command.ts';

@@ -1,6 +1,6 @@
 /**
- * Registers the devices of a file, line by line (document 4 section 4.4). What a line would meet is looked at before anything is written, and the
- * credentials come last: a line that fails leaves a device in the field as it is. A line may be repeated: it ends what an earlier try began.
+ * Registers the devices of a file, line by line (docs/spec/device-registration.md#files). What a line would meet is looked at before anything is written,
+ * and the credentials come last: a line that fails leaves a device in the field as it is. A line may be repeated: it ends what an earlier try began.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ActorKey } from '../../model/commands/command.ts';

@@ -1,4 +1,4 @@
-/** Registration of new devices, whatever protocol they speak: requests, acceptance and the hand-over of credentials (document 4 section 4). */
+/** Registration of new devices, whatever protocol they speak: requests, acceptance and the hand-over of credentials (docs/spec/device-registration.md). */
 import { randomBytes } from 'node:crypto';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AskedBy } from '../../model/commands/command.ts';

@@ -1,5 +1,5 @@
 /**
- * Files with the usage of all tenants (document 4 section 6.4): REAL ones, made once a month of the month before, and TEST ones of any days, when
+ * Files with the usage of all tenants (docs/spec/statistics.md#files): REAL ones, made once a month of the month before, and TEST ones of any days, when
  * somebody asks. A file is a record of the whole server and content in the blobs; the newest are kept.
  */
 import type { Blobs } from '../../ports/blobs.ts';

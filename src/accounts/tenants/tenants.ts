@@ -1,4 +1,4 @@
-/** The tenants of this server, held in memory and in the documents (document 1, Tenant). */
+/** The tenants of this server, held in memory and in the documents (docs/spec/tenants.md). */
 import type { Documents } from '../../actors/runtime/documents.ts';
 import type { RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -142,13 +142,16 @@ export const isAbove = (by: { readonly tenant: string; readonly tenantNumber: nu
   by.tenant === MANAGEMENT_TENANT || isParentOf({ id: by.tenant, number: by.tenantNumber }, tenant);
 
 
-/** A suspended tenant's requests are all answered with 401 (document 4 section 6.3). */
+/** A suspended tenant's requests are all answered with 401 (docs/spec/tenants.md#suspension). */
 export const isActive = (tenant: Tenant | undefined): tenant is Tenant => tenant !== undefined && tenant.status !== 'SUSPENDED';
 
 /** Name of the limit in counters. */
 export const SUSPENDED = 'tenants/suspended';
 
-/** For who has shown right credentials of one of its users: to all others a suspended tenant looks like one that there is not (document 4 section 6.3). */
+/**
+ * For who has shown right credentials of one of its users: to all others a suspended tenant looks like one that there is not
+ * (docs/spec/tenants.md#suspension).
+ */
 export function suspendedError({ id }: Pick<Tenant, 'id'>, refusals: Refusals): PlatformError {
   refusals.count(SUSPENDED);
   return new PlatformError('login/tenant-suspended', { id });

@@ -1,4 +1,4 @@
-/** What tenants have used, as it is shown (document 4 section 6.4): one row of the history as members, and all tenants by day as CSV. */
+/** What tenants have used, as it is shown (docs/spec/statistics.md): one row of the history as members, and all tenants by day as CSV. */
 import type { HistoryReader } from '../../ports/history-reader.ts';
 import { csvText } from '../../model/documents/csv.ts';
 import { textLines } from '../../model/documents/text-lines.ts';

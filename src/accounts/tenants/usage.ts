@@ -1,5 +1,5 @@
 /**
- * What tenants use (document 4 section 6.4): counted in memory by day and written down every minute as increments, so that the nodes of a
+ * What tenants use (docs/spec/statistics.md): counted in memory by day and written down every minute as increments, so that the nodes of a
  * cluster add up. A crash loses the last minute at most. Sizes (devices, storage) are asked from the history three times a day.
  */
 import type { HistoryReader } from '../../ports/history-reader.ts';

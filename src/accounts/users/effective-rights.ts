@@ -1,4 +1,4 @@
-/** What a user may do: the union over direct roles, groups, inventory roles and device permissions (document 4 sections 3.3 to 3.5). */
+/** What a user may do: the union over direct roles, groups, inventory roles and device permissions (docs/spec/users.md). */
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import { DEVICE_ROLES, DEVICES_GROUP } from '../../model/entities/device-request.ts';

@@ -1,4 +1,4 @@
-/** Groups of users (document 4 section 3.4): their stored form, and those that every tenant begins with. */
+/** Groups of users (docs/spec/users.md#groups): their stored form, and those that every tenant begins with. */
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import { DEVICES_GROUP, DEVICE_ROLES } from '../../model/entities/device-request.ts';
@@ -64,7 +64,7 @@ export const PREDEFINED_GROUPS: readonly { readonly id: number; readonly name: s
     roles: [...all(['APPLICATION_MANAGEMENT', 'OPTION_MANAGEMENT', 'RETENTION_RULE']), ...reads(['TENANT_STATISTICS']), 'ROLE_TENANT_ADMIN', ...OWN] },
 ];
 
-/** Inventory roles that every tenant begins with (document 4 section 3.5). */
+/** Inventory roles that every tenant begins with (docs/spec/users.md#inventory-roles). */
 export const PREDEFINED_INVENTORY_ROLES: readonly { readonly id: number; readonly name: string; readonly description: string;
   readonly permissions: readonly { readonly scope: string; readonly type: string; readonly permission: string }[] }[] = [
   { id: 1, name: 'Reader', description: 'Reads all data of the devices', permissions: [{ scope: '*', type: '*', permission: 'READ' }] },

@@ -1,4 +1,4 @@
-/** Availability of a device as the monitor has found it (document 4 section 2.10): its fragments, and the alarm about its silence. */
+/** Availability of a device as the monitor has found it (docs/spec/availability.md): its fragments, and the alarm about its silence. */
 import type { AvailabilitySet } from '../../model/commands/entities.ts';
 import { AVAILABILITY_FRAGMENTS, UNAVAILABILITY_ALARM, UNAVAILABILITY_TEXT, fitAvailability, statusMember } from '../../model/entities/availability.ts';
 import type { AvailabilityState } from '../../model/entities/availability.ts';
@@ -33,7 +33,7 @@ export function setAvailability(context: ActorContext, body: AvailabilitySet): u
   return undefined;
 }
 
-/** Heard of a device is no change of the object: `lastUpdated` stays (document 4 section 2.1). Subscribers are told of changed states. */
+/** Heard of a device is no change of the object: `lastUpdated` stays (docs/spec/availability.md#messages). Subscribers are told of changed states. */
 function writeFragments(context: ActorContext, id: string, members: Members, state: AvailabilityState): void {
   const statuses = (): string => [AVAILABILITY_FRAGMENTS.STATUS, AVAILABILITY_FRAGMENTS.CONNECTION].map((name) => statusMember(members, name)).join();
   const before = statuses();

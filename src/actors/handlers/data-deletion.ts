@@ -1,7 +1,7 @@
 /**
- * DELETE of a collection by filters (document 1, convention 8). Events, alarms and operations: each selected entity is deleted by a command to
- * its actor, which tells subscribers too. Measurements have no actor: those who watch are told of each here (document 4 section 5.8), then the
- * history store deletes them in the background.
+ * DELETE of a collection by filters (docs/spec/conventions.md#deleting-collections). Events, alarms and operations: each selected entity is deleted by a
+ * command to its actor, which tells subscribers too. Measurements have no actor: those who watch are told of each here (docs/spec/realtime.md#effects),
+ * then the history store deletes them in the background.
  *
  * The projector waits for `run`, and with it whoever reads what comes behind. So only what is soon done is done there; the rest is a job of the
  * tenant, a record that is stored before the projector goes on, and carried out a page at a time (`TenantJobs`). Who reads what a deletion of

@@ -1,4 +1,4 @@
-/** Events of a source (document 1, Event; document 4 section 5.5). */
+/** Events of a source (docs/spec/events.md). */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { EntityDelete } from '../../model/commands/deletion.ts';
 import type { EntityUpdate, EventBinaryChange, EventCreate } from '../../model/commands/entities.ts';

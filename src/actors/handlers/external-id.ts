@@ -1,4 +1,4 @@
-/** The actor of an external ID: to which managed object it is bound (document 1, External ID; document 4 section 5.10 and 7.5). */
+/** The actor of an external ID: to which managed object it is bound (docs/spec/identity.md). */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DeviceEnsureChecked, ExternalIdBind, ExternalIdClaim } from '../../model/commands/external-ids.ts';
 import { PlatformError } from '../../model/errors.ts';

@@ -1,4 +1,4 @@
-/** Subscriptions of Notifications 2.0 end with their managed object (document 4 section 11.1). Their records are the tenant's. */
+/** Subscriptions of Notifications 2.0 end with their managed object (docs/spec/notifications.md#ends). Their records are the tenant's. */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { SourceDelete } from '../../model/commands/deletion.ts';
 import { NOTIFICATION_SUBSCRIPTIONS, contextPrefix, idKey } from '../../model/entities/notification-subscription.ts';

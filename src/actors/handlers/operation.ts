@@ -1,4 +1,4 @@
-/** Operations of a device (document 1, Operation; document 4 sections 5.1 and 8.1). */
+/** Operations of a device (docs/spec/operations.md). */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
 import type { EntityDelete } from '../../model/commands/deletion.ts';
@@ -61,7 +61,7 @@ function describe(members: Members): string {
     .filter(([, value]) => value !== undefined).map(([name, value]) => `${name}='${value}'`).join(', ');
 }
 
-/** Who did what to the operation (document 4 section 5.7); of what is not stored nothing is kept. */
+/** Who did what to the operation (docs/spec/audit.md#records-of-the-server); of what is not stored nothing is kept. */
 function audit(context: ActorContext, id: string, by: Pick<OperationUpdate, 'user' | 'application'>, activity: string,
   entry: Pick<AuditEntry, 'text' | 'changes'>): void {
   if (!isStored(context.command.mode)) return;

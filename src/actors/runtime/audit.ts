@@ -1,4 +1,4 @@
-/** Audit records as clients post them (document 4 section 5.7). Those of the server itself come from `ActorContext.audit`. */
+/** Audit records as clients post them (docs/spec/audit.md#fields). Those of the server itself come from `ActorContext.audit`. */
 import type { ActorContext } from './context.ts';
 import { auditRow } from './rows.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';

@@ -1,4 +1,4 @@
-/** Alarms (document 1 Alarm and Alarms; document 4 sections 5.3 and 5.4). */
+/** Alarms (docs/spec/alarms.md). */
 import { ALARM_FIXED_FIELDS, checkAlarmType } from '../../model/entities/alarm.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { AlarmCreate, AlarmUpdate } from '../../model/commands/entities.ts';
@@ -37,7 +37,7 @@ const READ = ['ROLE_ALARM_READ'];
 const ADMIN = ['ROLE_ALARM_ADMIN'];
 const FIXED = [...ALARM_FIXED_FIELDS, 'id', 'lastUpdated'];
 const DERIVED = ['history'];
-/** A change of many alarms is waited for this long; then it goes on behind the answer (document 4 section 5.3). */
+/** A change of many alarms is waited for this long; then it goes on behind the answer (docs/spec/alarms.md#changes-of-many). */
 const BULK_WAIT_MS = 500;
 const BULK_POLL_MS = 10;
 const BULK_LIMIT = 'alarms/bulk-changes';
@@ -93,7 +93,7 @@ async function post(request: ApiRequest): Promise<Answer> {
   return created('alarm', answer, alarmUrl(request, id));
 }
 
-/** Of a suppressed alarm the link says that there is none (document 4 sections 2.10, 5.4). */
+/** Of a suppressed alarm the link says that there is none (docs/spec/availability.md#maintenance). */
 async function unstored(request: ApiRequest, source: string, members: Members, isSuppressed: boolean): Promise<Answer> {
   const sources = await namedSources(request, [source]);
   const replaced = new Map([['source', sources.get(source) ?? '{}']]);
@@ -151,7 +151,7 @@ async function put(request: ApiRequest): Promise<Answer> {
 
 /**
  * Changes the status of all alarms that match. The owner, and who may administrate alarms by an inventory role, only changes those of what he may
- * reach, as he sees those alone in a list (document 4 section 5.3).
+ * reach, as he sees those alone in a list (docs/spec/alarms.md#changes-of-many).
  * @throws PlatformError 403 for whom neither a global nor an inventory role allows it, and who owns nothing.
  */
 async function putAll(request: ApiRequest): Promise<Answer> {

@@ -1,5 +1,5 @@
 /**
- * Changes of the status of many alarms (document 4 section 5.3, PUT /alarm/alarms). Each is a record of the tenant until it is done, carried out
+ * Changes of the status of many alarms (docs/spec/alarms.md#changes-of-many). Each is a record of the tenant until it is done, carried out
  * page by page: what a crash interrupts goes on at its last page, and a page that is repeated changes nothing.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';

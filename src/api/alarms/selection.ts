@@ -1,4 +1,4 @@
-/** Which alarms a list, a count or a change is about (document 4 section 5.3): as a value that can be stored, and as a condition. */
+/** Which alarms a list, a count or a change is about (docs/spec/alarms.md#lists): as a value that can be stored, and as a condition. */
 import Type from 'typebox';
 import { ALARM_SEVERITIES, ALARM_STATUSES, OPEN_ALARM_STATUSES } from '../../model/entities/alarm.ts';
 import type { ApiRequest } from '../request/request.ts';

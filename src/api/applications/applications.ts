@@ -1,4 +1,4 @@
-/** Applications: created, changed, deleted and cloned (document 1 Applications, document 4 section 6.6). */
+/** Applications: created, changed, deleted and cloned (docs/spec/applications.md#requests). */
 import Type from 'typebox';
 import { CONTEXT_PATH } from '../../model/entities/application.ts';
 import type { StoredApplication, StoredAttachment } from '../../model/entities/application.ts';
@@ -95,7 +95,7 @@ async function activatable(request: ApiRequest, { id, activeVersionId = '' }: St
   }
 }
 
-/** Document 4 section 6.7: the name, where it may stand in a path. */
+/** docs/spec/microservices.md#manifest: the name, where it may stand in a path. */
 const defaultContextPath = (name: string): string | undefined => (CONTEXT_PATH_FORM.test(name) ? name : undefined);
 
 /** What the manifest of the active archive says holds from now on. @throws PlatformError 422, 403. */

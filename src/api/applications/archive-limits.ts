@@ -1,4 +1,4 @@
-/** How large archives of applications may be: the system options of the category `files` (document 4 section 6.2). */
+/** How large archives of applications may be: the system options of the category `files` (docs/spec/options.md#system-options). */
 import type { ApplicationType } from '../../model/entities/application.ts';
 import { SYSTEM_OPTIONS } from '../options/system-options.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Archives of applications: uploaded, checked, listed, downloaded and deleted, with or without a version (document 1 Applications, document 4
- * sections 6.6 and 6.7). The image of a microservice is stored, not run.
+ * Archives of applications: uploaded, checked, listed, downloaded and deleted, with or without a version (docs/spec/applications.md#archives). The image of
+ * a microservice is stored, not run.
  */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';

@@ -1,4 +1,4 @@
-/** What a microservice asks for with its own users (document 1, Applications and microservices; document 4 section 6.6). */
+/** What a microservice asks for with its own users (docs/spec/microservices.md#current-application). */
 import Type from 'typebox';
 import type { StoredApplication } from '../../model/entities/application.ts';
 import { PlatformError } from '../../model/errors.ts';

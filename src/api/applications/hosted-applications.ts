@@ -1,5 +1,5 @@
 /**
- * Web applications at `/apps/<context path>/`, out of their archives, for tenants that have them (document 4 section 6.6). What they are made of
+ * Web applications at `/apps/<context path>/`, out of their archives, for tenants that have them (docs/spec/applications.md#archives). What they are made of
  * is no secret: it is served before login, as the login page is a part of it. The tenant is that of the user, or of the host. Also the place of
  * microservices, `/service/<context path>`, which do not run here.
  */

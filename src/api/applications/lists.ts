@@ -1,5 +1,5 @@
 /**
- * Lists of applications, by who has them (document 1 Applications, document 4 section 6.6). An application may be large: ids are found by small records,
+ * Lists of applications, by who has them (docs/spec/applications.md#requests). An application may be large: ids are found by small records,
  * and applications are read a few at a time, as far as the page needs them.
  */
 import Type from 'typebox';

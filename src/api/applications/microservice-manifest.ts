@@ -1,4 +1,4 @@
-/** Manifests of archives: `platform.json` or `cumulocity.json` of a microservice (document 4 section 6.7) and of a web application. */
+/** Manifests of archives: `platform.json` or `cumulocity.json` of a microservice (docs/spec/microservices.md#manifest) and of a web application. */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
@@ -131,7 +131,7 @@ function problemsOf(manifest: ManifestFields): Map<string, string> {
 
 export const manifestFields = (text: string | undefined): ManifestFields => (text === undefined ? {} : JSON.parse(text) as ManifestFields);
 
-/** Document 4 section 6.7: `editable:false, overwriteOnUpdate:true, inheritFromOwner:true` unless said. */
+/** docs/spec/microservices.md#manifest: `editable:false, overwriteOnUpdate:true, inheritFromOwner:true` unless said. */
 export function manifestSettings(text: string | undefined): ManifestSetting[] {
   const { settings } = manifestFields(text);
   return (settings ?? []).map(({ key, defaultValue, editable, overwriteOnUpdate, inheritFromOwner }) => ({

@@ -1,5 +1,5 @@
 /**
- * Settings of microservices (document 1 `currentApplication/settings`, document 4 section 6.7): tenant options of a category, beginning with the
+ * Settings of microservices (docs/spec/microservices.md#settings): tenant options of a category, beginning with the
  * defaults of the manifest. A default never takes the place of what somebody else has stored, and secret values are given to the microservice
  * that the category belongs to, not to another one that names it.
  */
@@ -91,7 +91,7 @@ async function changeOf(request: ApiRequest, application: StoredApplication, cat
 }
 
 /**
- * Whether the secret options of a tenant in the application's category are meant for it (document 4 section 6.1): the category is its context
+ * Whether the secret options of a tenant in the application's category are meant for it (docs/spec/options.md#secret-values): the category is its context
  * path, and the tenant means this application by it. An own application comes before a subscribed one; a subscribed one keeps the context path
  * that it had when the tenant took it, and the first of several has it.
  */

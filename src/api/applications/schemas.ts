@@ -1,4 +1,4 @@
-/** Schemas of answers about applications, and of the forms that upload them (document 1 Application, document 4 section 6.6). */
+/** Schemas of answers about applications, and of the forms that upload them (docs/spec/applications.md). */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { APPLICATION_TYPES, AVAILABILITIES } from '../../model/entities/application.ts';

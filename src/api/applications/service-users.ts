@@ -1,5 +1,5 @@
 /**
- * Users of microservices (document 1, Applications and microservices; document 4 section 6.6): one bootstrap user in the owner's tenant, and one
+ * Users of microservices (docs/spec/microservices.md#users): one bootstrap user in the owner's tenant, and one
  * service user in each subscribed tenant with exactly the required roles. Their passwords are generated, encrypted, and stay until they are
  * changed. What a crash left out is made up for when the microservice asks for its users.
  *

@@ -1,5 +1,5 @@
 /**
- * Applications that a tenant is subscribed to (document 1 Application reference, document 4 section 6.3). A record in `subscription` of the
+ * Applications that a tenant is subscribed to (docs/spec/tenants.md#subscriptions). A record in `subscription` of the
  * tenant, by the id of the application; applications are records of the whole server.
  */
 import Type from 'typebox';

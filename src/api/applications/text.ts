@@ -1,4 +1,4 @@
-/** JSON text of applications, and what of them may be sent (document 1 Application, document 4 section 6.6). */
+/** JSON text of applications, and what of them may be sent (docs/spec/applications.md#fields). */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { PLATFORM_CATEGORIES } from '../../accounts/options/options.ts';
@@ -85,7 +85,7 @@ export function mergedApplication(request: ApiRequest, old: StoredApplication, s
   return next;
 }
 
-/** Category of the options that a microservice reads as its settings (document 4 section 6.7). */
+/** Category of the options that a microservice reads as its settings (docs/spec/microservices.md#settings). */
 export const settingsCategory = ({ manifest, contextPath, name }: StoredApplication): string =>
   manifestFields(manifest).settingsCategory ?? contextPath ?? name;
 

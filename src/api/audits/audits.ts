@@ -1,4 +1,4 @@
-/** Audit records (document 1 Audit record; document 4 section 5.7). There is no way to change or delete one. */
+/** Audit records (docs/spec/audit.md). There is no way to change or delete one. */
 import type { AuditCreate } from '../../actors/runtime/audit.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -33,7 +33,7 @@ const FILTERS = {
 };
 /** Ids of the server's own records are up to 2^63. */
 const AUDIT_ID = /^[1-9]\d{0,18}$/;
-/** Beginnings of types in both spellings (document 4 section 0.1). */
+/** Beginnings of types in both spellings (docs/spec/conventions.md#spellings). */
 const SPELLINGS = ['com_platform_model_', 'com_cumulocity_model_'];
 /** Records of an alarm that its history shows, the latest ones. */
 const HISTORY_MAX = 100;
@@ -73,7 +73,7 @@ function auditText(request: ApiRequest, id: string, members: Members, replaced: 
   return entityText(auditUrl(request, id), id, members, all);
 }
 
-/** The `history` of an alarm: its audit records, oldest first, with the types of document 1. */
+/** The `history` of an alarm: its audit records, oldest first, with the types of docs/spec/audit.md#fields. */
 export async function alarmHistoryText(request: ApiRequest, id: string): Promise<string> {
   const filter = new HistoryFilter(request.tenant).text('source', id).text('type', 'Alarm');
   const page = { size: HISTORY_MAX, current: 1, offset: 0, wantsTotal: false };

@@ -1,5 +1,5 @@
 /**
- * Tokens for devices that log in by certificates (document 4 sections 3.7 and 7.3). The HTTP listener has no TLS: that a device has the key of its
+ * Tokens for devices that log in by certificates (docs/spec/login.md#device-tokens). The HTTP listener has no TLS: that a device has the key of its
  * certificate was checked by a proxy in front, which hands the certificate over in the header that `device-certificate-header` names. What the device
  * sends itself, in X-Ssl-Cert-Chain, proves nothing: it only leads from its certificate to the trusted one.
  */

@@ -1,4 +1,4 @@
-/** Files with many new devices (document 4 section 4.4). The file is stored first, then read twice: once for its rules, once line by line. */
+/** Files with many new devices (docs/spec/device-registration.md#files). The file is stored first, then read twice: once for its rules, once line by line. */
 import { parse } from 'csv-parse';
 import { Readable } from 'node:stream';
 import { DeviceImport } from '../../accounts/registration/import.ts';

@@ -1,4 +1,4 @@
-/** Registration of new devices over REST (document 1 Device credentials; document 4 sections 4.1 to 4.3). */
+/** Registration of new devices over REST (docs/spec/device-registration.md). */
 import { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import { CUSTOM_PROPERTIES_BYTES_MAX, deviceUserOf, REQUEST_TYPE_BYTES_MAX } from '../../model/entities/device-request.ts';
 import type { StoredDeviceRequest } from '../../model/entities/device-request.ts';

@@ -35,7 +35,7 @@ export function newDocument(members: Members, area: string, removed: readonly st
   return joinMembers(kept);
 }
 
-/** Names of fragments (document 4 section 0.3, Names). @throws PlatformError `validation/invalid-field`. */
+/** Names of fragments (docs/spec/conventions.md#names). @throws PlatformError `validation/invalid-field`. */
 export function requireNames(members: Members, area: string): void {
   for (const name of members.keys()) {
     if (name === '' || name.includes('.') || name.startsWith('$')) {

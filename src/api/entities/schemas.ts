@@ -6,7 +6,7 @@ import { Binary, Id, OPEN, Timestamp, nullable } from '../request/schema/parts.t
 
 const Source = Type.Object({ id: Id }, OPEN);
 const text = Type.Optional(nullable(Type.String()));
-/** Members that are of one type in every entity (document 4 section 0.3, Reserved keys). */
+/** Members that are of one type in every entity (docs/spec/conventions.md#reserved-keys). */
 const RESERVED = {
   id: Type.Optional(nullable(Id)), self: text, source: Type.Optional(nullable(Type.Union([Type.Object({}, OPEN), Id]))), type: text, time: text, text,
   status: text, severity: text, count: Type.Optional(nullable(Type.Number())), creationTime: text, lastUpdated: text, owner: text, name: text,

@@ -27,7 +27,7 @@ export function entityText(self: string, id: string, members: Members, replaced:
   return joinMembers(parts);
 }
 
-/** In descriptions of answers to a POST (document 2, Processing modes). */
+/** In descriptions of answers to a POST (docs/spec/conventions.md#processing-modes). */
 export const UNSTORED = 'what the processing mode does not store has the id null and no links';
 
 /** An entity that was not stored: without links, its id is null. @param replaced as in `entityText`. */

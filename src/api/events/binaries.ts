@@ -1,4 +1,4 @@
-/** The one binary of an event, in one piece, as a form or in chunks (document 1, Events and binaries; document 4 section 5.6). */
+/** The one binary of an event, in one piece, as a form or in chunks (docs/spec/events.md#binaries). */
 import { createHash } from 'node:crypto';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { EventBinaryChange } from '../../model/commands/entities.ts';

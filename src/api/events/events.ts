@@ -1,4 +1,4 @@
-/** Events (document 1 Event and Events and binaries; document 4 section 5.5). */
+/** Events (docs/spec/events.md). */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { EntityDelete } from '../../model/commands/deletion.ts';
 import type { EntityUpdate, EventCreate } from '../../model/commands/entities.ts';
@@ -128,7 +128,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
   const filter = await filterOf(request);
   const { query } = request;
-  // Only ranges are reverted (document 1, Events and binaries rule 1; document 4 section 5.5).
+  // Only ranges are reverted (docs/spec/events.md#lists).
   const isReverted = query.isTrue('revert') && (query.has('dateFrom') || query.has('dateTo'));
   const order = { isDescending: !isReverted };
   const format = exportFormat(request);

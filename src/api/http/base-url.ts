@@ -1,5 +1,5 @@
 /**
- * The start of all links (document 4 section 0.4, Link content): by configuration, or what the client called, as its proxy tells: X-Forwarded-Host,
+ * The start of all links (docs/spec/paging.md#links): by configuration, or what the client called, as its proxy tells: X-Forwarded-Host,
  * -Proto, -Port and -Prefix, each also alone, or Forwarded (RFC 7239) in place of the first two.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Media types (document 1 Conventions 2 and 3, document 4 sections 0.1 and 0.2): both vendor spellings, any letter case, parameters
+ * Media types (docs/spec/conventions.md#media-types): both vendor spellings, any letter case, parameters
  * `ver` and `charset`. Parsed headers are cached by their text: a client sends the same few again and again.
  */
 

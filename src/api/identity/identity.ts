@@ -1,4 +1,4 @@
-/** External IDs (document 1 External ID and Identity; document 4 section 5.10). */
+/** External IDs (docs/spec/identity.md). */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { ExternalIdBind } from '../../model/commands/external-ids.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -19,7 +19,7 @@ const READ = ['ROLE_IDENTITY_READ'];
 const ADMIN = ['ROLE_IDENTITY_ADMIN'];
 /** External IDs of one managed object that are looked at; what is behind them is found by its own path only. */
 const EXTERNAL_IDS_MAX = 100_000;
-/** Of those that operations carry, and of a page of the list when none is asked for: documents 1 and 4 show the list whole. */
+/** Of those that operations carry, and of a page of the list when none is asked for: the list is shown whole (docs/spec/identity.md#requests). */
 const SHOWN_MAX = 2000;
 /** Type and external ID together, in bytes: both are part of keys in the document store. */
 const KEY_BYTES_MAX = 1500;

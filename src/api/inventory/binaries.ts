@@ -1,4 +1,4 @@
-/** Files in the inventory: managed objects with content (document 4 section 2.6). */
+/** Files in the inventory: managed objects with content (docs/spec/binaries.md). */
 import { createHash } from 'node:crypto';
 import type { ManagedObjectDelete } from '../../actors/handlers/inventory/managed-object.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -33,7 +33,7 @@ import { Binary } from '../request/schema/parts.ts';
 import { FileForm } from '../entities/schemas.ts';
 
 const READ = ['ROLE_INVENTORY_READ', 'ROLE_MANAGED_OBJECT_READ', 'ROLE_BINARY_READ'];
-/** A device fetches firmware, software and configuration with its own credentials (document 4 section 2.6). */
+/** A device fetches firmware, software and configuration with its own credentials (docs/spec/binaries.md#devices). */
 const OF_DEVICES = 'ROLE_DEVICE';
 /** Objects above a file that are looked at. */
 const ANCESTORS_MAX = 1_000;

@@ -1,4 +1,4 @@
-/** Children and parents of managed objects, of three kinds (document 1 Inventory and assets; document 4 section 2.5). */
+/** Children and parents of managed objects, of three kinds (docs/spec/inventory.md#children). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LINKED } from '../../actors/handlers/inventory/child-links.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
@@ -50,7 +50,7 @@ function referencedId(reference: Members): string {
 
 type Form = 'managedObject' | 'managedObjectReference' | 'managedObjectReferenceCollection';
 
-/** What a body is: the vendor type says it, of plain JSON its members (document 4 section 2.5). */
+/** What a body is: the vendor type says it, of plain JSON its members (docs/spec/inventory.md#children). */
 function formOf(request: ApiRequest): Form {
   const { kind, name } = request.contentType;
   if (kind === 'vendor') {
@@ -138,7 +138,7 @@ async function countRefusal<Result>(request: ApiRequest, result: Promise<Result>
 
 /**
  * Objects linked in one direction, as references with whole objects. Of who may not read all of them, pages may be short and there are no totals
- * (document 4 section 0.4).
+ * (docs/spec/paging.md#totals).
  */
 async function list(request: ApiRequest, direction: 'children' | 'parents', kind: ChildKind): Promise<Answer> {
   const { id } = request.params;

@@ -1,4 +1,4 @@
-/** What a managed object has as a device: when it was last heard, and its user (document 4 sections 2.4 and 2.10). */
+/** What a managed object has as a device: when it was last heard, and its user (docs/spec/inventory.md#single-objects). */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import type { AvailabilityState } from '../../model/entities/availability.ts';

@@ -1,4 +1,4 @@
-/** Lists of the inventory (document 4 section 2.2). */
+/** Lists of the inventory (docs/spec/inventory.md#lists). */
 import { NOT_FRAGMENTS } from '../../model/entities/fragments.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { documentPage } from '../lists/document-page.ts';
@@ -49,7 +49,7 @@ async function filterOf(request: ApiRequest): Promise<ListFilter> {
     const ids = query.list('ids').filter(isEntityId).map(Number);
     if (ids.length > 0) order = `indexOf(${filter.bind('Array(UInt64)', ids)}, id)`;
   }
-  // A query takes the place of the type (document 4 section 2.2).
+  // A query takes the place of the type (docs/spec/inventory.md#lists).
   for (const name of ['query', 'q']) {
     const text = query.text(name);
     if (text !== undefined) order = await addInventoryQuery(request, filter, text);

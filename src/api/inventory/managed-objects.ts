@@ -1,5 +1,5 @@
 /**
- * The inventory: managed objects one by one (document 1 Managed object; document 4 sections 2.1 and 2.4).
+ * The inventory: managed objects one by one (docs/spec/inventory.md#single-objects).
  * Lists: list.ts.
  */
 import type { ManagedObjectDelete } from '../../actors/handlers/inventory/managed-object.ts';
@@ -74,7 +74,7 @@ export async function createdManagedObject(request: ApiRequest, { id, doc }: { i
 }
 
 async function post(request: ApiRequest): Promise<Answer> {
-  // The first device of a user that was registered for a group joins it (document 4 section 4.3).
+  // The first device of a user that was registered for a group joins it (docs/spec/device-registration.md#credentials).
   const registration = new DeviceRegistration(request.platform);
   const { userName } = request.principal;
   const makesDevice = isStoredAs(COMMAND.MANAGED_OBJECT_CREATE, request.mode) && request.members().has('c8y_IsDevice');
@@ -106,7 +106,7 @@ async function put(request: ApiRequest): Promise<Answer> {
   return found('managedObject', isStored ? await managedObjectText(request, id, doc) : unstoredText(splitMembers(doc)));
 }
 
-/** A PUT of `{}` or of the id alone: the device is heard, nothing is written, and little is said about it (document 4 section 2.10). */
+/** A PUT of `{}` or of the id alone: the device is heard, nothing is written, and little is said about it (docs/spec/availability.md#messages). */
 async function heartbeat(request: ApiRequest, id: string): Promise<Answer> {
   await request.hear(Number(id));
   return found('managedObject', request.wantsBody ? JSON.stringify({ self: managedObjectUrl(request, id), id }) : '');

@@ -1,4 +1,4 @@
-/** Queries of the inventory's language as part of a list (document 4 section 2.3). */
+/** Queries of the inventory's language as part of a list (docs/spec/queries.md). */
 import { childrenCondition, lookUpHierarchy } from '../../history/inventory-query/hierarchy.ts';
 import { parseInventoryQuery } from '../../history/inventory-query/parser.ts';
 import { QueryCompiler } from '../../history/inventory-query/sql.ts';

@@ -1,4 +1,4 @@
-/** JSON text of managed objects with their six collections of links (document 1 Managed object; document 4 section 2.1). */
+/** JSON text of managed objects with their six collections of links (docs/spec/inventory.md#fields). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isGroup } from '../../actors/handlers/inventory/managed-object.ts';
 import { spelledMarker } from '../../model/entities/agent-marker.ts';

@@ -1,4 +1,4 @@
-/** DELETE on a collection by the filters of its GET (document 1 Conventions 8): one command, carried out in order with the inserts. */
+/** DELETE on a collection by the filters of its GET (docs/spec/conventions.md#deleting-collections): one command, carried out in order with the inserts. */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import { DATA_DELETIONS_LIMIT, DATA_DELETIONS_MAX, DATA_DELETION_PREFIX } from '../../model/commands/data-deletion-jobs.ts';
@@ -61,7 +61,7 @@ function filterOf(request: ApiRequest, filters: QueryParameters): Record<string,
   const { query } = request;
   const filter: Record<string, string> = {};
   for (const name of selectingFilters(query, filters)) {
-    // `resolved` wins over `status` (document 4 section 5.3).
+    // `resolved` wins over `status` (docs/spec/alarms.md#lists).
     if (name === 'status' && query.has('resolved')) continue;
     const { schema, isList } = filters[name];
     const value = query.text(name) as string;

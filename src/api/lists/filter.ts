@@ -37,7 +37,7 @@ export class HistoryFilter {
   /** Columns that have one value in all rows that match. */
   private readonly fixed = new Set<string>();
   private count = 0;
-  /** Who asks sees a part of the inventory alone: totals are not for him (document 4 section 0.4). */
+  /** Who asks sees a part of the inventory alone: totals are not for him (docs/spec/paging.md#totals). */
   isOfPart = false;
 
   constructor(tenant: number) {
@@ -169,7 +169,7 @@ export class HistoryFilter {
 export const countSql = (table: MutableTable, filter: HistoryFilter): string =>
   `SELECT count() AS total FROM ${table} FINAL ${filter.clauses(table)} ${IN_PARTITIONS}`;
 
-/** What a count of alarms or events tells those who see a part of the inventory alone (document 4 sections 5.3, 5.5). */
+/** What a count of alarms or events tells those who see a part of the inventory alone (docs/spec/alarms.md#lists). */
 const COUNT_OF_PART_MAX = 100;
 
 /** @returns how many rows match, for an answer. */

@@ -1,4 +1,4 @@
-/** Children and descendants of managed objects, read from the documents (document 4 section 2.5). */
+/** Children and descendants of managed objects, read from the documents (docs/spec/inventory.md#children). */
 import type { ChildKind } from '../../model/commands/links.ts';
 import { INNER_MAX, agentDevicesCondition } from '../../history/agent-devices.ts';
 import { DEVICE_MARKER, objectsBelowCondition } from '../../history/objects-below.ts';
@@ -70,7 +70,7 @@ export interface SourceSelection {
   readonly below?: ObjectsBelow;
 }
 
-/** What `withSourceAssets` and `withSourceDevices` ask for below the source (document 4 section 5.3); undefined for nothing. */
+/** What `withSourceAssets` and `withSourceDevices` ask for below the source (docs/spec/alarms.md#lists); undefined for nothing. */
 function wantedBelow({ query }: ApiRequest): ObjectsBelow['wanted'] | undefined {
   const [assets, devices] = [query.isTrue('withSourceAssets'), query.isTrue('withSourceDevices')];
   if (assets && devices) return 'all';
@@ -115,7 +115,7 @@ async function onlyWanted(request: ApiRequest, [root, ...others]: readonly strin
   return found;
 }
 
-/** Whether the parameter `agentId` names an agent: no other has operations of its own and its devices (document 4 section 5.1). */
+/** Whether the parameter `agentId` names an agent: no other has operations of its own and its devices (docs/spec/operations.md#lists). */
 async function asksForAgent(request: ApiRequest, agent: string): Promise<boolean> {
   const text = isEntityId(agent) ? await request.platform.documents.get('managedObject', request.tenant, agent) : undefined;
   return text !== undefined && isAgent(splitMembers(text));

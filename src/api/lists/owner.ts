@@ -1,6 +1,6 @@
 /**
- * Who may read and write managed objects and their data without a global role: the owner (document 1 Authentication 6), and who has an
- * inventory role or a device permission for it or for something above it (document 4 section 3.5).
+ * Who may read and write managed objects and their data without a global role: the owner (docs/spec/login.md#rights), and who has an
+ * inventory role or a device permission for it or for something above it (docs/spec/users.md#inventory-roles).
  */
 import { belowSql } from '../../history/objects-below.ts';
 import { DEVICE_USER_PREFIX, isDeviceUser } from '../../model/entities/device-request.ts';

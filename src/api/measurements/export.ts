@@ -1,4 +1,4 @@
-/** Measurements as exports: a line for each value, or a JSON text for each measurement (document 4 section 1.3). */
+/** Measurements as exports: a line for each value, or a JSON text for each measurement (docs/spec/measurements.md#exports). */
 import { compact, splitMembers, stringMember } from '../../model/documents/json-document.ts';
 import type { Members } from '../../model/documents/json-document.ts';
 import { isSameJson } from '../../model/documents/json-equality.ts';

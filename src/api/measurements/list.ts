@@ -1,4 +1,4 @@
-/** Lists of measurements: JSON pages, JSON lines and CSV (document 4 section 1.3). */
+/** Lists of measurements: JSON pages, JSON lines and CSV (docs/spec/measurements.md#filters). */
 import { BOUNDED_RESULT } from '../../pacing/page-limits.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { refusalsCounted } from '../lists/document-page.ts';
@@ -135,7 +135,7 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const page = pageOf(request);
   const selection = selectionOf(request);
   const format = exportFormat(request);
-  // CSV by its Accept header obeys the parameters of pages (document 4 section 1.3), as JSON streams do.
+  // CSV by its Accept header obeys the parameters of pages (docs/spec/measurements.md#exports), as JSON streams do.
   const isPage = query.has('pageSize') || (format === 'csv' && !query.has('format'));
   if (format !== undefined && !isPage) {
     requireOwnOrder(request);

@@ -1,4 +1,4 @@
-/** Measurements one by one (document 4 sections 1.1 and 1.2). Lists: list.ts, series: series.ts. */
+/** Measurements one by one (docs/spec/measurements.md#endpoints). Lists: list.ts, series: series.ts. */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { DataDelete } from '../../model/commands/deletion.ts';
 import { PlatformError } from '../../model/errors.ts';
@@ -26,7 +26,7 @@ export const MEASUREMENT_READ = ['ROLE_MEASUREMENT_READ'];
 const ADMIN = ['ROLE_MEASUREMENT_ADMIN'];
 /** Headers with the wanted system of units, in both spellings. */
 export const UNIT_HEADERS = ['x-platform-system-of-units', 'x-cumulocity-system-of-units'];
-/** Filters of GET and DELETE (document 1, Conventions 8). */
+/** Filters of GET and DELETE (docs/spec/conventions.md#deleting-collections). */
 export const MEASUREMENT_FILTERS = {
   ...SOURCE,
   type: text('Exact type'),

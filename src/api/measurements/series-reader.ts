@@ -1,6 +1,6 @@
 /**
- * Values of the series of one source, in the order of time, no more than an answer takes (document 4 section 1.4). Whatever the range holds, the engine
- * reads in the order of its key and groups little at a time: a device may have hundreds of millions of values.
+ * Values of the series of one source, in the order of time, no more than an answer takes (docs/spec/measurements.md#series). Whatever the range holds, the
+ * engine reads in the order of its key and groups little at a time: a device may have hundreds of millions of values.
  */
 import type { ApiRequest } from '../request/request.ts';
 import type { HistoryFilter } from '../lists/filter.ts';

@@ -1,4 +1,4 @@
-/** Series of one source over time, with aggregation (document 4 section 1.4). */
+/** Series of one source over time, with aggregation (docs/spec/measurements.md#series). */
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';

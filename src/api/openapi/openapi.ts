@@ -138,7 +138,7 @@ function queryParameter(name: string, parameter: QueryParameter): object {
   };
 }
 
-/** Areas whose writes obey the processing mode (document 4 section 0.2). */
+/** Areas whose writes obey the processing mode (docs/spec/conventions.md#processing-modes). */
 const WITH_MODE: ReadonlySet<string> = new Set(['measurement', 'event', 'alarm', 'inventory', 'devicecontrol']);
 const MODE = 'x-platform-processing-mode';
 

@@ -1,4 +1,4 @@
-/** Bulk operations: one operation for each device of a group, one after the other (document 1 Bulk operation; document 4 section 5.2). */
+/** Bulk operations: one operation for each device of a group, one after the other (docs/spec/bulk-operations.md). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Type from 'typebox';
 import { countsToKeep, operationCounts } from '../../history/bulk-counts.ts';
@@ -240,7 +240,7 @@ async function get(request: ApiRequest): Promise<Answer> {
   return found('bulkOperation', await textOf(request, (await load(request)).stored));
 }
 
-/** One that has not started is changed; one that has is cancelled, and a new one is scheduled (document 1, Bulk operation status). */
+/** One that has not started is changed; one that has is cancelled, and a new one is scheduled (docs/spec/bulk-operations.md#status). */
 async function update(request: ApiRequest): Promise<StoredBulkOperation> {
   const { text, stored } = await load(request);
   const { id } = stored;

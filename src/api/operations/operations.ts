@@ -1,4 +1,4 @@
-/** Operations of devices (document 1 Operation and Operations; document 4 section 5.1). */
+/** Operations of devices (docs/spec/operations.md). */
 import Type from 'typebox';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { OperationCreate, OperationUpdate } from '../../model/commands/entities.ts';

@@ -1,4 +1,4 @@
-/** Tenant options (document 1 Option, document 4 section 6.1): text values by category and key; secret ones are never shown. */
+/** Tenant options (docs/spec/options.md#tenant-options): text values by category and key; secret ones are never shown. */
 import Type from 'typebox';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import {

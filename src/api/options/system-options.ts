@@ -1,4 +1,4 @@
-/** Options of the whole server, read only (document 4 section 6.2). */
+/** Options of the whole server, read only (docs/spec/options.md#system-options). */
 import { PlatformError } from '../../model/errors.ts';
 import { GREEN_LENGTH_MIN } from '../../model/access/password.ts';
 import type { ApiRequest } from '../request/request.ts';

@@ -1,5 +1,5 @@
 /**
- * `/notification2/subscriptions` (document 2 Notifications 2.0, document 4 section 11.1). A subscription begins to have an effect with the first
+ * `/notification2/subscriptions` (docs/spec/notifications.md). A subscription begins to have an effect with the first
  * consumer of its topic; this resource keeps what is subscribed.
  */
 import Type from 'typebox';
@@ -37,13 +37,13 @@ const TYPE_FILTER_LENGTH_MAX = 4096;
 const Name = Type.String({ pattern: NAME_PATTERN, maxLength: NAME_LENGTH_MAX });
 const TypeFilter = Type.String({ minLength: 1, maxLength: TYPE_FILTER_LENGTH_MAX, description: "A type, or several: 'temperature' or 'pressure'" });
 const Apis = Type.Array(Type.Enum([...APIS.mo]), { minItems: 1, maxItems: APIS.mo.length });
-/** `type` is what the examples of document 2 call `typeFilter`. */
+/** `type` is another name of `typeFilter` (docs/spec/notifications.md#fields). */
 const Filter = Type.Object({ apis: optional(Apis), typeFilter: optional(TypeFilter), type: optional(TypeFilter) }, OPEN);
 const SUBSCRIPTION = {
   context: Type.Enum([...CONTEXTS]), subscription: Name, nonPersistent: optional(Type.Boolean({ default: false })),
   fragmentsToCopy: optional(Type.Array(Type.String({ minLength: 1, maxLength: FRAGMENT_LENGTH_MAX }), { maxItems: FRAGMENTS_MAX })),
 };
-/** Clients send `subscriptionFilter`; document 2 calls it `filter`. */
+/** Clients send `subscriptionFilter`; `filter` is taken too (docs/spec/notifications.md#fields). */
 const SubscriptionPost = Type.Object(
   { ...SUBSCRIPTION, source: optional(Type.Object({ id: Id }, OPEN)), subscriptionFilter: optional(Filter), filter: optional(Filter) }, OPEN);
 

@@ -1,4 +1,4 @@
-/** The Bayeux URLs on the HTTP server: long polling as POST, WebSocket on the same paths (document 4 section 10.1). */
+/** The Bayeux URLs on the HTTP server: long polling as POST, WebSocket on the same paths (docs/spec/realtime.md#urls). */
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import type { LoginCaller, Principal } from '../../model/access/principal.ts';

@@ -1,4 +1,4 @@
-/** What audit records say about changes of records: groups, applications, options and the like (document 1 Audit record, `changes`). */
+/** What audit records say about changes of records: groups, applications, options and the like (docs/spec/audit.md#fields, `changes`). */
 import { changesBetween, describeListChanges, describeUnlisted } from '../../actors/runtime/audit.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';
 import { splitMembers } from '../../model/documents/json-document.ts';

@@ -1,4 +1,4 @@
-/** Requests of applications name them by a header (document 4 section 0.2); audit records keep it. */
+/** Requests of applications name them by a header (docs/spec/conventions.md#application-key); audit records keep it. */
 
 /** Both spellings; routes that read it list them in `headers`. */
 export const APPLICATION_HEADERS: readonly string[] = ['x-platform-application-key', 'x-cumulocity-application-key'];

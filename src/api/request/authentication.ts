@@ -1,5 +1,5 @@
 /**
- * Credentials of HTTP requests (document 1 Authentication, document 4 section 3.7): Basic, or a token as Bearer or in a cookie. Remembered by
+ * Credentials of HTTP requests (docs/spec/login.md): Basic, or a token as Bearer or in a cookie. Remembered by
  * the header as it was sent.
  */
 import { isUtf8 } from 'node:buffer';
@@ -81,7 +81,7 @@ export class HeaderAuthentication {
   /**
    * @param text of `credentialsText`. @param host only asked where no tenant stands before the name. @param shown only asked for user and password.
    * @returns the principal; undefined when the credentials are wrong or not understood. Synchronous when remembered.
-   * @throws PlatformError 403 for a host that begins with the id of a tenant: only `<tenant>/<user>` makes it irrelevant (document 1 Authentication 2).
+   * @throws PlatformError 403 for a host that begins with the id of a tenant: only `<tenant>/<user>` makes it irrelevant (docs/spec/login.md#hosts).
    */
   authenticate(text: string, host: () => string, shown: () => SecondFactorPlace = () => ({})): Principal | undefined | Promise<Principal | undefined> {
     const known = this.known(text);

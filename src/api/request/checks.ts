@@ -12,8 +12,8 @@ import type { CheckedRoute, RouteRules } from './route-rules.ts';
 const DEFAULT_PRODUCES: readonly MediaKind[] = ['vendor', 'json'];
 
 /**
- * Who only asks for device credentials reaches nothing else (document 4 section 4.1), but what is open to everybody. The bootstrap user of a
- * microservice reaches its own application, tenant and user (document 1 Authentication 5).
+ * Who only asks for device credentials reaches nothing else (docs/spec/device-registration.md#bootstrap-user), but what is open to everybody. The bootstrap
+ * user of a microservice reaches its own application, tenant and user (docs/spec/microservices.md#users).
  */
 export function mayReach(principal: ApiRequest['principal'], route: RouteRules): boolean {
   if (principal.roles.has(SERVICE_BOOTSTRAP_ROLE)) return route.access === 'public' || route.isForServiceBootstrap === true;

@@ -1,4 +1,4 @@
-/** Cross-origin requests of browsers (document 4 section 0.7). */
+/** Cross-origin requests of browsers (docs/spec/conventions.md#cross-origin-requests). */
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from './request.ts';
 import { tenantOfHost } from './login-host.ts';
@@ -74,9 +74,9 @@ export class TenantCors {
 }
 
 /**
- * Decides by the option `access.control/allow.origin`: domains or origins, comma separated (document 1 Option); `*` stands for any text. Origins that
- * are allowed by name are answered with credentials; what only an entry for any host allows is answered with `*` and without them (document 4
- * section 0.7): pages there send an Authorization header, but the browser adds no cookie and no remembered password.
+ * Decides by the option `access.control/allow.origin`: domains or origins, comma separated; `*` stands for any text. Origins that
+ * are allowed by name are answered with credentials; what only an entry for any host allows is answered with `*` and without them
+ * (docs/spec/conventions.md#cross-origin-requests): pages there send an Authorization header, but the browser adds no cookie and no remembered password.
  */
 export class Cors {
   private readonly named: readonly OriginRule[];

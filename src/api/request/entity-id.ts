@@ -1,4 +1,4 @@
-/** Identifiers (document 1 Conventions 5): decimal strings below 2^53. */
+/** Identifiers (docs/spec/conventions.md#identifiers): decimal strings below 2^53. */
 
 /** @returns whether `text` can be the id of an entity; anything else is one that does not exist. */
 export function isEntityId(text: string): boolean {

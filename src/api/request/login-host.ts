@@ -1,5 +1,5 @@
 /**
- * Which tenant a host name means (document 1 Authentication 1 and 2): that of the domain, when the host is `<domain>.<suffix>` with the suffix of the
+ * Which tenant a host name means (docs/spec/login.md#hosts): that of the domain, when the host is `<domain>.<suffix>` with the suffix of the
  * configuration. Other names mean none: whoever may make tenants could claim the name of the server otherwise. An id is no domain, unless its tenant has it for
  * one too.
  */

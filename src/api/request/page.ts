@@ -1,4 +1,4 @@
-/** The page of a collection that a request asks for (document 1 Conventions 7). */
+/** The page of a collection that a request asks for (docs/spec/paging.md#pages). */
 export interface Page {
   readonly size: number;
   /** From 1. */

@@ -1,4 +1,4 @@
-/** Pages of collections (document 1 Conventions 7, document 4 section 0.4). */
+/** Pages of collections (docs/spec/paging.md). */
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import { PAGE_BYTES_LIMIT, PAGE_BYTES_MAX } from '../../pacing/page-limits.ts';
@@ -11,7 +11,10 @@ export const PAGE_SIZE_DEFAULT = 5;
 export const PAGE_SIZE_MAX = 2000;
 /** Keeps the offset far below 2^53. There is nothing on it: no list is as long. */
 const CURRENT_PAGE_MAX = 0x7fffffff;
-/** What `@c8y/client` asks for behind the last page and before the first one: no page, not the first. Loops end with an empty one (document 4 section 0.4). */
+/**
+ * What `@c8y/client` asks for behind the last page and before the first one: no page, not the first. Loops end with an empty one
+ * (docs/spec/paging.md#pages).
+ */
 const NO_PAGE = 'null';
 
 export const PAGE_PARAMETERS: QueryParameters = {
@@ -49,7 +52,7 @@ export interface Collection {
   /** Name of the array, for instance `alarms`. */
   readonly name: string;
   readonly items: readonly string[];
-  /** Needed when the page wants totals; undefined is shown as null then: not for who sees a part of the inventory alone (document 4 section 0.4). */
+  /** Needed when the page wants totals; undefined is shown as null then: not for who sees a part of the inventory alone (docs/spec/paging.md#totals). */
   readonly total?: number | undefined;
   /** Whether there may be more: usually that the page is full. */
   readonly isFull?: boolean;

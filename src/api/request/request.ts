@@ -83,7 +83,7 @@ export class ApiRequest {
   /** Only where some tenant restricts it. */
   userAgent = '';
   wantsXBasic = false;
-  /** Of a request that writes: the application that sent it. Without one it may keep its device available (document 4 sections 0.2, 2.10). */
+  /** Of a request that writes: the application that sent it. Without one it may keep its device available (docs/spec/conventions.md#application-key). */
   applicationKey = '';
   isDeviceTraffic = false;
   /** It brought no credentials, or its route asks for none. */
@@ -141,7 +141,7 @@ export class ApiRequest {
     };
   }
 
-  /** Whether an entity is to be in the answer: POST and PUT leave it out without Accept (document 1 Conventions 3). */
+  /** Whether an entity is to be in the answer: POST and PUT leave it out without Accept (docs/spec/conventions.md#accept). */
   get wantsBody(): boolean {
     return this.accept.isPresent || (this.method !== 'POST' && this.method !== 'PUT');
   }
@@ -204,8 +204,8 @@ export class ApiRequest {
   }
 
   /**
-   * Notes that the device is there: when its own user asks, one that devices log in with or who owns the object, and no application does (document 4
-   * section 2.10). @throws what the store says.
+   * Notes that the device is there: when its own user asks, one that devices log in with or who owns the object, and no application does
+   * (docs/spec/availability.md#messages). @throws what the store says.
    */
   hear(device: number): void | Promise<void> {
     const { platform, tenant, principal } = this;

@@ -1,4 +1,4 @@
-/** Values of tenant options that decide about the server's own behaviour (document 4 section 6.1). */
+/** Values of tenant options that decide about the server's own behaviour (docs/spec/options.md#known-categories). */
 import { optionKey } from '../../accounts/options/options.ts';
 import type { ApiRequest } from './request.ts';
 

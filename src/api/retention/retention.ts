@@ -1,4 +1,4 @@
-/** Retention rules (document 4 section 5.9), and runs: what they removed, or in a dry run would remove. */
+/** Retention rules (docs/spec/retention.md), and runs: what they removed, or in a dry run would remove. */
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';
 import type { AuditEntry, RecordChange } from '../../model/commands/records.ts';
 import { PlatformError } from '../../model/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * SmartREST 1.0 over HTTP, `POST /s` (document 2 "SmartREST over HTTP", document 4 sections 4.6 and 9): what a new device needs to get its
+ * SmartREST 1.0 over HTTP, `POST /s` (docs/spec/smartrest-one.md): what a new device needs to get its
  * credentials. Collections of templates are not kept by this server: every X-Id is answered as one without templates, and whoever sends
  * templates is told so. The status is 200 whatever the rows say.
  */
@@ -17,13 +17,13 @@ import type { Route } from '../request/route.ts';
 import type { Answer } from '../request/answer.ts';
 
 const TEXT_TYPE = 'text/plain;charset=UTF-8';
-/** In quotes as document 2 shows it. */
+/** In quotes (docs/spec/smartrest-one.md#requests). */
 const NO_TEMPLATE = '"No template for this X-ID."';
 const NO_TEMPLATES_HERE = 'Collections of templates are not supported by this server: use SmartREST 2.0 over MQTT';
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 
-/** Rows 10 and 11 make a body a registration of templates, whose other rows are not looked at (document 2, rule 7). */
+/** Rows 10 and 11 make a body a registration of templates, whose other rows are not looked at (docs/spec/smartrest-one.md#rows). */
 const isTemplate = (row: readonly string[]): boolean => row[0] === '10' || row[0] === '11';
 
 interface Row { readonly line: number; readonly fields: readonly string[] | SmartRestError }

@@ -1,4 +1,4 @@
-/** The root resources: links and URI templates (document 1, GET /platform and the roots of areas; document 4 section 0.8). */
+/** The root resources: links and URI templates (docs/spec/conventions.md#root-resources). */
 import type { ApiRequest } from '../request/request.ts';
 import { found } from '../request/reply.ts';
 import type { Route } from '../request/route.ts';

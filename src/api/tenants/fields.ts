@@ -1,4 +1,4 @@
-/** Fields of a tenant as clients send them (document 1, Tenant): types, lengths, forms. */
+/** Fields of a tenant as clients send them (docs/spec/tenants.md#fields): types, lengths, forms. */
 import Type from 'typebox';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';
 import { TENANT_STATUSES } from '../../accounts/tenants/tenants.ts';
@@ -106,7 +106,8 @@ export function sentPassword(members: Members): string | undefined {
 }
 
 /**
- * Document 4 section 6.3: an administrator has an address, and a password or a link to set one. Who wants the link instead of a password needs the address.
+ * docs/spec/tenants.md#administrators: an administrator has an address, and a password or a link to set one. Who wants the link instead of a password needs
+ * the address.
  * @throws PlatformError 422.
  */
 export function requireAdminFields(members: Members): void {

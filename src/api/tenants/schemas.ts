@@ -1,4 +1,4 @@
-/** Schemas of answers about tenants: options, certificates, statistics, logins (document 4 sections 3.7, 6.1 to 6.5). */
+/** Schemas of answers about tenants: options, certificates, statistics, logins (docs/spec/README.md). */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { CERTIFICATE_STATUSES } from '../../accounts/certificates/certificates.ts';

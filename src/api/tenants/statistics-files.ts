@@ -1,4 +1,4 @@
-/** Files with the usage of all tenants, for the management tenant (document 4 section 6.4). Kept by accounts/tenants/statistics-files.ts. */
+/** Files with the usage of all tenants, for the management tenant (docs/spec/statistics.md#files). Kept by accounts/tenants/statistics-files.ts. */
 import Type from 'typebox';
 import type { StoredStatisticsFile } from '../../accounts/tenants/statistics-files.ts';
 import { MANAGEMENT_TENANT } from '../../accounts/tenants/tenants.ts';

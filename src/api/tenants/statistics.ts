@@ -1,4 +1,4 @@
-/** Usage statistics (document 4 section 6.4): daily rows, summaries, and messages by device. Counted by accounts/tenants/usage.ts. */
+/** Usage statistics (docs/spec/statistics.md): daily rows, summaries, and messages by device. Counted by accounts/tenants/usage.ts. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isAbove } from '../../accounts/tenants/tenants.ts';
 import type { Tenant } from '../../accounts/tenants/tenants.ts';

@@ -1,4 +1,4 @@
-/** Tenants below a tenant (document 1 Tenant, document 4 section 6.3): made, read, changed, suspended and deleted by those above them. */
+/** Tenants below a tenant (docs/spec/tenants.md): made, read, changed, suspended and deleted by those above them. */
 import Type from 'typebox';
 import type { StoredUser } from '../../model/entities/stored-user.ts';
 import { ADMINS_GROUP, predefinedRecords } from '../../accounts/users/groups.ts';
@@ -297,8 +297,8 @@ async function sentAdministrator(request: ApiRequest, tenant: Tenant, members: M
 }
 
 /**
- * Document 1, rule 1: the password and the address are the administrator's. One who was deleted is made again; with a new password he can log in and
- * administer, whatever he lost.
+ * The password and the address are the administrator's (docs/spec/tenants.md#administrators). One who was deleted is made again; with a new password he can
+ * log in and administer, whatever he lost.
  */
 async function changeAdministrator(request: ApiRequest, tenant: Tenant, { hashed, email }: SentAdministrator): Promise<void> {
   if (hashed === undefined && email === undefined) return;

@@ -1,4 +1,4 @@
-/** The current tenant and its settings of two-factor authentication (document 1 Current tenant; document 4 section 6.3). */
+/** The current tenant and its settings of two-factor authentication (docs/spec/tenants.md#current-tenant). */
 import Type from 'typebox';
 import { PlatformError } from '../../model/errors.ts';
 import type { ApiRequest } from '../request/request.ts';
@@ -28,7 +28,7 @@ const TFA_CATEGORY = 'two-factor-authentication';
 /** What there is: no codes are sent by SMS (docs/users.md). */
 const TFA_STRATEGY = 'TOTP';
 
-/** Settings of two-factor authentication: options of the tenant (document 4 section 6.3). */
+/** Settings of two-factor authentication: options of the tenant (docs/spec/tenants.md#endpoints). */
 async function getTfa(request: ApiRequest): Promise<Answer> {
   const { number } = tenantOf(request, request.params['id']);
   const option = (key: string): Promise<string | undefined> => tenantOption(request, number, TFA_CATEGORY, key);

@@ -1,4 +1,4 @@
-/** Trusted certificates of a tenant (document 4 section 6.5): devices whose certificates they issued log in without a password. */
+/** Trusted certificates of a tenant (docs/spec/certificates.md#fields): devices whose certificates they issued log in without a password. */
 import { constants, randomBytes, verify } from 'node:crypto';
 import type { X509Certificate } from 'node:crypto';
 import Type from 'typebox';

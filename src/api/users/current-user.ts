@@ -1,4 +1,4 @@
-/** The user of the request (document 4 section 3.3). */
+/** The user of the request (docs/spec/users.md#current-user). */
 import { requireSmall } from '../../actors/handlers/users/user.ts';
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';

@@ -1,4 +1,4 @@
-/** Device permissions of one managed object: the older form of inventory roles (document 4 section 3.2). */
+/** Device permissions of one managed object: the older form of inventory roles (docs/spec/users.md#device-permissions). */
 import type { StoredGroup } from '../../accounts/users/groups.ts';
 import { isGroupKey } from '../../accounts/users/groups.ts';
 import { permissionsOf, requireSmall, withPermissions } from '../../actors/handlers/users/user.ts';

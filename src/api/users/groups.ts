@@ -1,4 +1,4 @@
-/** Groups of users, their members and their roles (document 4 section 3.4). */
+/** Groups of users, their members and their roles (docs/spec/users.md#groups). */
 import { devicePermissionGrants } from '../../accounts/users/effective-rights.ts';
 import { ADMINS_GROUP } from '../../accounts/users/groups.ts';
 import type { StoredGroup } from '../../accounts/users/groups.ts';
@@ -200,7 +200,7 @@ async function addUser(request: ApiRequest): Promise<Answer> {
   return created('userReference', text, memberUrl(request, group.id, userName));
 }
 
-/** Of a path: `@c8y/client` also writes a link as a segment, where document 4 section 3.4 has the id. No id has a slash. */
+/** Of a path: `@c8y/client` also writes a link as a segment, where docs/spec/users.md#groups has the id. No id has a slash. */
 const idOfPath = (segmentText: string): string => (segmentText.includes('/') ? referencedId({ self: segmentText }) : segmentText);
 
 async function removeUser(request: ApiRequest): Promise<Answer> {

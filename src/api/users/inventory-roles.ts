@@ -1,4 +1,4 @@
-/** Inventory roles, and who has them for what (document 4 section 3.5). Their effect: api/lists/owner.ts. */
+/** Inventory roles, and who has them for what (docs/spec/users.md#inventory-roles). Their effect: api/lists/owner.ts. */
 import type { StoredAssignment, StoredInventoryRole } from '../../accounts/users/groups.ts';
 import { requireNoFurtherRights } from '../../actors/handlers/users/user.ts';
 import type { AuditEntry } from '../../model/commands/records.ts';

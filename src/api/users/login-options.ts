@@ -1,5 +1,5 @@
 /**
- * Ways to log in (document 4 section 3.7). Both are always there; what a tenant sets of them is a record of its own, and DELETE takes that back.
+ * Ways to log in (docs/spec/login.md#options). Both are always there; what a tenant sets of them is a record of its own, and DELETE takes that back.
  * Single sign-on (type OAUTH2) is not offered.
  */
 import Type from 'typebox';
@@ -129,7 +129,7 @@ function checked(type: LoginType, sent: Sent): StoredLoginOption {
   };
 }
 
-/** What `null` takes back: the default holds again (document 4 section 0.3). */
+/** What `null` takes back: the default holds again (docs/spec/conventions.md#changes). */
 function takenBack(type: LoginType, { sessionConfiguration: session, ...sent }: Sent): ReadonlySet<string> {
   const names = (['visibleOnLoginPage', 'providerName', 'buttonName'] as const).filter((name) => sent[name] === null) as string[];
   if (type === 'BASIC' && sent.authenticationRestrictions === null) names.push('authenticationRestrictions');

@@ -1,4 +1,4 @@
-/** Logging in and out with tokens (document 4 section 3.7). */
+/** Logging in and out with tokens (docs/spec/login.md#tokens). */
 import Type from 'typebox';
 import { CODES_LIMIT, secondFactorError } from '../../accounts/login/second-factor.ts';
 import type { IssuedToken } from '../../accounts/login/tokens.ts';

@@ -1,4 +1,4 @@
-/** Passwords of users: rules, changes with the old one, and links to set a new one (document 4 sections 3.1 to 3.3). */
+/** Passwords of users: rules, changes with the old one, and links to set a new one (docs/spec/users.md). */
 import { createHash, randomBytes } from 'node:crypto';
 import { kindOfName } from '../../accounts/passwords/hashes.ts';
 import { isActive } from '../../accounts/tenants/tenants.ts';

@@ -1,4 +1,4 @@
-/** The roles that there are, and those of a user (document 4 sections 3.2 and 3.4). */
+/** The roles that there are, and those of a user (docs/spec/users.md#roles). */
 import { COMMAND } from '../../model/commands/kinds.ts';
 import type { UserPut } from '../../model/commands/users.ts';
 import { PlatformError } from '../../model/errors.ts';

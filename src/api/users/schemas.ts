@@ -1,4 +1,4 @@
-/** Schemas of users, groups, roles and logins (document 4 section 3). */
+/** Schemas of users, groups, roles and logins (docs/spec/users.md). */
 import Type from 'typebox';
 import type { TSchema } from 'typebox';
 import { GRANT_PERMISSIONS, GRANT_SCOPES } from '../../model/access/inventory-grant.ts';

@@ -1,4 +1,4 @@
-/** JSON text of users, groups and roles, and how they are loaded (document 4 sections 3.1 and 3.4). */
+/** JSON text of users, groups and roles, and how they are loaded (docs/spec/users.md). */
 import { effectiveRights } from '../../accounts/users/effective-rights.ts';
 import type { StoredGroup } from '../../accounts/users/groups.ts';
 import { isPerson } from '../../accounts/login/second-factor.ts';

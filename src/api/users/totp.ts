@@ -1,4 +1,4 @@
-/** Setting up two-factor authentication with one-time codes (document 4 sections 3.2 and 3.3), as `@c8y/client` asks for it. */
+/** Setting up two-factor authentication with one-time codes (docs/spec/login.md#two-factors), as `@c8y/client` asks for it. */
 import Type from 'typebox';
 import { CODES_LIMIT } from '../../accounts/login/second-factor.ts';
 import { STEP_SECONDS, secretPicture } from '../../accounts/login/totp.ts';

@@ -1,4 +1,4 @@
-/** Users of a tenant (document 4 sections 3.1 and 3.2). Passwords: passwords.ts; groups and roles: groups.ts, roles.ts. */
+/** Users of a tenant (docs/spec/users.md). Passwords: passwords.ts; groups and roles: groups.ts, roles.ts. */
 import Type from 'typebox';
 import { devicePermissionGrants } from '../../accounts/users/effective-rights.ts';
 import { isRequiredOf } from '../../accounts/login/second-factor.ts';

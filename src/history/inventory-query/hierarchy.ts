@@ -1,4 +1,4 @@
-/** The functions of a query that ask for the hierarchy, looked up before the query runs (document 4 section 2.3). */
+/** The functions of a query that ask for the hierarchy, looked up before the query runs (docs/spec/queries.md#functions). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChildKind } from '../../model/commands/links.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';

@@ -1,4 +1,4 @@
-/** Words, texts and signs of an inventory query (document 4 section 2.3), with their places. */
+/** Words, texts and signs of an inventory query (docs/spec/queries.md), with their places. */
 import { PlatformError } from '../../model/errors.ts';
 
 export type TokenKind = 'word' | 'text' | '(' | ')' | ',' | 'end';

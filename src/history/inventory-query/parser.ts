@@ -1,4 +1,4 @@
-/** Grammar of the inventory's query language (document 4 section 2.3): text to a tree. */
+/** Grammar of the inventory's query language (docs/spec/queries.md): text to a tree. */
 import { failAt, partsOf, tokensOf } from './lexer.ts';
 import type { Token } from './lexer.ts';
 

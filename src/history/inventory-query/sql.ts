@@ -153,7 +153,7 @@ export class QueryCompiler {
     return ID.test(text) && Number.isSafeInteger(Number(text)) ? `id ${SIGNS[operator]} ${this.#binder.bind('UInt64', Number(text))}` : '0';
   }
 
-  /** JSON texts of the values at the path, elements of an array one by one; `….date` is also a stored time itself (document 4 section 2.3, Dates). */
+  /** JSON texts of the values at the path, elements of an array one by one; `….date` is also a stored time itself (docs/spec/queries.md#dates). */
   #values(path: Path): string {
     const values = this.#valuesAt(path);
     if (path.length === 1 || path[path.length - 1] !== 'date') return values;

@@ -1,4 +1,4 @@
-/** POST of measurements (document 4 section 1.2): checks the whole body, then journals all of it in one group or nothing. */
+/** POST of measurements (docs/spec/measurements.md#endpoints): checks the whole body, then journals all of it in one group or nothing. */
 import { isUtf8 } from 'node:buffer';
 import type { AvailabilityPort } from '../../model/entities/availability.ts';
 import type { IdSource } from '../../ports/id-source.ts';
@@ -244,8 +244,8 @@ export class JsonMeasurementIntake {
   }
 
   /**
-   * The measurement is taken, unless something has to be looked up first. Whoever is neither a user that devices log in with nor the owner speaks for
-   * no device (document 4 section 2.10). Of a body of one device this tells once.
+   * The measurement is taken, unless something has to be looked up first. Whoever is neither a user that devices log in with nor the owner speaks for no
+   * device (docs/spec/availability.md#messages). Of a body of one device this tells once.
    */
   #hear(principal: Principal, source: number): void {
     if (this.#heard === undefined || source === this.#heardSource || this.#fetching !== undefined) return;

@@ -5,7 +5,7 @@ import { NO_FORM, decimalsForm } from './form.ts';
 
 const QUOTE = 0x22;
 
-/** 1: ends a plain string or makes it unusual (quote, backslash, control). 2: not allowed in names of series (document 4 section 1.1). */
+/** 1: ends a plain string or makes it unusual (quote, backslash, control). 2: not allowed in names of series (docs/spec/measurements.md#names). */
 const classes = new Uint8Array(256);
 classes.fill(1, 0, 0x20);
 classes[QUOTE] = 1;

@@ -1,4 +1,4 @@
-/** The general path of measurements in JSON: any valid document, with errors that name the field (document 4 section 1.1). */
+/** The general path of measurements in JSON: any valid document, with errors that name the field (docs/spec/measurements.md#fields). */
 import { TIME_RULE, parseEntityTime } from '../../model/documents/entity-time.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { joinMembers, parseMembers, splitElements, splitMembers, stringMember } from '../../model/documents/json-document.ts';
@@ -96,7 +96,7 @@ function formOf(members: Members, value: MeasurementValue): number {
   return decimals > FORM_DECIMALS_MAX ? NO_FORM : layout + form + decimalsForm(decimals);
 }
 
-/** Reserved keys that mean nothing on a measurement, but keep their types (document 4 section 0.3). Null is as good as absent. */
+/** Reserved keys that mean nothing on a measurement, but keep their types (docs/spec/conventions.md#reserved-keys). Null is as good as absent. */
 function checkReserved(members: Members): void {
   for (const name of RESERVED_TEXTS) {
     const text = members.get(name);

@@ -1,5 +1,5 @@
 /**
- * The data of managed objects that are gone (document 4 section 2.4, asynchronous clean-up). Nothing comes for such a source any more, so its data is
+ * The data of managed objects that are gone (docs/spec/inventory.md#deleting). Nothing comes for such a source any more, so its data is
  * deleted at any later time as well: what many deletions leave is carried out together, each table once, where each for itself would hold up lists.
  */
 import { COMMAND } from '../../model/commands/kinds.ts';

@@ -16,7 +16,7 @@ export const SELECT_PAGE = 1_000;
 /** A DELETE of measurements by filters, as its command asked for it. */
 export interface MeasurementDeletion {
   readonly tenant: number;
-  /** Those of document 4 section 1.2. */
+  /** Those of docs/spec/measurements.md#endpoints. */
   readonly filter: DataDelete['filter'];
   /** Of the command: what is behind it stays. */
   readonly seq: number;

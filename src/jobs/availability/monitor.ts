@@ -1,5 +1,5 @@
 /**
- * Watches when devices were last heard (document 4 section 2.10). Times are kept in memory and written sparsely; that a device fell silent, spoke
+ * Watches when devices were last heard (docs/spec/availability.md). Times are kept in memory and written sparsely; that a device fell silent, spoke
  * again, connected or disconnected is written at once, by its actor. Everything is decided from stored states, page by page: a restart goes on
  * where the last process was, and takes no device for silent because of the time that the server was down. So does a node of a cluster that
  * has become the owner of the tenant: others have listened before (cluster/peers/availability-relay.ts).

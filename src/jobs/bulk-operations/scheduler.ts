@@ -1,5 +1,5 @@
 /**
- * Creates the operations of bulk operations, one every `creationRamp` seconds from `startDate` on (document 1 Bulk operation). Everything is
+ * Creates the operations of bulk operations, one every `creationRamp` seconds from `startDate` on (docs/spec/bulk-operations.md). Everything is
  * driven by the records: a batch is planned with its ids in one compare and set, created, and ticked off in another one. What a crash leaves
  * planned is created again under the same ids, which has no effect for those that are there: each device gets its operation exactly once.
  */

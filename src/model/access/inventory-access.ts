@@ -1,6 +1,6 @@
 /**
- * Rights over parts of the inventory (document 4 sections 3.1 `devicePermissions` and 3.5): a grant on a managed object holds for it and for
- * everything below it. The owner rule of document 1 (Authentication 6) is here too, so that all front ends decide alike.
+ * Rights over parts of the inventory (docs/spec/users.md#inventory-roles): a grant on a managed object holds for it and for
+ * everything below it. The rule of owners (docs/spec/login.md#rights) is here too, so that all front ends decide alike.
  */
 import type { Collection } from '../commands/collections.ts';
 import { splitMembers, stringMember } from '../documents/json-document.ts';

@@ -1,4 +1,4 @@
-/** Grants: rights that begin at one managed object (document 4 sections 3.1 `devicePermissions` and 3.5). Where they hold: inventory-access.ts. */
+/** Grants: rights that begin at one managed object (docs/spec/users.md#inventory-roles). Where they hold: inventory-access.ts. */
 export const GRANT_SCOPES = ['ALARM', 'AUDIT', 'EVENT', 'MANAGED_OBJECT', 'MEASUREMENT', 'OPERATION', '*'] as const;
 export const GRANT_PERMISSIONS = ['ADMIN', 'READ', '*'] as const;
 export type GrantScope = (typeof GRANT_SCOPES)[number];

@@ -1,6 +1,6 @@
 /** Rules for passwords that people choose, and how strong one is. Stored forms: password-hash.ts. */
 
-/** Document 4 section 3.1. */
+/** docs/spec/users.md#fields. */
 export const PASSWORD_LENGTH_MIN = 6;
 export const PASSWORD_LENGTH_MAX = 32;
 export const PASSWORD_RULE = `${PASSWORD_LENGTH_MIN} to ${PASSWORD_LENGTH_MAX} characters of Latin-1`;

@@ -1,4 +1,4 @@
-/** Who makes a request: the tenant, the user and the user's effective roles (document 1, Authentication). */
+/** Who makes a request: the tenant, the user and the user's effective roles (docs/spec/login.md). */
 import type { ClientAddress } from './client-address.ts';
 import type { InventoryGrant } from './inventory-grant.ts';
 

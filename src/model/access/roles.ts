@@ -1,4 +1,4 @@
-/** The permission catalogue (document 4 section 3.4). */
+/** The permission catalogue (docs/spec/users.md#roles). */
 
 const READ_ADMIN = ['ALARM', 'AUDIT', 'EVENT', 'MEASUREMENT', 'DEVICE_CONTROL', 'BULK_OPERATION', 'IDENTITY', 'RETENTION_RULE', 'OPTION_MANAGEMENT',
   'APPLICATION_MANAGEMENT', 'CEP_MANAGEMENT', 'DATA_BROKER', 'SCHEDULE_REPORT', 'SIMULATOR', 'SMS', 'SMARTRULE', 'MACHINE_LEARNING'];
@@ -17,11 +17,11 @@ export const ROLES: readonly string[] = [
   'ROLE_MQTT_SERVICE_ADMIN',
 ];
 
-/** The only role of the device bootstrap user (document 4 section 4.1). */
+/** The only role of the device bootstrap user (docs/spec/device-registration.md#bootstrap-user). */
 export const BOOTSTRAP_ROLE = 'ROLE_DEVICE_BOOTSTRAP';
 export const BOOTSTRAP_USER = 'devicebootstrap';
 
-/** The only role of the bootstrap user of a microservice (document 1, Applications and microservices). */
+/** The only role of the bootstrap user of a microservice (docs/spec/microservices.md#users). */
 export const SERVICE_BOOTSTRAP_ROLE = 'ROLE_SERVICE_BOOTSTRAP';
 /** Nobody is given these, and no microservice may ask for them. */
 export const INTERNAL_ROLES: readonly string[] = [BOOTSTRAP_ROLE, SERVICE_BOOTSTRAP_ROLE, 'ROLE_SYSTEM'];

@@ -1,4 +1,4 @@
-/** Processing modes (document 2, SmartREST over HTTP): what becomes of a message besides its acknowledgement. */
+/** Processing modes (docs/spec/conventions.md#processing-modes): what becomes of a message besides its acknowledgement. */
 
 import { COMMAND } from './kinds.ts';
 import type { CommandKind } from './kinds.ts';
@@ -8,7 +8,7 @@ export type ProcessingMode = (typeof PROCESSING_MODE)[keyof typeof PROCESSING_MO
 
 /**
  * The mode that a command has: where the one that was asked for does not apply it is PERSISTENT, as without one. TRANSIENT applies to
- * everything; QUIESCENT and CEP to measurements and events (document 2, SmartREST over HTTP), QUIESCENT to managed objects too (document 4, 0.2).
+ * everything; QUIESCENT and CEP to measurements and events, QUIESCENT to managed objects too (docs/spec/conventions.md#processing-modes).
  */
 export function applicableMode(kind: CommandKind, mode: ProcessingMode): ProcessingMode {
   if (mode === PROCESSING_MODE.PERSISTENT || mode === PROCESSING_MODE.TRANSIENT) return mode;
@@ -37,7 +37,7 @@ export function applicableMode(kind: CommandKind, mode: ProcessingMode): Process
 export const isStored = (mode: ProcessingMode): boolean => mode !== PROCESSING_MODE.TRANSIENT && mode !== PROCESSING_MODE.CEP;
 /** Whether what a command asks for is stored when a client sent it with the mode. */
 export const isStoredAs = (kind: CommandKind, mode: ProcessingMode): boolean => isStored(applicableMode(kind, mode));
-/** Alarms know no CEP (document 2, SmartREST over HTTP): nobody else would hear of one that is not stored. */
+/** Alarms know no CEP (docs/spec/conventions.md#processing-modes): nobody else would hear of one that is not stored. */
 export const isAlarmStored = (mode: ProcessingMode): boolean => mode !== PROCESSING_MODE.TRANSIENT;
 /** Sent to real-time subscribers. */
 export const isNotified = (mode: ProcessingMode): boolean => mode === PROCESSING_MODE.PERSISTENT || mode === PROCESSING_MODE.TRANSIENT;

@@ -25,7 +25,7 @@ export interface RecordsTotal { readonly collection: RecordCollection; readonly 
 /** All changes or none. */
 export interface RecordsChange { readonly changes: readonly RecordChange[]; readonly audits?: readonly AuditEntry[]; readonly totals?: readonly RecordsTotal[] }
 
-/** What is written into the audit log (document 4 section 5.7). `changes` are of the `changes[]` of the entity. */
+/** What is written into the audit log (docs/spec/audit.md). `changes` are of the `changes[]` of the entity. */
 export interface AuditEntry { readonly type: string; readonly activity: string; readonly text: string; readonly user?: string;
   readonly application?: string; readonly severity?: string; readonly source?: string;
   /** Number of the tenant whose log it is; that of the command without it. */

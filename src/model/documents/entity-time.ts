@@ -1,4 +1,4 @@
-/** The range of times that can be stored (document 4 section 0.3, Dates). */
+/** The range of times that can be stored (docs/spec/conventions.md#timestamps). */
 import { parseTime, shapedTime } from './iso-time.ts';
 import { stringMember } from './json-document.ts';
 import type { Members } from './json-document.ts';

@@ -1,5 +1,5 @@
 /**
- * Timestamps (document 4 section 0.3): ISO 8601 in, ms since 1970 inside, `2024-05-02T10:00:00.000Z` out. One reader works on
+ * Timestamps (docs/spec/conventions.md#timestamps): ISO 8601 in, ms since 1970 inside, `2024-05-02T10:00:00.000Z` out. One reader works on
  * bytes, without allocation, so that rows of devices and JSON bodies are read by the same rules.
  */
 
@@ -40,7 +40,7 @@ export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The form of timestamps in document 1 (Conventions 4). */
+/** The form of timestamps in answers (docs/spec/conventions.md#timestamps). */
 const SHAPE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d)$/;
 /** Behind a date: a date alone ends like an offset. */
 const OFFSET = /^.{10}.*([+-])(\d\d):?(\d\d)?$/;

@@ -14,7 +14,7 @@ export const NESTING_MAX = 200;
 
 /**
  * Splits a JSON object into its top-level members. Of equal names the last wins, at the place of the first.
- * @throws PlatformError `general/bad-json` (400) for what is no JSON, `validation/not-an-object` (422) for other JSON (document 4 section 0.5).
+ * @throws PlatformError `general/bad-json` (400) for what is no JSON, `validation/not-an-object` (422) for other JSON (docs/spec/errors.md#statuses).
  */
 export function parseMembers(text: string): Members {
   let parsed: unknown;
@@ -71,8 +71,8 @@ export function joinMembers(members: Iterable<readonly [string, string]>): strin
 }
 
 /**
- * Merges `changes` into `members` (document 4 section 0.3): a member replaces the old one as a whole, `null` removes it. One that says the same in other
- * words is no change, and the old one stays.
+ * Merges `changes` into `members` (docs/spec/conventions.md#changes): a member replaces the old one as a whole, `null` removes it. One that says the same
+ * in other words is no change, and the old one stays.
  * @returns whether anything changed.
  */
 export function mergeMembers(members: Members, changes: Iterable<readonly [string, string]>): boolean {

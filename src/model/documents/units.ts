@@ -1,4 +1,4 @@
-/** Conversion of units on read and live (document 4 sections 1.3 and 10.4): metric to imperial and back; unknown units stay as they are. */
+/** Conversion of units on read and live (docs/spec/measurements.md#units): metric to imperial and back; unknown units stay as they are. */
 import { compact, joinMembers, splitMembers, stringMember } from './json-document.ts';
 
 export type UnitSystem = 'metric' | 'imperial';

@@ -1,6 +1,6 @@
 /**
- * The fragment that marks an agent, which has two names (document 4 section 0.1): stored as it was sent, under one of them, asked for by either, and
- * shown by the one that goes with the vendor type which is asked for; to who asks for plain JSON as it is stored.
+ * The fragment that marks an agent, which has two names (docs/spec/conventions.md#spellings): stored as it was sent, under one of them, asked for by
+ * either, and shown by the one that goes with the vendor type which is asked for; to who asks for plain JSON as it is stored.
  */
 import type { Members } from '../documents/json-document.ts';
 

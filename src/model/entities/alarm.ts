@@ -1,4 +1,4 @@
-/** Alarms (document 1 "Alarm", document 4 section 5.4): their words and the checks of their typed fields. */
+/** Alarms (docs/spec/alarms.md): their words and the checks of their typed fields. */
 import { TIME_RULE, parseEntityTime } from '../documents/entity-time.ts';
 import { PlatformError } from '../errors.ts';
 import { stringMember, type Members } from '../documents/json-document.ts';
@@ -11,8 +11,8 @@ export const ALARM_STATUSES = ['ACTIVE', 'ACKNOWLEDGED', 'CLEARED'] as const;
 export type AlarmStatus = (typeof ALARM_STATUSES)[number];
 
 /**
- * Members that a PUT may not change (document 1, Alarm): they belong to the alarm from its start or are kept by the server. The text is not one of them:
- * document 4 section 5.3 takes it, and the documentation of `@c8y/client` shows it.
+ * Members that a PUT may not change (docs/spec/alarms.md#fields): they belong to the alarm from its start or are kept by the server. The text is not one of
+ * them: the documentation of `@c8y/client` changes it.
  */
 export const ALARM_FIXED_FIELDS = ['type', 'time', 'source', 'creationTime', 'count', 'firstOccurrenceTime', 'firstOccurenceTime'] as const;
 

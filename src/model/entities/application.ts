@@ -1,4 +1,4 @@
-/** Applications (document 1 Application, document 4 section 6.6): their records and the rules of their fields. */
+/** Applications (docs/spec/applications.md): their records and the rules of their fields. */
 
 export const APPLICATION_TYPES = ['EXTERNAL', 'HOSTED', 'MICROSERVICE', 'APAMA_CEP_RULE'] as const;
 export type ApplicationType = (typeof APPLICATION_TYPES)[number];
@@ -73,7 +73,7 @@ export function applicationBlobs(value: string, id: string): string[] {
 export const KEY_LENGTH_MAX = 256;
 /** One segment of a path; `@` separates a version from it. */
 export const CONTEXT_PATH = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$';
-/** Document 1: form ROLE_<AREA>_<LEVEL>. */
+/** docs/spec/applications.md#fields: form ROLE_<AREA>_<LEVEL>. */
 export const ROLE_FORM = '^ROLE_[A-Z0-9_]{1,120}$';
 /** Of a version and of a tag. */
 export const VERSION_FORM = '^[A-Za-z0-9.+-]{1,128}$';

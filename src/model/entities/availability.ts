@@ -1,4 +1,4 @@
-/** Availability of devices (document 4 section 2.10): the rules that need nothing but values. */
+/** Availability of devices (docs/spec/availability.md): the rules that need nothing but values. */
 import { joinMembers, splitMembers, stringMember } from '../documents/json-document.ts';
 import type { Members } from '../documents/json-document.ts';
 import { formatTime } from '../documents/iso-time.ts';
@@ -55,7 +55,7 @@ export function requiredInterval(members: Members): number | undefined {
   return clamped;
 }
 
-/** An open alarm with severity CRITICAL makes its source device unavailable, whether it is monitored or not (document 1, Alarms rule 5). */
+/** An open alarm with severity CRITICAL makes its source device unavailable, whether it is monitored or not (docs/spec/availability.md#critical-alarms). */
 export function hasCriticalAlarm(members: Members): boolean {
   const status = members.get(ALARMS_FRAGMENT);
   const isDevice = members.has('c8y_IsDevice') || members.has(AVAILABILITY_FRAGMENTS.REQUIRED);

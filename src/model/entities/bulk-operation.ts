@@ -1,5 +1,5 @@
 /**
- * Bulk operations (document 1 Bulk operation; document 4 section 5.2): what is stored of one, and what follows from it. Everything that the
+ * Bulk operations (docs/spec/bulk-operations.md): what is stored of one, and what follows from it. Everything that the
  * ramp needs is in the record, so that it goes on where it was after a crash.
  */
 import type { OperationStatus } from './operation.ts';

@@ -1,5 +1,5 @@
 /**
- * Requests of new devices for credentials (document 4 section 4.2). A device knows no tenant: an id is unique over all of them, and the
+ * Requests of new devices for credentials (docs/spec/device-registration.md#requests). A device knows no tenant: an id is unique over all of them, and the
  * requests of all tenants are records of the server (tenant 0).
  */
 
@@ -10,7 +10,7 @@ export const REQUESTS = 'deviceRequest';
 export const DEVICE_REQUEST_STATUSES = ['WAITING_FOR_CONNECTION', 'PENDING_ACCEPTANCE', 'ACCEPTED', 'BLOCKED'] as const;
 export type DeviceRequestStatus = (typeof DEVICE_REQUEST_STATUSES)[number];
 
-/** What becomes of security tokens that devices show (section 4.2). */
+/** What becomes of security tokens that devices show (docs/spec/device-registration.md#security-tokens). */
 export const TOKEN_POLICIES = ['IGNORED', 'OPTIONAL', 'REQUIRED'] as const;
 export type TokenPolicy = (typeof TOKEN_POLICIES)[number];
 
@@ -56,7 +56,7 @@ const DEVICE_ID_BYTES_MAX = 1400;
 export const DEVICE_ID_RULE = `1 to ${DEVICE_ID_LENGTH_MAX} characters (${DEVICE_ID_BYTES_MAX} bytes) without blanks, control characters and / + $ :, `
   + 'and not . or ..';
 
-/** An id has to make a user name (section 3.1), and a segment of paths that clients leave as it is. */
+/** An id has to make a user name (docs/spec/users.md#fields), and a segment of paths that clients leave as it is. */
 export function isDeviceId(id: string): boolean {
   // eslint-disable-next-line no-control-regex
   return id.length > 0 && id.length <= DEVICE_ID_LENGTH_MAX && id !== '.' && id !== '..' && !/[\s/+$:\u0000-\u001f\u007f\p{Surrogate}]/u.test(id)

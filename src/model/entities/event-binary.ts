@@ -1,4 +1,4 @@
-/** The binary of an event (document 1, Events and binaries; document 4 section 5.6) as it is stored beside the event. */
+/** The binary of an event (docs/spec/events.md#binaries) as it is stored beside the event. */
 
 export interface EventBinary {
   /** Content type. */

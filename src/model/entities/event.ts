@@ -1,4 +1,4 @@
-/** Events (document 1 "Event", document 4 section 5.5): checks of their typed fields. */
+/** Events (docs/spec/events.md): checks of their typed fields. */
 import { TIME_RULE, parseEntityTime } from '../documents/entity-time.ts';
 import { PlatformError } from '../errors.ts';
 import { stringMember, type Members } from '../documents/json-document.ts';

@@ -1,4 +1,4 @@
-/** Measurements (document 4 section 1.1): rules of names and the document that is made of single values. */
+/** Measurements (docs/spec/measurements.md#fields): rules of names and the document that is made of single values. */
 import { formatTime } from '../documents/iso-time.ts';
 
 /** Longest type, unit and name of a fragment or series, in bytes of UTF-8: records keep their lengths as 16 bits. */
@@ -23,7 +23,10 @@ export function isMeasurementText(text: string): boolean {
   return text.length <= MEASUREMENT_TEXT_BYTES_MAX && Buffer.byteLength(text) <= MEASUREMENT_TEXT_BYTES_MAX;
 }
 
-/** What the body of a POST is: of a vendor type what the type says, of plain JSON a collection when it has an array `measurements` (document 4 section 1.2). */
+/**
+ * What the body of a POST is: of a vendor type what the type says, of plain JSON a collection when it has an array `measurements`
+ * (docs/spec/measurements.md#endpoints).
+ */
 export type MeasurementBody = 'one' | 'collection' | 'either';
 
 /** One value of a measurement. */

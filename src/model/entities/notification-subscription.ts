@@ -1,5 +1,5 @@
 /**
- * Subscriptions of Notifications 2.0 (document 2, document 4 section 11.1): which messages of a managed object, or of the tenant, go to a topic.
+ * Subscriptions of Notifications 2.0 (docs/spec/notifications.md): which messages of a managed object, or of the tenant, go to a topic.
  * Two records each: one by context, source and name, which no two have in common, and one from the id to that.
  */
 

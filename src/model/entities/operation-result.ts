@@ -1,5 +1,5 @@
 /**
- * What a device answers to an operation (SmartREST 503 and 506, document 4 section 8.1): it changes the operation or the state of the device,
+ * What a device answers to an operation (SmartREST 503 and 506, docs/spec/smartrest.md#results): it changes the operation or the state of the device,
  * depending on what the operation asked for.
  */
 import { formatTime, parseTime } from '../documents/iso-time.ts';

@@ -1,4 +1,4 @@
-/** Operations (document 1 "Operation"): their statuses, and which members are whose. */
+/** Operations (docs/spec/operations.md): their statuses, and which members are whose. */
 import { AGENT_MARKERS } from './agent-marker.ts';
 import { stringMember, type Members } from '../documents/json-document.ts';
 
@@ -21,7 +21,7 @@ const OPERATION_NO_COMMANDS: ReadonlySet<string> = new Set<string>([...OPERATION
 /** Names of the fragments that tell the device what to do. */
 export const commandsOf = (operation: Members): string[] => [...operation.keys()].filter((name) => !OPERATION_NO_COMMANDS.has(name));
 
-/** Links by which a device or a service belongs to an agent: a group above it is none (document 1, Inventory rule 4). */
+/** Links by which a device or a service belongs to an agent: a group above it is none (docs/spec/inventory.md#agents). */
 export const AGENT_LINKS = ['childDevices', 'childAdditions'] as const;
 
 /** Whether a managed object is an agent. */
@@ -36,7 +36,7 @@ export const openOperationKey = (device: string, id: string): string => `${devic
 /** The status that an entry names. */
 export const openOperationStatus = (entry: string): string => entry.split(' ', 1)[0];
 
-/** An operation as it goes to its agent (document 4 section 5.1): with what agents need beside it. @returns `operation`, which is changed. */
+/** An operation as it goes to its agent (docs/spec/operations.md#delivery): with what agents need beside it. @returns `operation`, which is changed. */
 export function deliveredOperation(operation: Members, agentId: string): Members {
   const time = operation.get('creationTime') ?? 'null';
   return operation.set('agentId', JSON.stringify(agentId)).set('delivery', `{"log":[],"status":"PENDING","time":${time}}`);

@@ -1,4 +1,4 @@
-/** Columns of a file with new devices (document 4 section 4.4): the header's rules, and what a line says. */
+/** Columns of a file with new devices (docs/spec/device-registration.md#files): the header's rules, and what a line says. */
 import { AGENT_MARKER, AGENT_MARKERS } from './agent-marker.ts';
 import { joinMembers } from '../documents/json-document.ts';
 import type { Members } from '../documents/json-document.ts';

@@ -1,5 +1,5 @@
 /**
- * Retention (document 4 section 5.9): rules that say how long data of a kind are kept, and runs that remove what is older. A rule applies by
+ * Retention (docs/spec/retention.md): rules that say how long data of a kind are kept, and runs that remove what is older. A rule applies by
  * itself: data that two rules select go when the first of them says so. Everything a run has to do is in its record.
  */
 

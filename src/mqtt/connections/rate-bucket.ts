@@ -1,4 +1,4 @@
-/** The message rate of one connection (document 2, Limits): over the rate messages wait, over the queue's limit the client goes. */
+/** The message rate of one connection (docs/spec/mqtt.md#rate): over the rate messages wait, over the queue's limit the client goes. */
 import { LENGTH_INCOMPLETE, LENGTH_MALFORMED, PACKET_TYPE, packetLength } from '../wire/fixed-header.ts';
 import { LIMIT } from '../wire/limits.ts';
 import type { LimitName, MqttLimits } from '../wire/limits.ts';

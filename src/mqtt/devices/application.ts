@@ -1,4 +1,4 @@
-/** The platform behind the MQTT front end: gives topics their meaning (document 4 sections 7 and 8). */
+/** The platform behind the MQTT front end: gives topics their meaning (docs/spec/mqtt.md#topics). */
 import type { X509Certificate } from 'node:crypto';
 import { UntrustedCertificate } from '../../accounts/certificates/certificates.ts';
 import type { CertificateLogin, CertificateLogins } from '../../accounts/certificates/login.ts';
@@ -155,7 +155,7 @@ export class DeviceApplication implements MqttApplication {
     if (!isAtOrBelow(this.known, link.tenantNumber, source, link.source)) throw new PlatformError('security/forbidden');
   }
 
-  /** The device's serial: `<serial>`, `d:<serial>` or `d:<serial>:<default template>` (section 7.2). */
+  /** The device's serial: `<serial>`, `d:<serial>` or `d:<serial>:<default template>` (docs/spec/mqtt.md#names). */
   sessionKey(_principal: Principal, clientId: string): string {
     const parts = clientId.split(':');
     const serial = parts.length === 1 ? clientId : parts[0] === 'd' && parts.length <= 3 ? parts[1] : '';

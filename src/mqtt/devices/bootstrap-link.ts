@@ -1,4 +1,7 @@
-/** A device that knows nothing but the bootstrap credentials: it asks for its own on `s/ucr` and gets them on `s/dcr` (document 4 section 4.5). */
+/**
+ * A device that knows nothing but the bootstrap credentials: it asks for its own on `s/ucr` and gets them on `s/dcr`
+ * (docs/spec/device-registration.md#mqtt).
+ */
 import type { DeviceRegistration } from '../../accounts/registration/registration.ts';
 import type { DeviceCredentials } from '../../model/entities/device-request.ts';
 import { PlatformError } from '../../model/errors.ts';

@@ -1,4 +1,4 @@
-/** JSON over MQTT (document 4 section 7.8): the REST documents on topics, with the connected device as the default source. */
+/** JSON over MQTT (docs/spec/mqtt-json.md): the REST documents on topics, with the connected device as the default source. */
 import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import { encodeCommand } from '../../ingest/journal/command-record.ts';

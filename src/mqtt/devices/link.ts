@@ -1,4 +1,4 @@
-/** One connected device: what it publishes becomes records of the journal, what concerns it goes down to it (document 4 section 7). */
+/** One connected device: what it publishes becomes records of the journal, what concerns it goes down to it (docs/spec/mqtt.md). */
 import { NotLoaded } from '../../actors/runtime/state-view.ts';
 import type { OfferedRecord } from '../../ingest/journal/command-bus.ts';
 import type { AcknowledgementSink } from '../../ingest/journal/record-intake.ts';
@@ -120,7 +120,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
 
   /**
    * A packet is acknowledged when it is durable and its actors have answered, in the order in which the packets came: devices take the PUBACK
-   * as the sign that what they have asked for is there (document 4 section 7.1).
+   * as the sign that what they have asked for is there (docs/spec/mqtt.md#acknowledgement).
    */
   durable(packetId: number): void {
     if (this.#durable.length === 0 && !this.#unanswered?.has(packetId)) this.connection.acknowledge(packetId);
@@ -150,7 +150,7 @@ export class PlatformDeviceLink implements DeviceLink, AcknowledgementSink {
     this.sendRow('s/e', fault.toRow(), 0);
   }
 
-  /** JSON over MQTT: document 4 section 7.8, topic `error`. */
+  /** JSON over MQTT (docs/spec/mqtt-json.md#errors). */
   sendJsonError(error: PlatformError, packetId: number): void {
     this.#application.refusals.count(`json-over-mqtt/${error.code}`);
     this.#application.onResult?.('error');

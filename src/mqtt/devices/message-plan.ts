@@ -102,7 +102,7 @@ export class MessagePlan {
     }
   }
 
-  /** Acknowledged and ignored (section 7.1); a topic that looks like SmartREST gets a row on `s/e`. */
+  /** Acknowledged and ignored (docs/spec/mqtt.md#acknowledgement); a topic that looks like SmartREST gets a row on `s/e`. */
   #ignore(topic: string, isSmartRest: boolean, link: PlatformDeviceLink, application: DeviceApplication): void {
     application.refusals.count('mqtt/unknown-topic');
     if (isSmartRest) this.#afterwards.push(() => link.sendError(new SmartRestError(41, '', `Nothing is published on the topic ${topic}`), ''));
@@ -190,7 +190,7 @@ function readRows(payload: Buffer, onError: (error: SmartRestError) => void): st
   }
 }
 
-/** The first message of an unknown device creates it, with the name and type of a 100 if that is what it is (section 7.5). */
+/** The first message of an unknown device creates it, with the name and type of a 100 if that is what it is (docs/spec/mqtt.md#new-devices). */
 function openDevice(link: PlatformDeviceLink, application: DeviceApplication, row: readonly string[] | undefined): () => Promise<void> {
   return async () => {
     const sent = documentOf100(row, link.serial, false);

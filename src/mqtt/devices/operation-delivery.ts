@@ -1,5 +1,5 @@
 /**
- * Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications` (document 4 section 7.6). A device that is not
+ * Brings operations to the devices: rows on `s/ds` and JSON on `devicecontrol/notifications` (docs/spec/mqtt.md#operations). A device that is not
  * connected gets what is still PENDING when it comes back, but for what it has acknowledged in a session that is kept: a device that restarts
  * before it says EXECUTING must not get its restart again. Its messages have marks for that, which are stored with the session.
  *
@@ -389,7 +389,7 @@ function markOf(id: string, topic: number, entry: string): string | undefined {
 
 const operationOf = (mark: string): string => mark.slice(0, mark.indexOf(' '));
 
-/** The operation as JSON with what agents need beside it (document 4 section 7.8). */
+/** The operation as JSON with what agents need beside it (docs/spec/mqtt-json.md#operations). */
 function notificationText(members: Members, agent: string, serial: string): string {
   return joinMembers(deliveredOperation(new Map(members), agent).set('externalSource', JSON.stringify({ externalId: serial, type: SERIAL_TYPE })));
 }

@@ -1,4 +1,4 @@
-/** What a connected device may write besides itself (document 1 Authentication 6, document 4 section 7.2). */
+/** What a connected device may write besides itself (docs/spec/login.md#rights, docs/spec/mqtt.md#names). */
 import { mayAccess } from '../../model/access/inventory-access.ts';
 import type { WantedAccess } from '../../model/access/inventory-grant.ts';
 import type { Principal } from '../../model/access/principal.ts';

@@ -1,4 +1,4 @@
-/** CONNECT (3.1.1 and 5.0 section 3.1): credentials, session, takeover, CONNACK. Document 4 sections 7.1 and 7.2. */
+/** CONNECT (3.1.1 and 5.0 section 3.1): credentials, session, takeover, CONNACK (docs/spec/mqtt.md#names). */
 import type { X509Certificate } from 'node:crypto';
 import { NO_ADDRESS } from '../../model/access/client-address.ts';
 import type { LoginCaller, Principal } from '../../model/access/principal.ts';

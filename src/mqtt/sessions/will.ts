@@ -84,7 +84,7 @@ export class Will implements Timed {
     try {
       const bytes = this.#bytes;
       const result = link.publish(bytes, 0, this.#topicEnd, this.#topicEnd, bytes.length, this.#qos, 0);
-      // A refused topic is ignored (document 4 section 7.1).
+      // A refused topic is ignored (docs/spec/mqtt.md#will).
       if (result === PUBLISH_RESULT.BUSY) return;
       link.endOfRead();
     } catch (error) {

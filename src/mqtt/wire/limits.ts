@@ -9,7 +9,7 @@ export interface MqttLimits {
   readonly connections: number;
   /** Bytes of one packet, fixed header included; announced as Maximum Packet Size (5.0). */
   readonly packetBytes: number;
-  /** Bytes of the payload of one PUBLISH (document 4 section 7.1). */
+  /** Bytes of the payload of one PUBLISH (docs/spec/mqtt.md#connection). */
   readonly payloadBytes: number;
   /** Seconds until CONNECT must have arrived. */
   readonly connectTimeoutSeconds: number;

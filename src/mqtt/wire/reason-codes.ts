@@ -30,7 +30,7 @@ export const REASON = {
   SUBSCRIPTION_IDENTIFIERS_NOT_SUPPORTED: 0xa1,
 } as const;
 
-/** Return codes of CONNACK in MQTT 3.1 and 3.1.1 (document 4 section 7.1). */
+/** Return codes of CONNACK in MQTT 3.1 and 3.1.1 (docs/spec/mqtt.md#connection). */
 export const CONNACK_RETURN = {
   ACCEPTED: 0,
   BAD_PROTOCOL_VERSION: 1,

@@ -1,5 +1,5 @@
 /**
- * Which agents are connected for their operations: `c8y_Connection` of document 4 section 2.10. An agent is connected by a session of the
+ * Which agents are connected for their operations: `c8y_Connection` (docs/spec/availability.md#connection). An agent is connected by a session of the
  * operations' URLs that its owner has subscribed to its channel `/{agentId}`, from the session's first connect until its client is known to be
  * gone: the socket closed while a connect was held, or no connect came until the session ended. Between two polls it stays connected.
  */

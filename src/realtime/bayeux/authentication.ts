@@ -1,4 +1,4 @@
-/** Credentials in a message's `ext`, for clients that cannot set headers (document 4, section 10.4). */
+/** Credentials in a message's `ext`, for clients that cannot set headers (docs/spec/realtime.md#authentication). */
 import { PlatformError } from '../../model/errors.ts';
 import type { Authenticator, LoginCaller, LoginPlace, Principal } from '../../model/access/principal.ts';
 import { memberOf } from './message.ts';
@@ -56,7 +56,7 @@ export function tfaTokenOf(request: Request): string {
 }
 
 /**
- * As a request with the same in its headers: people may use their alias, and the host names the tenant (document 1 Authentication 1 to 3).
+ * As a request with the same in its headers: people may use their alias, and the host names the tenant (docs/spec/login.md#basic).
  * @returns the principal, first by user and password, then by the token as a whole; undefined when neither is right.
  * @throws PlatformError what a login is refused with, and 403 for the id of a tenant as subdomain.
  */

@@ -1,4 +1,4 @@
-/** The messages of one request, in order, the connect last (document 4, section 10.2 'batching'). */
+/** The messages of one request, in order, the connect last (docs/spec/realtime.md#messages). */
 import { PlatformError } from '../../model/errors.ts';
 import type { Log } from '../../ports/log.ts';
 import { answerText } from './message.ts';

@@ -1,5 +1,5 @@
 /**
- * The channels of document 4, section 10.1, as data: which area of the live bus each shows, which actions, to whom; and the
+ * The channels (docs/spec/realtime.md#channels) as data: which area of the live bus each shows, which actions, to whom; and the
  * four URLs.
  */
 import type { Notification } from '../../ports/live-bus.ts';
@@ -115,7 +115,7 @@ export interface ObjectAccess {
 }
 
 /**
- * By what the principal may subscribe (document 4, section 10.1).
+ * By what the principal may subscribe (docs/spec/realtime.md#channels).
  * @returns the ids of objects that open the channel, none for a role that does; undefined when nothing does.
  */
 export async function openedBy(principal: Principal, channel: Channel, access: ObjectAccess | undefined): Promise<readonly string[] | undefined> {

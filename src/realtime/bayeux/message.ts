@@ -1,4 +1,4 @@
-/** Bayeux messages: reading a request, writing an answer, and the texts that notifications become (document 4, section 10.2). */
+/** Bayeux messages: reading a request, writing an answer, and the texts that notifications become (docs/spec/realtime.md#messages). */
 import type { Notification } from '../../ports/live-bus.ts';
 import { PlatformError } from '../../model/errors.ts';
 import { compact, joinMembers, requireShallow, splitMembers } from '../../model/documents/json-document.ts';

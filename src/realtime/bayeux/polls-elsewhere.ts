@@ -1,4 +1,7 @@
-/** Port of long polls whose session is on another node of the cluster (document 4, section 10.3: a session is the client's, wherever its requests come in). */
+/**
+ * Port of long polls whose session is on another node of the cluster (docs/spec/realtime.md#sessions: a session is the client's, wherever its requests come
+ * in).
+ */
 import type { LongPollResponder } from './long-polling.ts';
 import type { Request } from './message.ts';
 import type { Requester } from './protocol.ts';

@@ -1,4 +1,4 @@
-/** The meta messages: what each answers (document 4, section 10.2). Both transports hand their messages in here. */
+/** The meta messages: what each answers (docs/spec/realtime.md#messages). Both transports hand their messages in here. */
 import type { LoginCaller, Principal } from '../../model/access/principal.ts';
 import { authenticateToken, tfaTokenOf, tokenOf, xsrfTokenOf } from './authentication.ts';
 import type { MessageAuthenticators } from './authentication.ts';
@@ -24,7 +24,7 @@ export interface Requester {
   readonly userAgent?: string;
   /** The client, where a message brings user and password. */
   readonly caller?: LoginCaller;
-  /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (section 10.4, `xsrfToken`). */
+  /** Whom the cookie of the connection names, until a message proves that a page of ours opened it (docs/spec/realtime.md#authentication). */
   ofCookie?: Principal | undefined;
   /** A session was opened for it, or it has named one that is its own. */
   hasSession?: boolean;

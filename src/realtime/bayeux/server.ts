@@ -1,5 +1,5 @@
 /**
- * The Bayeux server: live data for browsers, applications and agents (document 4, section 10). The HTTP server hands in
+ * The Bayeux server: live data for browsers, applications and agents (docs/spec/realtime.md). The HTTP server hands in
  * requests (`handle`) and WebSockets (`open`) of the URLs in `BAYEUX_URLS`; the live bus hands in notifications.
  */
 import { randomBytes } from 'node:crypto';

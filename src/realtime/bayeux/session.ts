@@ -1,6 +1,6 @@
 /**
  * A Bayeux session: what one client is subscribed to, what waits for it, and the connect that is held open for it
- * (document 4, section 10.3). It knows transports only as `ConnectTransport`.
+ * (docs/spec/realtime.md#sessions). It knows transports only as `ConnectTransport`.
  */
 import type { Principal } from '../../model/access/principal.ts';
 import { unitSystemOf } from '../../model/documents/units.ts';

@@ -1,4 +1,4 @@
-/** The sessions of the Bayeux server, with the bounds on their number (document 4, section 10.3 'Sessions'). */
+/** The sessions of the Bayeux server, with the bounds on their number (docs/spec/realtime.md#sessions). */
 import { dependsOn } from '../../model/access/principal.ts';
 import type { Principal } from '../../model/access/principal.ts';
 import { Shares } from '../../pacing/shares.ts';

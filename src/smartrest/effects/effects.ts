@@ -16,7 +16,7 @@ export interface RowContext {
   readonly now: number;
 }
 
-/** 100. An existing object keeps name and type and the row is answered with `existingDeviceError` (7.5). */
+/** 100. An existing object keeps name and type and the row is answered with `existingDeviceError` (docs/spec/mqtt.md#new-devices). */
 export interface EnsureDevice { readonly kind: 'ensureDevice'; readonly externalId: string; readonly isChild: boolean;
   readonly name: string; readonly type: string; readonly doc: DocumentText }
 /** 101, below the topic's object in `childDevices`. An existing one: as for 100. */

@@ -1,11 +1,11 @@
-/** Writes rows of comma-separated values (document 2 "SmartREST 1.0 rows", document 4 section 7.9). */
+/** Writes rows of comma-separated values (docs/spec/smartrest.md#rows). */
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const TAB = 0x09;
 const CARRIAGE_RETURN = 0x0d;
 
-/** @returns `value` in quotes, with inner ones doubled, when it needs them (7.9). */
+/** @returns `value` in quotes, with inner ones doubled, when it needs them (docs/spec/smartrest.md#rows). */
 export function encodeField(value: string): string {
   for (let index = 0; index < value.length; index += 1) {
     const code = value.charCodeAt(index);
@@ -17,7 +17,7 @@ export function encodeField(value: string): string {
   return value;
 }
 
-/** One row without line break. Trailing empty values stay: rows to the device have a fixed number of columns (8.2). */
+/** One row without line break. Trailing empty values stay: rows to the device have a fixed number of columns (docs/spec/smartrest.md#rows-to-devices). */
 export function encodeRow(values: readonly (string | number)[]): string {
   let row = '';
   for (let index = 0; index < values.length; index += 1) {

@@ -1,5 +1,5 @@
 /**
- * Rows of comma-separated values as SmartREST has them (document 2 "SmartREST 1.0 rows", document 4 section 7.9). Reading works on
+ * Rows of comma-separated values as SmartREST has them (docs/spec/smartrest.md#rows). Reading works on
  * the bytes of a body and makes strings only of the fields that are asked for.
  */
 import { SmartRestError } from './error.ts';
@@ -19,7 +19,7 @@ const CARRIAGE_RETURN = 0x0d;
 const FORM = { PLAIN: 0, QUOTED: 1, DOUBLED: 2, DOUBLED_OR_BACKSLASH: 3 } as const;
 
 /**
- * What a row is tried with, in this order. Both `""` and `\"` stand for a quote (7.9), but agents that only double quotes send
+ * What a row is tried with, in this order. Both `""` and `\"` stand for a quote (docs/spec/smartrest.md#rows), but agents that only double quotes send
  * a value that ends in a backslash as `"C:\"`; and some send quotes in values that they do not quote.
  */
 const ATTEMPTS = [

@@ -1,4 +1,4 @@
-/** Faults of SmartREST rows; they go to the device as rows on `s/e` (document 4 section 7.10). */
+/** Faults of SmartREST rows; they go to the device as rows on `s/e` (docs/spec/smartrest.md#faults). */
 import { encodeRow } from './csv-encode.ts';
 
 /** 40 unknown template, 41 general failure, 45 parameters wrong in number or type, 50 failure of the server. */

@@ -1,5 +1,5 @@
 /**
- * The hot path of SmartREST: rows 200, 201, 210, 211 and 212 (document 4 section 8.1) read straight from the bytes of a payload,
+ * The hot path of SmartREST: rows 200, 201, 210, 211 and 212 (docs/spec/smartrest.md#data-templates) read straight from the bytes of a payload,
  * without strings, objects or regular expressions. Whatever is unusual (quotes, escapes, other templates, and every mistake) is
  * left to the general path, csv.ts and smartrest/static/templates.ts, which also words the errors.
  */
@@ -88,7 +88,7 @@ classes.fill(ODD, 0x00, 0x21);
 classes.fill(MULTIBYTE, 0x80);
 classes[0x7f] = ODD;
 for (const name of '"\\') classes[name.charCodeAt(0)] = ODD;
-// Section 1.1 forbids these in names of fragments and series; a unit or a type may have them. A blank inside as well.
+// docs/spec/measurements.md#names forbids these in names of fragments and series; a unit or a type may have them. A blank inside as well.
 for (const name of '.*[]()@$ ') classes[name.charCodeAt(0)] = UNIT_ONLY;
 for (const byte of [COMMA, LINE_FEED, CARRIAGE_RETURN]) classes[byte] = ENDS;
 

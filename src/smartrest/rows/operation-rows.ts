@@ -1,4 +1,4 @@
-/** Operations as rows on `s/ds` (document 4 section 8.2): `<template>,<serial of the target>,<values>…`. */
+/** Operations as rows on `s/ds` (docs/spec/smartrest.md#rows-to-devices): `<template>,<serial of the target>,<values>…`. */
 import type { Members } from '../../model/documents/json-document.ts';
 import { encodeRow } from './csv-encode.ts';
 import { isJsonObject, listAt, textAt, toList, type JsonObject } from './json-values.ts';
@@ -73,7 +73,7 @@ function tuples(list: unknown, ...names: string[]): string[] {
   return values;
 }
 
-/** Stored both as `"OPEN"` and as `{"relayState":"OPEN"}` (2.8). */
+/** Stored both as `"OPEN"` and as `{"relayState":"OPEN"}` (docs/spec/inventory.md#fragments). */
 function relayState(element: unknown): string {
   return isJsonObject(element) ? textAt(element, 'relayState') : textAt({ state: element }, 'state');
 }

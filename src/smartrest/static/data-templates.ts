@@ -1,4 +1,4 @@
-/** Static templates 2xx to 4xx: measurements, alarms and events (document 4 section 8.1). */
+/** Static templates 2xx to 4xx: measurements, alarms and events (docs/spec/smartrest.md#data-templates). */
 import type { AlarmSeverity } from '../../model/entities/alarm.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { parseNumber, toJsonNumber } from '../../model/documents/number-scan.ts';

@@ -1,11 +1,11 @@
-/** Static templates 1xx: devices, services and the fragments of their managed objects (document 4 sections 7.5, 8.1, 2.8). */
+/** Static templates 1xx: devices, services and the fragments of their managed objects (docs/spec/smartrest.md#inventory-templates). */
 import { AGENT_MARKER } from '../../model/entities/agent-marker.ts';
 import { formatTime } from '../../model/documents/iso-time.ts';
 import { parseNumber, toJsonNumber } from '../../model/documents/number-scan.ts';
 import type { Effect } from '../effects/effects.ts';
 import { objectText, parameter, textOrAbsent, timeOf, type StaticTemplate } from './parameters.ts';
 
-/** Range of `c8y_RequiredAvailability.responseInterval` in minutes; values outside are clamped (2.10). */
+/** Range of `c8y_RequiredAvailability.responseInterval` in minutes; values outside are clamped (docs/spec/availability.md#state). */
 const RESPONSE_INTERVAL_MIN = -32_768;
 const RESPONSE_INTERVAL_MAX = 32_767;
 
@@ -13,10 +13,10 @@ const RESPONSE_INTERVAL_MAX = 32_767;
 export const DEVICE_TYPE = 'c8y_MQTTDevice';
 export const CHILD_DEVICE_TYPE = 'c8y_MQTTChildDevice';
 
-/** Name of a device that was created without one (7.5). */
+/** Name of a device that was created without one (docs/spec/mqtt.md#new-devices). */
 export const defaultDeviceName = (serial: string): string => `MQTT Device ${serial}`;
 
-/** Document of a new device, also of one that is created by its first data message (7.5). */
+/** Document of a new device, also of one that is created by its first data message (docs/spec/mqtt.md#new-devices). */
 export function deviceDocument(name: string, type: string): string {
   return objectText([['name', JSON.stringify(name)], ['type', JSON.stringify(type)], ['c8y_IsDevice', '{}'],
     [AGENT_MARKER, '{}']]);
@@ -29,7 +29,10 @@ export function childDocument(name: string, type: string, isDevice = true): stri
 
 const change = (doc: string): Effect[] => [{ kind: 'managedObject', doc }];
 
-/** A template whose parameters are the members of one fragment; those not sent are left out (8.1: the fragment is replaced). */
+/**
+ * A template whose parameters are the members of one fragment; those not sent are left out: the fragment is replaced
+ * (docs/spec/smartrest.md#inventory-templates).
+ */
 function fragmentOf(id: string, fragment: string, members: readonly string[], options: { numbers?: boolean } = {}): StaticTemplate {
   const type = options.numbers === true ? 'number' : 'text';
   const parameters = members.map((member) => parameter(member, type));

@@ -1,4 +1,4 @@
-/** Static templates 5xx: what a device says about its operations (document 4 sections 8.1 and 8.4). */
+/** Static templates 5xx: what a device says about its operations (docs/spec/smartrest.md#operation-templates). */
 import { stateDocument } from '../../model/entities/operation-result.ts';
 import type { OperationStatus } from '../../model/entities/operation.ts';
 import type { Effect, OperationChange } from '../effects/effects.ts';

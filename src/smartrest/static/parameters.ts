@@ -1,4 +1,4 @@
-/** Parameters of static templates (document 4 section 8.1): their types, and the check of a row against them. */
+/** Parameters of static templates (docs/spec/smartrest.md#inventory-templates): their types, and the check of a row against them. */
 import { ALARM_SEVERITIES, ALARM_TYPE_RULE, isAlarmSeverity, isAlarmType } from '../../model/entities/alarm.ts';
 import { parseEntityTime, TIME_RULE } from '../../model/documents/entity-time.ts';
 import { isMeasurementName, isMeasurementText, MEASUREMENT_NAME_RULE, MEASUREMENT_TEXT_BYTES_MAX } from '../../model/entities/measurement.ts';

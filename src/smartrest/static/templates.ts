@@ -1,4 +1,4 @@
-/** The static templates of SmartREST 2.0 (document 4 section 8.1) and the way from a row to what it asks for. */
+/** The static templates of SmartREST 2.0 (docs/spec/smartrest.md) and the way from a row to what it asks for. */
 import { DATA_TEMPLATES } from './data-templates.ts';
 import type { Effect, RowContext } from '../effects/effects.ts';
 import { shorten, SmartRestError } from '../rows/error.ts';
@@ -23,12 +23,12 @@ export function interpretRow(fields: readonly string[], context: RowContext): Ef
   return template.interpret(bindParameters(template, fields), context, id);
 }
 
-/** The fault of 100 and 101 for an object that exists (7.5). */
+/** The fault of 100 and 101 for an object that exists (docs/spec/mqtt.md#new-devices). */
 export function existingDeviceError(messageId: '100' | '101'): SmartRestError {
   return new SmartRestError(41, messageId, 'Device already existing');
 }
 
-/** The fault of 501 to 507 when no operation is in the preceding status (8.1). */
+/** The fault of 501 to 507 when no operation is in the preceding status (docs/spec/smartrest.md#operation-templates). */
 export function noOperationError(messageId: string): SmartRestError {
   return new SmartRestError(50, messageId, 'No operation found');
 }

@@ -209,7 +209,7 @@ function nativeColumns(columns: MeasurementColumns): NativeColumn[] {
   ];
 }
 
-/** WHERE of the DELETE filters (document 1, convention 8; document 4 sections 1.2, 5.1, 5.3, 5.5). Values are bound. */
+/** WHERE of the DELETE filters (docs/spec/conventions.md#deleting-collections). Values are bound. */
 function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDelete['filter']): { where: string; params: Record<string, unknown> } {
   const conditions = ['tenant = {tenant:UInt32}'];
   const params: Record<string, unknown> = { tenant };
@@ -226,17 +226,17 @@ function deleteFilter(table: DataDelete['table'], tenant: number, filter: DataDe
       case 'sources': add('source IN {sources:Array(UInt64)}', name, filter[name].split(',').map(Number)); break;
       case 'bulkOperationId': add('bulk = {bulkOperationId:UInt64}', name, filter[name]); break;
       case 'id': add('id = {id:UInt64}', name, filter[name]); break;
-      // Only alarms take lists of types (document 4 section 5.3).
+      // Only alarms take lists of types (docs/spec/alarms.md#lists).
       case 'type': add('has({type:Array(String)}, type)', name, table === 'alarms' ? filter[name].split(',') : [filter[name]]); break;
       case 'status': case 'severity': add(`has({${name}:Array(String)}, ${name})`, name, filter[name].split(',')); break;
       case 'resolved': conditions.push(filter[name] === 'true' ? "status = 'CLEARED'" : "status != 'CLEARED'"); break;
       case 'valueFragmentType': add('fragment = {valueFragmentType:String}', name, filter[name]); break;
-      // Of measurements any property counts, with values or without (section 1.3).
+      // Of measurements any property counts, with values or without (docs/spec/measurements.md#filters).
       case 'fragmentType':
         add(table === 'measurements' ? '(fragment = {fragmentType:String} OR JSONHas(doc, {fragmentType:String}))' : 'has(fragments, {fragmentType:String})',
           name, filter[name]);
         break;
-      // With fragmentType: a text, or the JSON of another value (section 5.5).
+      // With fragmentType: a text, or the JSON of another value (docs/spec/events.md#lists).
       case 'fragmentValue':
         add('(JSONExtractString(doc, {fragmentType:String}) = {fragmentValue:String} OR JSONExtractRaw(doc, {fragmentType:String}) = {fragmentValue:String})',
           name, filter[name]);

@@ -19,7 +19,7 @@ export type RetentionTableKind = keyof typeof TABLES;
 /** What is still open is kept, however old. */
 const OVER: Readonly<Partial<Record<RetentionTableKind, string>>> = { ALARM: "status = 'CLEARED'", OPERATION: "status IN ('SUCCESSFUL', 'FAILED')" };
 
-/** Audit records are the history of their alarm (document 1, Alarms), which is kept while it is open: so are they. */
+/** Audit records are the history of their alarm (docs/spec/alarms.md#history), which is kept while it is open: so are they. */
 const NO_OPEN_HISTORY =
   "NOT (type = 'Alarm' AND source IN (SELECT toString(id) FROM alarms FINAL WHERE tenant = {tenant:UInt32} AND status != 'CLEARED'))";
 

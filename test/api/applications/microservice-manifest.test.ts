@@ -1,4 +1,4 @@
-/** Manifests of microservices, row by row of document 4 section 6.7. */
+/** Manifests of microservices, row by row of docs/spec/microservices.md#manifest. */
 import t from 'tap';
 import { manifestSettings, manifestText, requireMicroserviceManifest } from '../../../src/api/applications/microservice-manifest.ts';
 import { PlatformError } from '../../../src/model/errors.ts';

@@ -1,4 +1,4 @@
-/** Applications of a tenant (document 1 rule 4, document 4 section 6.3): subscribe, list, end. */
+/** Applications of a tenant (docs/spec/tenants.md#subscriptions): subscribe, list, end. */
 import t from 'tap';
 import { startApi } from '../helpers/api.ts';
 

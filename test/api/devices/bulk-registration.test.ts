@@ -1,4 +1,4 @@
-/** The answer about a file with devices, while its lines are under way (document 4 section 4.4). */
+/** The answer about a file with devices, while its lines are under way (docs/spec/device-registration.md#files). */
 import t from 'tap';
 import { COMMAND } from '../../../src/model/commands/kinds.ts';
 import type { Command } from '../../../src/model/commands/command.ts';

@@ -1,4 +1,4 @@
-/** Files in the inventory over HTTP (document 4 section 2.6). */
+/** Files in the inventory over HTTP (docs/spec/binaries.md). */
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** What is not stored has no id and no place (document 2, processing modes); what is deleted is told. */
+/** What is not stored has no id and no place (docs/spec/conventions.md#processing-modes); what is deleted is told. */
 import { Secret, TOTP } from 'otpauth';
 import t from 'tap';
 import { basic, startApi } from '../helpers/api.ts';

@@ -1,4 +1,4 @@
-/** `null` in a PUT of a login option takes back what a tenant has set (document 4 section 0.3). */
+/** `null` in a PUT of a login option takes back what a tenant has set (docs/spec/conventions.md#changes). */
 import t from 'tap';
 import { startApi } from '../helpers/api.ts';
 

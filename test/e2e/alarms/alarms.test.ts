@@ -1,4 +1,4 @@
-/** Alarms on a running server: document 1 (Alarm, Alarm status, Alarms), document 4 sections 5.3, 5.4 and 2.10. */
+/** Alarms on a running server: docs/spec/alarms.md. */
 import t from 'tap';
 import { Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';
 import type { Reply } from '../../helpers/running/server.ts';
@@ -22,7 +22,7 @@ async function userWith(name: string, roles: readonly string[]): Promise<Rest> {
   return new Rest(server.url, `${TENANT}/${name}`, 'secret-Pass-1');
 }
 
-t.test('fields of a new alarm (document 1, Alarm)', async (t) => {
+t.test('fields of a new alarm (docs/spec/alarms.md#fields)', async (t) => {
   const device = await rest.createDevice('Pump');
   const sent = { ...alarmOf(device, 'fields'), id: '1', creationTime: 'x', count: 7, firstOccurrenceTime: 'x', history: {}, c8y_Extra: { a: 1 } };
   const reply = await rest.post('/alarm/alarms', sent);
@@ -61,7 +61,7 @@ t.test('what is refused', async (t) => {
   t.equal((await rest.delete(`/alarm/alarms/${id}`)).status, 405);
 });
 
-t.test('alarm status: repeats and moves (document 1, Alarm status)', async (t) => {
+t.test('alarm status: repeats and moves (docs/spec/alarms.md#status)', async (t) => {
   const device = await rest.createDevice('Repeating');
   const first = await raise(device, 'again');
   const second = await raise(device, 'again', { time: at(1), text: 'other', severity: 'CRITICAL', status: 'CLEARED', more: 1 });
@@ -85,7 +85,7 @@ t.test('alarm status: repeats and moves (document 1, Alarm status)', async (t) =
   }
 });
 
-t.test('history: who changed what (document 1, Alarms rule 4, Audit record)', async (t) => {
+t.test('history: who changed what (docs/spec/alarms.md#history)', async (t) => {
   const device = await rest.createDevice('Remembering');
   const { id } = await rest.request('POST', '/alarm/alarms', { body: alarmOf(device, 'h', { c8y_A: 1 }), headers: { 'X-Platform-Application-Key': 'app-1' } })
     .then((reply) => reply.json);
@@ -111,7 +111,7 @@ t.test('history: who changed what (document 1, Alarms rule 4, Audit record)', as
   t.same(listed.auditRecords.map((record: any) => [record.id, record.type]), [[changed.id, 'Alarm'], [raised.id, 'Alarm']], 'in the log: newest first');
 });
 
-t.test('filters of the list, the count, the bulk change and DELETE (document 4 section 5.3)', async (t) => {
+t.test('filters of the list, the count, the bulk change and DELETE (docs/spec/alarms.md#lists)', async (t) => {
   const [device, child] = [await rest.createDevice('Root'), await rest.createDevice('Child')];
   const asset = (await rest.create('/inventory/managedObjects', { name: 'Asset' })).id as string;
   const grandchild = await rest.createDevice('Grandchild');
@@ -242,7 +242,7 @@ t.test('a change of many alarms goes on behind the answer', async (t) => {
   t.equal((await raise(device, 'many 0')).count, 1, 'none of them is open');
 });
 
-t.test('roles: owner of the source, and others (document 1, Alarms)', async (t) => {
+t.test('roles: owner of the source, and others (docs/spec/alarms.md#roles)', async (t) => {
   const reader = await userWith('alarm-reader', ['ROLE_ALARM_READ']);
   const admin = await userWith('alarm-admin', ['ROLE_ALARM_ADMIN']);
   const owner = await userWith('alarm-owner', []);
@@ -307,7 +307,7 @@ t.test('what is not stored: maintenance, mapped types, processing modes', async 
   t.notOk(live.messages.some((message) => /maintenance|still|gone/.test(message['data'][0].data.type) && !/after/.test(message['data'][0].data.type)));
 });
 
-t.test('notifications (document 4 section 5.8)', async (t) => {
+t.test('notifications (docs/spec/realtime.md#effects)', async (t) => {
   const live = await BayeuxSocket.open(t, server, '/cep/realtime');
   const [top, parent, device] = [await rest.createDevice('Top'), await rest.createDevice('Parent'), await rest.createDevice('Loud')];
   await rest.post(`/inventory/managedObjects/${top}/childAssets`, { managedObject: { id: parent } });

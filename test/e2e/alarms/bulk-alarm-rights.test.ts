@@ -1,4 +1,4 @@
-/** PUT /alarm/alarms of users without a global role: alarms of what they own or may administrate, and no others (document 4 section 5.3). */
+/** PUT /alarm/alarms of users without a global role: alarms of what they own or may administrate, and no others (docs/spec/alarms.md#changes-of-many). */
 import t from 'tap';
 import { Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';
 

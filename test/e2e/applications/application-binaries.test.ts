@@ -1,4 +1,4 @@
-/** Archives of applications (document 1 Applications; document 4 sections 6.6, 6.7): uploads, what is refused, versions and tags, files that are served. */
+/** Archives of applications (docs/spec/applications.md#archives): uploads, what is refused, versions and tags, files that are served. */
 import t from 'tap';
 import { CLUSTER_NODES, Rest, TENANT, startServer } from '../../helpers/running/server.ts';
 import type { Reply } from '../../helpers/running/server.ts';

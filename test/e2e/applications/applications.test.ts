@@ -1,4 +1,4 @@
-/** Applications (document 1 Application, document 4 section 6.6): fields, uniqueness, lists by who has them, changes, deletion, clones, roles. */
+/** Applications (docs/spec/applications.md): fields, uniqueness, lists by who has them, changes, deletion, clones, roles. */
 import t from 'tap';
 import { Rest, TENANT, startServer } from '../../helpers/running/server.ts';
 import type { Reply } from '../../helpers/running/server.ts';

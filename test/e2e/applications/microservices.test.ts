@@ -1,4 +1,4 @@
-/** Users of microservices (document 1 Applications and microservices; document 4 section 6.6): bootstrap user, service users, settings, the journal. */
+/** Users of microservices (docs/spec/microservices.md): bootstrap user, service users, settings, the journal. */
 import t from 'tap';
 import { Rest, TENANT, startServer } from '../../helpers/running/server.ts';
 import type { RunningServer } from '../../helpers/running/server.ts';
@@ -35,7 +35,7 @@ t.test('the bootstrap user', async (t) => {
   t.equal(refused.json.error, 'applications/Bad Request');
 });
 
-t.test('it reaches exactly what document 1 lists', async (t) => {
+t.test('it reaches exactly what is listed (docs/spec/microservices.md#users)', async (t) => {
   const bootstrap = as(bootstrapCredentials);
   for (const path of ['/tenant/currentTenant', '/user/currentUser', CURRENT, `${CURRENT}/settings`, `${CURRENT}/subscriptions`, `${CURRENT}/subscription`]) {
     t.equal((await bootstrap.get(path)).status, 200, path);

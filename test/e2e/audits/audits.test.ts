@@ -1,4 +1,4 @@
-/** The audit log on a running server: document 1 (Audit record), document 4 section 5.7; and `@c8y/client`, unmodified, for alarms, events and audits. */
+/** The audit log on a running server: docs/spec/audit.md; and `@c8y/client`, unmodified, for alarms, events and audits. */
 import { Client, EventBinaryService } from '@c8y/client';
 import t from 'tap';
 import { CLUSTER_NODES, PASSWORD, Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';

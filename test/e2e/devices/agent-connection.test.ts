@@ -1,4 +1,4 @@
-/** `c8y_Connection` of agents that wait for operations over WebSocket or long polling (document 4 section 2.10). */
+/** `c8y_Connection` of agents that wait for operations over WebSocket or long polling (docs/spec/availability.md#connection). */
 import t from 'tap';
 import { BayeuxSocket } from '../../helpers/running/bayeux.ts';
 import { PASSWORD, TENANT, eventually, startServer } from '../../helpers/running/server.ts';

@@ -1,4 +1,4 @@
-/** Files with new devices: header rules, both forms, results line by line (document 4 section 4.4). */
+/** Files with new devices: header rules, both forms, results line by line (docs/spec/device-registration.md#files). */
 import { Client } from '@c8y/client';
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';

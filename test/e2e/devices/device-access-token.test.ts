@@ -1,4 +1,4 @@
-/** Tokens for devices that show their certificates to a proxy in front (document 4 sections 3.7 and 7.3). */
+/** Tokens for devices that show their certificates to a proxy in front (docs/spec/login.md#device-tokens). */
 import { X509Certificate } from 'node:crypto';
 import { request } from 'node:http';
 import t from 'tap';

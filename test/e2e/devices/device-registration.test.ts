@@ -1,4 +1,4 @@
-/** New devices that know nothing but the bootstrap credentials: over HTTP and MQTT, accepted over REST, then they send (document 4 sections 4.1 to 4.5). */
+/** New devices that know nothing but the bootstrap credentials: over HTTP and MQTT, accepted over REST, then they send (docs/spec/device-registration.md). */
 import { Client } from '@c8y/client';
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
@@ -43,7 +43,7 @@ t.test('over HTTP: announced, asked, accepted, credentials once, then data', asy
   t.equal((await rest.get(`${REQUESTS}/4711`)).status, 404, 'the request is gone');
   t.match((await rest.read(`/user/${TENANT}/users/device_4711`)).groups.references.map(({ group }: any) => group.name), ['devices']);
   const device = new Rest(server.url, `${credentials.json.tenantId}/${credentials.json.username}`, credentials.json.password);
-  t.equal((await device.get('/identity/externalIds/c8y_Serial/4711')).status, 404, 'step 2 of document 1: not registered');
+  t.equal((await device.get('/identity/externalIds/c8y_Serial/4711')).status, 404, 'not registered (docs/spec/device-registration.md#credentials)');
   const id = (await device.create('/inventory/managedObjects', { name: 'Self-made', c8y_IsDevice: {}, com_platform_model_Agent: {} })).id;
   t.equal((await device.post(`/identity/globalIds/${id}/externalIds`, { type: 'c8y_Serial', externalId: '4711' })).status, 201);
   t.equal((await device.read('/identity/externalIds/c8y_Serial/4711')).managedObject.id, id);
@@ -112,7 +112,7 @@ t.test('over HTTP the bootstrap user reaches device credentials only, and nobody
   t.equal((await new Rest(server.url, 'management/devicebootstrap', 'wrong').post('/devicecontrol/deviceCredentials', { id: 'x' })).status, 401);
 });
 
-t.test('states of a request, as document 4 section 4.2 has them', async (t) => {
+t.test('states of a request (docs/spec/device-registration.md#requests)', async (t) => {
   const rows: [state: string, trigger: 'poll' | 'accept' | 'delete', status: number, next: string | undefined][] = [
     ['WAITING_FOR_CONNECTION', 'accept', 422, 'WAITING_FOR_CONNECTION'],
     ['WAITING_FOR_CONNECTION', 'poll', 404, 'PENDING_ACCEPTANCE'],
@@ -374,7 +374,7 @@ t.test('nothing but refusals is in the log', async (t) => {
   t.same(server.complaints.filter((line) => !line.includes('refused by the limit')), []);
 });
 
-t.test('over SmartREST 1.0: row 61 of document 2, until accepted 50 and 404, then the credentials once', async (t) => {
+t.test('over SmartREST 1.0: row 61, until accepted 50 and 404, then the credentials once', async (t) => {
   const rows = async (who: Rest, body: string, headers: Record<string, string> = {}): Promise<string> => {
     const reply = await who.request('POST', '/s', { body, headers: { 'content-type': 'text/plain', accept: '', ...headers } });
     t.equal(reply.status, 200, body);

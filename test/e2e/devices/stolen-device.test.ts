@@ -1,4 +1,4 @@
-/** What whoever holds the credentials of one registered device can do to the others of its tenant: nothing (document 1 Authentication 6). */
+/** What whoever holds the credentials of one registered device can do to the others of its tenant: nothing (docs/spec/login.md#rights). */
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
 import type { Device } from '../../helpers/running/mqtt.ts';

@@ -1,4 +1,4 @@
-/** Trusted certificates (document 4 section 6.5) and devices that log in over MQTT by certificates of their own (section 7.3). */
+/** Trusted certificates and devices that log in over MQTT by certificates of their own (docs/spec/certificates.md). */
 import { createSign } from 'node:crypto';
 import t from 'tap';
 import { CertificateFactory } from '../../helpers/certificates.ts';

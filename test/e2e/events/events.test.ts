@@ -1,4 +1,4 @@
-/** Events and their binaries on a running server: document 1 (Event, Events and binaries, Limits), document 4 sections 5.5, 5.6 and 5.8. */
+/** Events and their binaries on a running server: docs/spec/events.md. */
 import t from 'tap';
 import { Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';
 import type { Reply, RequestOptions } from '../../helpers/running/server.ts';
@@ -20,7 +20,7 @@ async function userWith(name: string, roles: readonly string[]): Promise<Rest> {
   return new Rest(server.url, `${TENANT}/${name}`, 'secret-Pass-1');
 }
 
-t.test('fields (document 1, Event)', async (t) => {
+t.test('fields (docs/spec/events.md#fields)', async (t) => {
   const device = await rest.createDevice('Door');
   const reply = await rest.post('/event/events/', { ...eventOf(device, 'opened'), id: '1', creationTime: 'x', lastUpdated: 'x', c8y_Extra: [1] });
   const event = reply.json;
@@ -45,7 +45,7 @@ t.test('fields (document 1, Event)', async (t) => {
   t.match(await rest.put(path, { text: 'x' }), { status: 404 });
 });
 
-t.test('filters of the list, the count and DELETE (document 4 section 5.5)', async (t) => {
+t.test('filters of the list, the count and DELETE (docs/spec/events.md#lists)', async (t) => {
   const [device, child] = [await rest.createDevice('Root'), await rest.createDevice('Child')];
   const asset = (await rest.create('/inventory/managedObjects', { name: 'Asset' })).id as string;
   await rest.post(`/inventory/managedObjects/${device}/childDevices`, { managedObject: { id: child } });
@@ -103,7 +103,7 @@ t.test('filters of the list, the count and DELETE (document 4 section 5.5)', asy
   }
 });
 
-t.test('roles (document 1, Events and binaries)', async (t) => {
+t.test('roles (docs/spec/events.md#roles)', async (t) => {
   const users: Record<string, Rest> = {
     reader: await userWith('event-reader', ['ROLE_EVENT_READ']), admin: await userWith('event-admin', ['ROLE_EVENT_ADMIN']), owner: await userWith('event-owner', []),
   };
@@ -144,7 +144,7 @@ async function send(method: string, path: string, body: string | Uint8Array<Arra
 }
 const bytesOf = (length: number): Buffer => Buffer.from(Uint8Array.from({ length }, (_, index) => (index * 7) % 251));
 
-t.test('a binary in one piece (document 1, rule 2; document 4 section 5.6)', async (t) => {
+t.test('a binary in one piece (docs/spec/events.md#binaries)', async (t) => {
   const live = await BayeuxSocket.open(t, server, '/cep/realtime');
   const device = await rest.createDevice('Camera');
   const event = await create(device, 'picture');
@@ -211,7 +211,7 @@ t.test('a binary in chunks that is replaced, or goes with its event, during a do
   }
 });
 
-t.test('a binary as a form (document 4 section 5.6)', async (t) => {
+t.test('a binary as a form (docs/spec/events.md#binaries)', async (t) => {
   const device = await rest.createDevice('Form');
   const forms: [string, (form: FormData) => void, object | undefined][] = [
     ['object and file', (form) => { form.append('object', '{"name":"log.txt","type":"text/x-log"}'); form.append('file', new Blob(['content'], { type: 'text/plain' }), 'f.bin'); },
@@ -239,7 +239,7 @@ t.test('a binary as a form (document 4 section 5.6)', async (t) => {
   }
 });
 
-t.test('a binary in chunks (document 1, rule 3)', async (t) => {
+t.test('a binary in chunks (docs/spec/events.md#binaries)', async (t) => {
   const device = await rest.createDevice('Chunks');
   const { id } = await create(device, 'chunked');
   const path = `/event/events/${id}/binaries`;
@@ -292,7 +292,7 @@ t.test('a binary in chunks (document 1, rule 3)', async (t) => {
   t.equal((await chunk('5-9/*', 5, 9)).status, 201, 'repeated');
 });
 
-t.test('limits: 50 MiB, 5 MiB a chunk (document 1, Limits)', async (t) => {
+t.test('limits: 50 MiB, 5 MiB a chunk (docs/spec/events.md#limits)', async (t) => {
   const device = await rest.createDevice('Large');
   const { id } = await create(device, 'large');
   const path = `/event/events/${id}/binaries`;

@@ -1,4 +1,4 @@
-/** Subscriptions of Notifications 2.0 as records (document 2, document 4 section 11.1) against a running server. */
+/** Subscriptions of Notifications 2.0 as records (docs/spec/notifications.md) against a running server. */
 import t from 'tap';
 import { PASSWORD, Rest, startServer } from '../../helpers/running/server.ts';
 
@@ -38,7 +38,7 @@ t.test('one is created, read, listed and deleted', async (t) => {
   t.same(activities.sort(), ['Subscription created', 'Subscription deleted']);
 });
 
-t.test('what document 2 calls filter and type is taken too', async (t) => {
+t.test('filter and type are taken too (docs/spec/notifications.md#fields)', async (t) => {
   const { subscriptionFilter, filter } = await rest.create(PATH, ofDevice('one', { filter: { apis: ['*'], type: 'c8y_Temp' } }));
   t.same([subscriptionFilter, filter], [{ apis: ['*'], typeFilter: 'c8y_Temp' }, undefined]);
   t.match(await rest.create(PATH, ofDevice('two')), { nonPersistent: false, subscriptionFilter: undefined, fragmentsToCopy: undefined });

@@ -1,4 +1,4 @@
-/** Deleting many objects at once: their data goes with them, and nobody else's lists wait for it (document 4 section 2.4, asynchronous clean-up). */
+/** Deleting many objects at once: their data goes with them, and nobody else's lists wait for it (docs/spec/inventory.md#deleting). */
 import t from 'tap';
 import { startServer, eventually } from '../../helpers/running/server.ts';
 

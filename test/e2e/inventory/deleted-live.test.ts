@@ -1,4 +1,4 @@
-/** Subscribers are told of what a DELETE by filters takes (document 4 section 5.8). */
+/** Subscribers are told of what a DELETE by filters takes (docs/spec/realtime.md#effects). */
 import t from 'tap';
 import { BayeuxSocket } from '../../helpers/running/bayeux.ts';
 import { eventually, startServer } from '../../helpers/running/server.ts';

@@ -1,4 +1,4 @@
-/** External IDs: every endpoint, rule, role and error (document 1 External ID and Identity; document 4 section 5.10). */
+/** External IDs: every endpoint, rule, role and error (docs/spec/identity.md). */
 import t from 'tap';
 import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, startServer } from '../../helpers/running/server.ts';
 

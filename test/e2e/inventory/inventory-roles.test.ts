@@ -1,4 +1,4 @@
-/** Inventory roles and device permissions: their resources, and what they open in every list and every single read and write (document 4 sections 3.2, 3.5). */
+/** Inventory roles and device permissions: their resources, and what they open in every list and every single read and write (docs/spec/users.md#inventory-roles). */
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
 import { CLUSTER_NODES, Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';

@@ -1,4 +1,4 @@
-/** The inventory of a running server: lists, queries, groups, files, availability (document 4 sections 2.2 to 2.10). */
+/** The inventory of a running server: lists, queries, groups, files, availability (docs/spec/inventory.md). */
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import type { Test } from 'tap';

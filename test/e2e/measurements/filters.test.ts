@@ -6,7 +6,7 @@ const server = await startServer(t, { flags: ['--body-size-max-bytes', '64KiB'] 
 const { rest } = server;
 const BASE = Date.parse('2024-05-02T10:00:00Z');
 
-t.test('filters of the list and of DELETE (document 4 section 1.3)', async (t) => {
+t.test('filters of the list and of DELETE (docs/spec/measurements.md#filters)', async (t) => {
   const at = (minute: number): string => new Date(BASE + minute * 60_000).toISOString();
   /** A device with the measurements a, b and c. */
   const filled = async (): Promise<string> => {

@@ -1,4 +1,4 @@
-/** Bulk operations over groups, with `@c8y/client` and plain requests (document 1 Bulk operation; document 4 section 5.2). */
+/** Bulk operations over groups, with `@c8y/client` and plain requests (docs/spec/bulk-operations.md). */
 import { Client } from '@c8y/client';
 import t from 'tap';
 import type { Test } from 'tap';

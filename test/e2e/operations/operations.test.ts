@@ -1,4 +1,4 @@
-/** Operations: filters, fields, transitions, agents, audit, roles (document 1 Operation; document 4 section 5.1). */
+/** Operations: filters, fields, transitions, agents, audit, roles (docs/spec/operations.md). */
 import { Client } from '@c8y/client';
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
@@ -13,7 +13,7 @@ const ids = async (query: string): Promise<string[]> => (await list(query)).map(
 const object = async (name: string, fragments: object = { c8y_IsDevice: {} }): Promise<string> => (await rest.create('/inventory/managedObjects', { name, ...fragments })).id;
 const link = (parent: string, child: string, kind: string) => rest.create(`/inventory/managedObjects/${parent}/${kind}`, { managedObject: { id: child } });
 
-t.test('fields of POST and PUT, as the table of document 1 has them', async (t) => {
+t.test('fields of POST and PUT (docs/spec/operations.md#fields)', async (t) => {
   const device = await rest.createDevice('Fields');
   const sent = { deviceId: device, description: 'd', c8y_Restart: {}, deliveryType: 'SMS', c8y_CommunicationMode: { mode: 'SMS' }, com_cumulocity_model_X: { y: 1 },
     id: '1', self: 'x', creationTime: '2000-01-01T00:00:00.000Z', deviceName: 'x', deviceExternalIDs: {}, bulkOperationId: '5', status: 'FAILED', failureReason: 'x' };

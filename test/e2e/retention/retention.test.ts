@@ -1,4 +1,4 @@
-/** Retention rules and runs (document 4 section 5.9) against a running server. */
+/** Retention rules and runs (docs/spec/retention.md) against a running server. */
 import t from 'tap';
 import { CLUSTER_NODES, PASSWORD, Rest, eventually, startServer } from '../../helpers/running/server.ts';
 

@@ -1,4 +1,4 @@
-/** Tenant options and system options (document 1 Option, document 4 sections 6.1 and 6.2), CORS by the option of the tenant (0.7). */
+/** Tenant options and system options (docs/spec/options.md), CORS by the option of the tenant (docs/spec/conventions.md#cross-origin-requests). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -232,7 +232,7 @@ t.test('CORS follows the option access.control/allow.origin of the tenant, at on
   t.same(await cors('https://evil.org'), [200, '*'], 'the default again');
 });
 
-/** Document 4 section 6.2: category, keys, secured. */
+/** docs/spec/options.md#system-options: category, keys, secured. */
 const SYSTEM: [category: string, keys: string[], isSecured: boolean][] = [
   ['password', ['green.min-length'], true], ['two-factor-authentication', ['pin.validity', 'token.length', 'token.validity'], true],
   ['authentication', ['badRequestCounter'], true],

@@ -1,4 +1,4 @@
-/** What becomes of secret options and of the users of microservices when the key of the server changes (document 4 sections 6.1 and 6.6). */
+/** What becomes of secret options and of the users of microservices when the key of the server changes (docs/spec/options.md#secret-values). */
 import t from 'tap';
 import { Rest, TENANT, notInCluster, startServer } from '../../helpers/running/server.ts';
 import type { RunningServer } from '../../helpers/running/server.ts';

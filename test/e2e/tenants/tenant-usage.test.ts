@@ -1,4 +1,4 @@
-/** Usage statistics (document 4 section 6.4), and rate limits of tenants and users (0.5: 429; 6.3: limit.* properties). */
+/** Usage statistics (docs/spec/statistics.md), and rate limits of tenants and users (docs/spec/tenants.md#rate-limits). */
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
 import { CLUSTER_NODES, PASSWORD, Rest, TENANT, eventually, notInCluster, startServer } from '../../helpers/running/server.ts';

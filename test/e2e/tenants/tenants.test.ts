@@ -1,4 +1,4 @@
-/** Tenants below tenants (document 1 Tenant, document 4 section 6.3): fields and limits, who may do what, suspension, deletion, domains. */
+/** Tenants below tenants (docs/spec/tenants.md): fields and limits, who may do what, suspension, deletion, domains. */
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
 import { MANAGEMENT_PASSWORD, PASSWORD, Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';
@@ -47,7 +47,7 @@ t.test('an id is generated when there is none, of the form t<number>', async (t)
   t.match(await adminOf(tenant.id, 'New-pass-1', 'admin').read('/user/currentUser'), { userName: 'admin', email: 'new@example.com' });
 });
 
-/** Field, values that are taken, values that are not (document 1, Tenant and Limits). */
+/** Field, values that are taken, values that are not (docs/spec/tenants.md#fields). */
 const FIELDS: [field: string, taken: unknown[], refused: unknown[]][] = [
   ['id', ['a', 'a'.repeat(32), 'a-1_b'], ['', 'a'.repeat(33), 'A', '1a', 'a b', 'a/b', 'a:b', 'ä', 7]],
   ['domain', ['ab', 'a1-b', 'a_b', 'a'.repeat(256)], ['', 'a', 'Ab', '1a', '-ab', 'ab-', 'a b', 'a/b', 'a..b', 'uu.dd', 'a'.repeat(257), 7]],

@@ -1,4 +1,4 @@
-/** Ways to log in that a tenant sets: visibility, lifetime of sessions, who may not use Basic, and whom the management tenant keeps out (document 4 section 3.7). */
+/** Ways to log in that a tenant sets: visibility, lifetime of sessions, who may not use Basic, and whom the management tenant keeps out (docs/spec/login.md#options). */
 import { Client, TenantLoginOptionsService } from '@c8y/client';
 import { decodeJwt } from 'jose';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** Logging in and out: Basic with tenant, domain and alias, tokens as Bearer and as cookie, links for passwords (document 1 Authentication, document 4 section 3.7). */
+/** Logging in and out: Basic with tenant, domain and alias, tokens as Bearer and as cookie, links for passwords (docs/spec/login.md). */
 import { decodeJwt, SignJWT } from 'jose';
 import t from 'tap';
 import { CLUSTER_NODES, MANAGEMENT_PASSWORD, PASSWORD as ADMIN_PASSWORD, Rest, TENANT, eventually, notInCluster, startServer } from '../../helpers/running/server.ts';

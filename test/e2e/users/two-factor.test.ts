@@ -1,4 +1,4 @@
-/** Logging in with one-time codes: set up, asked for, used once, guessing held up, forced, revoked (document 4 sections 3.2, 3.3 and 3.7). */
+/** Logging in with one-time codes: set up, asked for, used once, guessing held up, forced, revoked (docs/spec/login.md#two-factors). */
 import { Client, CookieAuth, FetchClient } from '@c8y/client';
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';

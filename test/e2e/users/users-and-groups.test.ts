@@ -1,4 +1,4 @@
-/** Users, groups, roles and the rights over them through HTTP (document 4 sections 3.1 to 3.4). */
+/** Users, groups, roles and the rights over them through HTTP (docs/spec/users.md). */
 import t from 'tap';
 import { connectDevice } from '../../helpers/running/mqtt.ts';
 import { PASSWORD as ADMIN_PASSWORD, Rest, TENANT, eventually, startServer } from '../../helpers/running/server.ts';

@@ -23,8 +23,8 @@ const NO_CONTAINERS = 'images of microservices are stored, not run (docs/applica
 const PLUGINS = 'plug-ins inside of an archive belong to the vendor\'s web front end: in none of the documents; `updateFiles` changes files of an archive';
 const TOGGLES = 'switches of the vendor\'s own features: in none of the documents';
 const SMART_RULES = 'a microservice of the vendor; it answers where somebody runs one with this context path';
-const AUTHORITY = 'document 4 section 4.5: certificate authorities of tenants are out of scope';
-const SUPPORT = 'operators of the vendor who log in to tenants: system option support-user/enabled is false (document 4 section 6.2), no document has the resource';
+const AUTHORITY = 'docs/spec/device-registration.md#mqtt: certificate authorities of tenants are out of scope';
+const SUPPORT = 'operators of the vendor who log in to tenants: system option support-user/enabled is false (docs/spec/options.md#system-options), no page has the resource';
 
 /** Methods that ask for what is not here: the status that the tests of the file see, with a body that names the error, and why. */
 export const REFUSED: Readonly<Record<string, { readonly status: number; readonly reason: string }>> = {

@@ -25,7 +25,7 @@ const ordered = ({ order }: InventoryQuery): string => order.map(({ path, isDesc
 
 t.test('filters', async (t) => {
   const check = (query: string, want: string): void => { t.equal(shown(parseInventoryQuery(query).filter), want, query); };
-  // Comparison, section 2.3.
+  // Comparison (docs/spec/queries.md#form).
   check("name eq 'a'", 'name eq "a"');
   for (const operator of ['eq', 'ne', 'gt', 'ge', 'lt', 'le']) check(`a.b ${operator} 1`, `a/b ${operator} 1`);
   check("NAME EQ 'a'", 'NAME eq "a"');

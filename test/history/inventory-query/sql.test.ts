@@ -121,7 +121,7 @@ function inOrder(documents: readonly Doc[], order: readonly OrderBy[]): string[]
 
 // --- cases ---
 
-t.test('the table of section 2.3', async (t) => {
+t.test('the table of docs/spec/queries.md#form', async (t) => {
   const time = (minute: number): string => `2024-05-02T10:0${minute}:00.000Z`;
   const { ask } = await inventory([
     { id: '1', name: 'gateway 1', type: 'acme', owner: 'device_abc', c8y_IsDevice: {}, creationTime: time(1), lastUpdated: time(5), c8y_Hardware: { model: 'M%_1', revision: 2.5 },

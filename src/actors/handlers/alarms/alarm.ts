@@ -1,4 +1,4 @@
-/** Alarms of a source: de-duplication by type while one is open (document 1, Alarm status; document 4 section 5.4). */
+/** Alarms of a source: de-duplication by type while one is open (docs/spec/alarms.md#status). */
 import { isOpenStatus } from '../../../model/entities/alarm.ts';
 import type { AlarmCreate, AlarmOfTypeUpdate, AlarmUpdate } from '../../../model/commands/entities.ts';
 import type { AuditEntry } from '../../../model/commands/records.ts';
@@ -60,7 +60,7 @@ function repeat(context: ActorContext, id: string, body: AlarmCreate): { doc: st
   return { doc: write(context, id, members, 'UPDATE', members) };
 }
 
-/** Who did what to the alarm: its history (document 1, Alarms rule 4). Repeats are none (Alarm status). */
+/** Who did what to the alarm: its history (docs/spec/alarms.md#history). Repeats are none. */
 function audit(context: ActorContext, by: { readonly id: string; readonly user: string; readonly application?: string }, members: Members,
   activity: string, entry: Pick<AuditEntry, 'text' | 'changes'>): void {
   context.audit({
@@ -92,13 +92,13 @@ function write(context: ActorContext, id: string, members: Members, action: 'CRE
   return text;
 }
 
-/** Updates also say whether they are about the first occurrence (document 1, Events). */
+/** Updates also say whether they are about the first occurrence (docs/spec/realtime.md#effects). */
 const updateText = (members: Members): string =>
   joinMembers([...members, ['firstOccurrence', String(Number(members.get('count') ?? 1) <= 1)]]);
 
 export function updateAlarm(context: ActorContext, body: AlarmUpdate): { doc: string } {
   const members = load(context, body.id);
-  // A PUT whose body equals the stored data changes nothing and notifies nobody (document 1, Alarms rule 4).
+  // A PUT whose body equals the stored data changes nothing and notifies nobody (docs/spec/alarms.md#history).
   const changes = parseMembers(body.doc);
   for (const name of SERVER_KEPT) changes.delete(name);
   const before = new Map(members);

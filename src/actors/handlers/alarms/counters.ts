@@ -1,4 +1,4 @@
-/** `c8y_ActiveAlarmsStatus` of a source: how many alarms of each severity are open (document 4 section 2.9). */
+/** `c8y_ActiveAlarmsStatus` of a source: how many alarms of each severity are open (docs/spec/alarms.md#counters). */
 import { isOpenStatus } from '../../../model/entities/alarm.ts';
 import { ALARMS_FRAGMENT } from '../../../model/entities/availability.ts';
 import { splitMembers, stringMember } from '../../../model/documents/json-document.ts';

@@ -1,4 +1,7 @@
-/** Rules about alarms that come from elsewhere: maintenance of the source, options of the tenant (document 4 sections 2.10, 5.4). */
+/**
+ * Rules about alarms that come from elsewhere: maintenance of the source, options of the tenant (docs/spec/alarms.md#mapping,
+ * docs/spec/availability.md#maintenance).
+ */
 import { ALARM_SEVERITIES } from '../../../model/entities/alarm.ts';
 import { requiredInterval } from '../../../model/entities/availability.ts';
 import { parseMembers, splitMembers } from '../../../model/documents/json-document.ts';

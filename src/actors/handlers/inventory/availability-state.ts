@@ -1,4 +1,4 @@
-/** What a managed object's actor keeps about its availability (document 4 section 2.10). */
+/** What a managed object's actor keeps about its availability (docs/spec/availability.md). */
 import { UNAVAILABILITY_ALARM, fitAvailability, requiredInterval } from '../../../model/entities/availability.ts';
 import type { AvailabilityState } from '../../../model/entities/availability.ts';
 import { COMMAND } from '../../../model/commands/kinds.ts';

@@ -1,7 +1,7 @@
 /**
- * Links between managed objects (document 4 section 2.5). The parent's actor decides, the child's notes its parent, and decides about cycles second: links that
- * are made at the same time do not see each other before. A link that it refuses is undone at the parent. Follow-ups may overtake each other (a journal that
- * does not answer for a moment): the child goes by what its parent has now.
+ * Links between managed objects (docs/spec/inventory.md#children). The parent's actor decides, the child's notes its parent, and decides about cycles
+ * second: links that are made at the same time do not see each other before. A link that it refuses is undone at the parent. Follow-ups may overtake each
+ * other (a journal that does not answer for a moment): the child goes by what its parent has now.
  */
 import { COMMAND } from '../../../model/commands/kinds.ts';
 import type { ChildAdd, ChildLink, ChildLinks, ParentAdd } from '../../../model/commands/links.ts';

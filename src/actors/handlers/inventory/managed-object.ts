@@ -1,4 +1,4 @@
-/** The actor of a managed object: its own document (document 1, Managed object; document 4 section 2.4). */
+/** The actor of a managed object: its own document (docs/spec/inventory.md). */
 import { keepOneMarker } from '../../../model/entities/agent-marker.ts';
 import { COMMAND } from '../../../model/commands/kinds.ts';
 import type { Asked } from '../../../model/commands/command.ts';
@@ -16,13 +16,13 @@ import { followRequiredInterval } from './availability-state.ts';
 import type { ActorContext } from '../../runtime/context.ts';
 import { deletedRow, managedObjectRow } from '../../runtime/rows.ts';
 
-/** Members that clients cannot write: kept by the server or resources of their own (document 4 section 0.3). */
+/** Members that clients cannot write: kept by the server or resources of their own (docs/spec/conventions.md#kept-members). */
 const SERVER_KEPT = ['id', 'self', 'creationTime', 'lastUpdated', 'childDevices', 'childAssets', 'childAdditions', 'deviceParents', 'assetParents',
   'additionParents', AVAILABILITY_FRAGMENTS.STATUS, AVAILABILITY_FRAGMENTS.CONNECTION, ALARMS_FRAGMENT];
 
 export const CHILD_KINDS: readonly ChildKind[] = ['childDevices', 'childAssets', 'childAdditions'];
 
-/** Members that describe the content of an object: changed with it only (document 4 section 2.6). */
+/** Members that describe the content of an object: changed with it only (docs/spec/binaries.md#objects). */
 const OF_CONTENT = ['c8y_IsBinary', 'length', 'contentType'];
 
 const GROUP_TYPES: ReadonlySet<string | undefined> = new Set(['c8y_DeviceGroup', 'c8y_DeviceSubGroup']);
@@ -140,8 +140,8 @@ function notifyOnly(context: ActorContext, id: string, members: Members, action:
 }
 
 /**
- * Deletes the object with its data, links and external IDs (document 1, DELETE of a managed object), and what the flags name below it
- * (document 4 section 2.4). Each child decides itself: only its own actor knows its parents.
+ * Deletes the object with its data, links and external IDs, and what the flags name below it (docs/spec/inventory.md#deleting). Each child decides itself:
+ * only its own actor knows its parents.
  */
 export function deleteManagedObject(context: ActorContext, body: ManagedObjectDelete): undefined {
   const id = String(context.command.key);
@@ -205,7 +205,7 @@ function childDeletion(kind: ChildKind, parent: string, body: LinksRemove): Mana
     cascade: cascade || forceCascade, forceCascade, withDeviceUser, parent, ...byOf(body),
     ...(owner === undefined ? {} : { owner }), ...(types === undefined ? {} : { types }), ...(askedBy === undefined ? {} : { askedBy }),
   };
-  // Child additions belong to their parent and go with it, with the last one of several (document 4 section 2.4).
+  // Child additions belong to their parent and go with it, with the last one of several (docs/spec/inventory.md#deleting).
   if (kind === 'childAdditions') return { ...flags, isAddition: true };
   if (flags.cascade) return isBelowGroup || kind === 'childDevices' ? flags : undefined;
   return isBelowGroup ? { ...flags, onlyGroup: true } : undefined;

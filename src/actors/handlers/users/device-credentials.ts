@@ -1,4 +1,4 @@
-/** Ends an accepted request of a new device: the request goes and its user comes, together (document 4 sections 4.2 and 4.3). */
+/** Ends an accepted request of a new device: the request goes and its user comes, together (docs/spec/device-registration.md#credentials). */
 import { COMMAND } from '../../../model/commands/kinds.ts';
 import type { DeviceCredentialsIssue } from '../../../model/commands/users.ts';
 import { joinKey, requestKey, REQUESTS, tenantKey } from '../../../model/entities/device-request.ts';

@@ -1,4 +1,4 @@
-/** Users, kept by the tenant's actor (document 4 section 3.1), with what belongs to them: memberships, the alias, inventory assignments. */
+/** Users, kept by the tenant's actor (docs/spec/users.md#fields), with what belongs to them: memberships, the alias, inventory assignments. */
 import type { AuditEntry } from '../../../model/commands/records.ts';
 import type { ObjectPermissions, UserDelete, UserPut } from '../../../model/commands/users.ts';
 import { PlatformError } from '../../../model/errors.ts';
@@ -71,7 +71,7 @@ function useToken(context: ActorContext, userName: string, expected: string): vo
 
 /**
  * With a password of his own an administrator would read, in the name of the microservice, what its owner keeps secret; and the microservice has the roles
- * that it requires, no more (document 1 Authentication 5). Groups and permissions that it got before may be taken away. @throws PlatformError 403.
+ * that it requires, no more (docs/spec/microservices.md#users). Groups and permissions that it got before may be taken away. @throws PlatformError 403.
  */
 function requireNoService(user: StoredUser, body: UserPut): void {
   const { userName, service } = user;

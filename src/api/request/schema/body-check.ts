@@ -1,4 +1,4 @@
-/** Checks JSON bodies against the schemas of the route table (document 4 sections 0.3, Reserved keys, and 0.6). */
+/** Checks JSON bodies against the schemas of the route table (docs/spec/conventions.md#reserved-keys, docs/spec/errors.md#body). */
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { PlatformError } from '../../../model/errors.ts';

@@ -1,4 +1,4 @@
-/** Time in query parameters (document 4 section 0.3, Dates). */
+/** Time in query parameters (docs/spec/conventions.md#timestamps). */
 import { TIME_MAX, TIME_MIN } from '../../../model/documents/entity-time.ts';
 import { parseTime } from '../../../model/documents/iso-time.ts';
 
