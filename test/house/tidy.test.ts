@@ -281,3 +281,34 @@ t.test('each threat of docs/security.md names tests that are there', async (t) =
     t.same(names.filter((name) => !existsSync(join(ROOT, `test/${name.replace(/\.test$/, '')}.test.ts`))), [], row);
   }
 });
+
+/** Markdown pages. */
+const PAGES = [...sources('docs', /\.md$/), ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+  .map((path): Source => ({ path, text: readFileSync(join(ROOT, path), 'utf8'), imports: [] }))];
+const TEXTS = [...ALL.filter(({ path }) => path !== THIS_FILE), ...PAGES];
+
+/** What may be cited: `docs/spec/<page>.md`, also with `#` and the anchor of a heading. */
+function citable(pages: readonly Pick<Source, 'path' | 'text'>[]): Set<string> {
+  return new Set(pages.flatMap(({ path, text }) => [path, ...[...text.matchAll(/^#+ (.+)$/gm)]
+    .map(([, heading]) => `${path}#${heading.toLowerCase().replace(/[^\p{L}\d -]/gu, '').replaceAll(' ', '-')}`)]));
+}
+const citations = (text: string): string[] => [...text.matchAll(/\bdocs\/spec\/[\w.#-]*\w/g)].map(([cited]) => cited);
+
+t.test('each citation of docs/spec names a page and a heading that are there', async (t) => {
+  const found = citable([{ path: 'docs/spec/a.md', text: '# A page\n\n## SmartREST 1.0\n' }]);
+  t.same([...found], ['docs/spec/a.md', 'docs/spec/a.md#a-page', 'docs/spec/a.md#smartrest-10']);
+  t.same(citations('(docs/spec/a.md), docs/spec/a.md#a-page. `docs/spec/`'), ['docs/spec/a.md', 'docs/spec/a.md#a-page']);
+  const known = citable(PAGES.filter(({ path }) => path.startsWith('docs/spec/')));
+  const cited = TEXTS.flatMap(({ path, text }) => citations(text).map((citation) => ({ path, citation })));
+  t.ok(cited.length > 300, `${cited.length} citations`);
+  t.same(cited.filter(({ citation }) => !known.has(citation)).map(({ path, citation }) => `${path}: ${citation}`), []);
+  const links = PAGES.flatMap(({ path, text }) => [...text.matchAll(/\]\(([^():]+)\)/g)].map(([, link]) => ({ path, to: link.startsWith('#') ? path + link : join(dirname(path), link) })));
+  t.same(links.filter(({ to }) => to.startsWith('docs/spec/') && !known.has(to)).map(({ path, to }) => `${path}: ${to}`), []);
+});
+
+t.test('nothing cites a document that is not in the repository', async (t) => {
+  // Tests of test/document-1 compare with one where it lies beside the repository.
+  const wrong = TEXTS.filter(({ path }) => !path.startsWith('test/document-1/'))
+    .filter(({ text }) => /\bdocuments? [1-4]\b/i.test(text.replace(/\n\s*(?:\*|\/\/)?\s*/g, ' '))).map(({ path }) => path);
+  t.same(wrong, []);
+});
