@@ -24,7 +24,7 @@ export async function backup(options: BackupOptions, target: string, version: st
     throw new CommandError(`the backup ${to} lies inside the data directory ${data}; take a place outside`);
   }
   if (!await isEmptyOrAbsent(to)) throw new CommandError(`${to} is not empty; a backup takes an empty or absent directory`);
-  if (!existsSync(data)) throw new CommandError(`there is no data directory ${data}; --data says where it is`);
+  if (!existsSync(data)) throw new CommandError(`the data directory ${data} does not exist; name it with --data`);
   const answer = await askServer(data, { command: 'backup', to });
   if (answer) {
     if (!answer.ok) throw new CommandError(`the running server could not make the backup: ${answer.error ?? 'it gave no reason'}`);

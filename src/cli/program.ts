@@ -128,7 +128,7 @@ function strayArguments(args: readonly string[], entry: CommandEntry): { mistake
   args.forEach((argument, index) => {
     if (argument.startsWith('-') && argument !== '-') {
       const flag = argument.split('=')[0];
-      mistakes.push(`${flag} is no flag of ${entry.name}${suggestion(flag, known)}`);
+      mistakes.push(`Unknown option ${flag} for ${entry.name}${suggestion(flag, known)}`);
     } else if (rest.length < needed.length) rest.push(argument);
     else if (index === 0 || !args[index - 1].startsWith('-')) mistakes.push(`"${argument}" is one argument too many for ${entry.name}`);
   });

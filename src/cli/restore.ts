@@ -41,7 +41,7 @@ async function restoreOffline(data: string, from: string): Promise<void> {
   try {
     const bytes = await stageRestore(data, from, manifest).catch(asCommandError);
     await finishRestore(data, () => endOrphan(join(data, CLICKHOUSE_DIRECTORY), { warn: (_details, text) => { process.stderr.write(`${text}\n`); } }));
-    process.stderr.write(`${manifest.files.length} files with ${bytes} bytes restored to ${data}, as of ${manifest.time}\n`);
+    process.stderr.write(`${manifest.files.length} files with ${bytes} bytes restored to ${data}; the backup was made at ${manifest.time}\n`);
   } finally {
     await lock.release();
   }

@@ -139,7 +139,7 @@ export function screen(config: Config, server: RunningServer): string {
     '  Millrace is running',
     '',
     `  URL            ${config.baseUrl ?? url}`,
-    `  MQTT port      ${server.mqttPort ?? 'none, for this node is no gateway'}${server.mqttTlsPort === undefined ? '' : `, with TLS ${server.mqttTlsPort}`}`,
+    `  MQTT port      ${server.mqttPort ?? 'none: this node is not a gateway'}${server.mqttTlsPort === undefined ? '' : `, with TLS ${server.mqttTlsPort}`}`,
     `  HTTP engine    ${server.httpEngine}`,
     ...(server.opsPort === undefined ? [] : [`  metrics        http://${opsHost}:${server.opsPort}/metrics`]),
     `  tenant         ${config.tenant}`,

@@ -47,7 +47,7 @@ export const SETTINGS = [
       + '_ADMIN, or everyone, without credentials.' },
   { name: 'tls-key', type: 'text', unit: 'file', default: null, description: 'Private key for MQTT over TLS, PEM.' },
   { name: 'tls-certificate', type: 'text', unit: 'file', default: null,
-    description: 'Certificate chain for MQTT over TLS, PEM, the own certificate first.' },
+    description: 'Certificate chain for MQTT over TLS, PEM, that of the server first.' },
   { name: 'data', type: 'text', unit: 'directory', default: './data', description: 'Directory of everything that is stored.' },
   { name: 'tenant', type: 'text', default: 't1', maximum: 32,
     pattern: { source: '[a-z][a-z0-9_-]*', words: 'lower-case letters, digits, - and _, a letter first' },
@@ -71,7 +71,7 @@ export const SETTINGS = [
       + 'where the server itself is below the suffix, so that no tenant takes its name.' },
   { name: 'trust-proxy', type: 'text', default: 'no', maximum: 4096, pattern: { source: 'no|yes|[1-9]\\d?|[0-9a-fA-F:.,/ ]+', words: PROXIES_RULE },
     description: 'Whose X-Forwarded-* and Forwarded headers tell who asks and what was called. yes: of a proxy that replaces what clients write there. '
-      + 'A number of proxies, each of which appends: the value so many places from the right. Addresses and networks (10.0.0.0/8,::1): of these proxies '
+      + 'A number of proxies, each of which appends: the value that many places from the right. Addresses and networks (10.0.0.0/8,::1): of these proxies '
       + 'alone; the client is the last address that is not one of theirs.' },
   { name: 'device-certificate-header', type: 'text', default: null, maximum: 100, pattern: { source: '[A-Za-z][A-Za-z0-9-]*', words: 'letters, digits and -' },
     description: 'Header in which a proxy hands over the certificate of a device whose key it has checked (mTLS), for device access tokens. The proxy '
@@ -359,7 +359,7 @@ function unknownVariables(environment: Readonly<Record<string, string | undefine
   return Object.keys(environment)
     .filter((name) => name.startsWith('MILLRACE_') && !known.includes(name))
     .filter((name) => !FOREIGN_PREFIXES.some((prefix) => name.startsWith(prefix)))
-    .map((name) => `the environment variable ${name} is no setting${suggestion(name, known)}`);
+    .map((name) => `the environment variable ${name} is not a setting${suggestion(name, known)}`);
 }
 
 /** Whether the node belongs to a cluster. */

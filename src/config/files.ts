@@ -15,7 +15,7 @@ export function readSettingFile({ name, path }: FileSetting, mistakes: string[])
   if (path === undefined) return undefined;
   try {
     // Reading a pipe would wait for its writer, and take away what is to be read at the start.
-    if (!statSync(path).isFile()) throw new Error('it is no regular file');
+    if (!statSync(path).isFile()) throw new Error('it is not a regular file');
     return readFileSync(path);
   } catch (error) {
     mistakes.push(`--${name} is "${path}"; it takes a file that can be read (${(error as Error).message})`);

@@ -22,7 +22,7 @@ const readUrls = (servers: string): URL[] => servers.split(',').map((text) => te
 /** @throws TypeError for URLs that cannot be understood, or contradict each other or the file of credentials. It repeats no password. */
 export function natsUrlsOf({ servers, credentialsFile }: Pick<NatsSettings, 'servers' | 'credentialsFile'>): URL[] {
   const urls = readUrls(servers);
-  if (urls.length === 0) throw new TypeError('there is no URL of NATS: nats://host:4222');
+  if (urls.length === 0) throw new TypeError('a URL of NATS is missing: nats://host:4222');
   if (new Set(urls.map(({ protocol }) => protocol)).size > 1) throw new TypeError('the URLs of NATS mix nats:// and tls://; they take one of both');
   try {
     for (const { username, password } of urls) decodeURIComponent(username + password);

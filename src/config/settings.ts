@@ -129,7 +129,7 @@ function unknownFileKeys(table: readonly Setting[], sources: SettingSources): st
   const known = settings.filter((setting) => setting.file !== false).map((setting) => setting.name);
   return Object.keys(sources.file ?? {})
     .filter((key) => !known.includes(key))
-    .map((key) => `"${key}" in ${sources.fileName} is no setting${suggestion(key, known)}`);
+    .map((key) => `"${key}" in ${sources.fileName} is not a setting${suggestion(key, known)}`);
 }
 
 function findValue(setting: Setting, sources: SettingSources): { value: unknown; where: string } | undefined {

@@ -52,7 +52,7 @@ export class ControlSocket {
     try {
       const request = JSON.parse(line) as Record<string, unknown>;
       const handler = this.#handlers.get(String(request.command));
-      if (!handler) throw new Error(`there is no command ${String(request.command)}; there are ${[...this.#handlers.keys()].join(', ')}`);
+      if (!handler) throw new Error(`unknown command ${String(request.command)}; it takes ${[...this.#handlers.keys()].join(', ')}`);
       return { ok: true, ...await handler(request) };
     } catch (error) {
       this.#log.warn({ error: (error as Error).message }, 'a control command failed');

@@ -114,7 +114,7 @@ t.test('restore refuses', async (t) => {
   rmSync(join(copy, 'backup.json'));
   const unfinished = await millrace(['restore', '--data', join(directory, 'new'), copy]);
   t.equal(unfinished.code, 1);
-  t.match(unfinished.stderr, /no finished backup/);
+  t.match(unfinished.stderr, /not a finished backup/);
   const other = join(directory, 'other');
   t.equal((await millrace(['backup', '--data', data, other])).code, 0);
   const manifestPath = join(other, 'backup.json');
@@ -148,7 +148,7 @@ t.test('backup refuses', async (t) => {
   rmSync(join(data, 'clickhouse', 'link'));
   writeFileSync(join(data, 'lock'), String(process.pid));
   await check(join(directory, 'copy'), /process \d+ holds/);
-  t.match((await millrace(['backup', '--data', join(directory, 'absent'), join(directory, 'copy')])).stderr, /no data directory/);
+  t.match((await millrace(['backup', '--data', join(directory, 'absent'), join(directory, 'copy')])).stderr, /the data directory .* does not exist/);
 });
 
 t.test('a running server is asked', async (t) => {
@@ -196,8 +196,8 @@ t.test('the manifest finds what is missing, changed or added', async (t) => {
   appendFileSync(join(to, 'a/two'), '!');
   writeFileSync(join(to, 'four'), '');
   t.same((await verifyManifest(to)).problems,
-    ['a/one is missing', 'a/two has 6 bytes instead of 5', 'four is not in the manifest', 'a/link is no link to ../three',
-      'a/other is no link to one', 'the link a/new is not in the manifest']);
+    ['a/one is missing', 'a/two has 6 bytes instead of 5', 'four is not in the manifest', 'a/link is not a link to ../three',
+      'a/other is not a link to one', 'the link a/new is not in the manifest']);
   writeFileSync(join(to, 'backup.json'), JSON.stringify({ ...manifest, files: [{ path: '../x', sizeBytes: 1 }] }));
   t.match((await verifyManifest(to)).problems, [/lacks its time, version or list/]);
 });

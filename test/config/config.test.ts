@@ -244,7 +244,7 @@ t.test('commands on the data directory find it where the server does', async (t)
   refused(BACKUP_SETTINGS, { data: file }, /^--data is ".*"; it takes a directory, and .* is none$/);
   refused(BACKUP_SETTINGS, { config: join(file, 'absent') }, /^the configuration file .* cannot be read/);
   writeFileSync(file, '{"dta": "/in/file", "force": true}');
-  refused(RESTORE_SETTINGS, { config: file }, /^"dta" in .* is no setting, did you mean "data"\?\n"force" in .* is no setting/);
+  refused(RESTORE_SETTINGS, { config: file }, /^"dta" in .* is not a setting, did you mean "data"\?\n"force" in .* is not a setting/);
 });
 
 t.test('the file', async (t) => {
@@ -259,12 +259,12 @@ t.test('the file', async (t) => {
   t.match(mistakes({ config: file('[]') }), [/holds an array; it takes a JSON object/]);
   t.match(mistakes({ config: file('{"htpp-port": 1, "http-port": "x"}') }),
     [/"http-port" in .* is "x"/, /"htpp-port" in .*did you mean "http-port"/]);
-  t.match(mistakes({ config: file('{"config": "other"}') }), [/"config" in .* is no setting/]);
+  t.match(mistakes({ config: file('{"config": "other"}') }), [/"config" in .* is not a setting/]);
 });
 
-t.test('a variable that is no setting is a warning', async (t) => {
+t.test('a variable that is not a setting is a warning', async (t) => {
   const { warnings } = loadConfig({ flags: {}, environment: { MILLRACE_HTPP_PORT: '1', MILLRACE_TEST_X: '1', OTHER: '1' } });
-  t.same(warnings, ['the environment variable MILLRACE_HTPP_PORT is no setting, did you mean "MILLRACE_HTTP_PORT"?']);
+  t.same(warnings, ['the environment variable MILLRACE_HTPP_PORT is not a setting, did you mean "MILLRACE_HTTP_PORT"?']);
 });
 
 t.test('secrets are never shown', async (t) => {

@@ -136,8 +136,8 @@ function errorRow(row: string): string {
 
 t.test('faults name the parameter, its value and what it takes', (t) => {
   const wrong: readonly (readonly [string, string])[] = [
-    ['999,x', '40,999,There is no static template 999'], ['', '40,,There is no static template without a message id'],
-    ['constructor', '40,constructor,There is no static template constructor'],
+    ['999,x', '40,999,Unknown static template 999'], ['', '40,,The message id is missing'],
+    ['constructor', '40,constructor,Unknown static template constructor'],
     ['101', '45,101,The parameter childId is missing; it takes a text that is not empty'],
     ['101,a\u0007b', '45,101,The parameter childId has the value a\u0007b; it takes 1 to 256 characters without line breaks and other control characters'],
     ['101,c,n,t,maybe', '45,101,The parameter isChildDevice has the value maybe; it takes true or false'],

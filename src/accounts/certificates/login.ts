@@ -47,9 +47,9 @@ export class CertificateLogins {
   async login(chain: readonly X509Certificate[], userName: string): Promise<CertificateLogin> {
     const { certificates, tenants, documents, refusals, now } = this.#options;
     const deviceId = commonNameOf(chain[0]);
-    if (deviceId === undefined || !DEVICE_ID.test(deviceId)) throw new UntrustedCertificate('its common name is no device identifier');
+    if (deviceId === undefined || !DEVICE_ID.test(deviceId)) throw new UntrustedCertificate('its common name is not a device identifier');
     const wanted = userName === '' ? undefined : tenants.byId(userName.split('/')[0]);
-    if (userName !== '' && wanted === undefined) throw new UntrustedCertificate('the user name is no tenant');
+    if (userName !== '' && wanted === undefined) throw new UntrustedCertificate('the user name is not a tenant');
     const anchor = certificates.anchorOf(chain, now(), wanted?.number);
     const tenant = tenants.byNumber(anchor.tenant);
     if (!isActive(tenant)) throw new UntrustedCertificate('the tenant is suspended');

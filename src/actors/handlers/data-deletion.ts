@@ -138,7 +138,7 @@ export class DataDeletion {
     const source = filter['source'];
     await this.#change(tenant, { collection: 'job', id, expected: text, value: undefined }, [{
       type: 'Inventory', activity: 'Deletion failed', severity: 'MAJOR', ...(source === undefined ? {} : { source }),
-      text: `Deletion of ${table} failed and was ended: ${describeFilter(filter)}. What is left of them stays; the log of the server has the reason`,
+      text: `Deletion of ${table} failed and was ended: ${describeFilter(filter)}. The rest stays; the server's log has the reason`,
     }]);
     this.#settling.get(keyOf({ ...job, tenant }))?.end();
     return true;

@@ -176,7 +176,7 @@ async function postFiles(request: ApiRequest): Promise<Answer> {
   const { application } = await loadOwn(request, request.params['id']);
   const { id, type, activeVersionId } = application;
   if (type !== 'HOSTED' || activeVersionId === undefined) {
-    throw new PlatformError('applications/unprocessable', { reason: `The application ${id} is no web application with an active archive` });
+    throw new PlatformError('applications/unprocessable', { reason: `The application ${id} is not a web application with an active archive` });
   }
   const { blobs, bodyStream, headers, platform } = request;
   if (bodyStream === undefined) throw new Error('the route streams its body');

@@ -188,7 +188,7 @@ async function listByUser(request: ApiRequest): Promise<Answer> {
 
 const LIST_PARAMETERS = {
   ...PAGE_PARAMETERS, noPaging: flag(`All on one page of at most ${PAGE_SIZE_MAX}`),
-  dropOverwrittenApps: flag('Leaves out subscribed ones with the context path of an own one'),
+  dropOverwrittenApps: flag('Leaves out subscribed ones with the context path of one of your own'),
 };
 const FILTERS = {
   name: text('Exact name'), owner: text('Id of the tenant that it belongs to'), providedFor: text('Id of a tenant that is subscribed and not the owner'),

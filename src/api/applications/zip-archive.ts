@@ -142,7 +142,7 @@ function requireHarmless(entry: Entry): void {
   const { compressionMethod: method } = entry;
   if (method !== STORED && method !== DEFLATED) throw badArchive(`${name} has the compression method ${method}`);
   const isBad = name.length > NAME_LENGTH_MAX || /[\p{Cc}\p{Cs}]/u.test(name) || name.split('/').some((part) => part === '.' || part === '..');
-  if (isBad) throw badArchive(`${name.slice(0, NAME_LENGTH_MAX)} is no name of a file`);
+  if (isBad) throw badArchive(`${name.slice(0, NAME_LENGTH_MAX)} is not a file name`);
 }
 
 /** Content of an entry as it is stored. @throws Error when it is not where the list of entries says. */

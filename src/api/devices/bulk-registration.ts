@@ -113,7 +113,7 @@ function tenantOf(request: ApiRequest, line: RegistrationLine): number {
   const { tenant: id } = line;
   if (id === undefined || id === request.principal.tenant) return request.tenant;
   const tenant = request.principal.tenant === MANAGEMENT_TENANT ? request.platform.tenants.byId(id) : undefined;
-  if (tenant === undefined) throw new RegistrationFault(`TENANT is ${id}; there is no such tenant, or only the management tenant registers for it`);
+  if (tenant === undefined) throw new RegistrationFault(`TENANT is ${id}; it does not exist, or only the management tenant registers for it`);
   if (!isActive(tenant)) throw new RegistrationFault(`TENANT is ${id}, which is suspended`);
   return tenant.number;
 }

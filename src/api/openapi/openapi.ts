@@ -176,7 +176,7 @@ const REFUSALS: readonly (readonly [status: number, description: string, isFor: 
   [401, 'Missing or wrong credentials', (route) => route.access !== 'public' || isLogin(route)],
   [403, 'A role is missing', ({ access }) => access === 'roles' || access === 'owner'],
   [403, 'The host begins with the id of a tenant, or no certificates are taken', isLogin],
-  [404, 'There is no such entity', ({ path }) => path.includes('{')],
+  [404, 'The entity does not exist', ({ path }) => path.includes('{')],
   [406, 'Nothing that Accept names can be produced', () => true],
   [409, 'It is in conflict with what is there', ({ method }) => method !== 'GET'],
   [413, 'The body is too long, or the query takes too much time or memory', ({ body, query }) => body !== undefined || query !== undefined],

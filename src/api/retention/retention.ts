@@ -218,7 +218,7 @@ export function retentionRoutes(): Route[] {
       body: { schema: RetentionRulePut, mediaTypes: ['retentionRule'], example: { maximumAge: 90 } }, answers: rule, handle: put },
     { method: 'DELETE', path: `${RULES}/{id}`, ...admin, summary: 'Delete a retention rule', answers: gone, handle: remove },
     { method: 'PUT', path: `${RULES}/{id}/editable`, ...admin, summary: 'Allow or forbid changes of a rule (management tenant only)',
-      query: { tenant: text('Of this tenant instead of the own one') },
+      query: { tenant: text('Of this tenant instead of yours') },
       body: { schema: RetentionEditable, mediaTypes: ['retentionRule'], example: { editable: false } }, answers: rule, handle: putEditable },
     { method: 'GET', path: RUNS, ...read, summary: `List the last ${RUNS_KEPT} retention runs, newest first`, query: PAGE_PARAMETERS,
       answers: [{ status: 200, description: 'A page of runs', mediaType: 'retentionRunCollection' }], handle: listRuns },

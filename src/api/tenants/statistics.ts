@@ -158,11 +158,11 @@ export function tenantStatisticsRoutes(): Route[] {
   const device = `${path}/device/{tenant}`;
   const devices = answers('A page of devices with the number of their messages', 'deviceStatisticsCollection');
   return [
-    { ...common, path, summary: 'Daily usage of the own tenant, by day; the month so far without a range', query: { ...RANGE, ...PAGE_PARAMETERS },
+    { ...common, path, summary: 'Daily usage of your tenant, by day; the month so far without a range', query: { ...RANGE, ...PAGE_PARAMETERS },
       answers: answers('A page of days', 'tenantUsageStatisticsCollection'), handle: daily },
-    { ...common, path: `${path}/summary`, summary: 'Usage summed over the days', query: { tenant: text('Of a tenant below the own one'), ...RANGE },
+    { ...common, path: `${path}/summary`, summary: 'Usage summed over the days', query: { tenant: text('Of a tenant below yours'), ...RANGE },
       answers: answers('The summary', 'tenantUsageStatisticsSummary'), handle: summary },
-    { ...common, path: `${path}/allTenantsSummary`, summary: 'Usage of the own tenant and those below it, summed over the days', query: RANGE,
+    { ...common, path: `${path}/allTenantsSummary`, summary: 'Usage of your tenant and those below it, summed over the days', query: RANGE,
       answers: answers('One summary for each tenant', 'allTenantsSummary'), handle: allTenants },
     { ...common, path: `${device}/daily/{date}`, summary: 'Messages by device of a day', query: PAGE_PARAMETERS, answers: devices,
       handle: (request) => byDevice(request, 'day') },

@@ -358,7 +358,7 @@ export function subtenantRoutes(reserved: () => ReadonlySet<string>): Route[] {
   const one = [{ status: 200, description: 'The tenant', mediaType: 'tenant' }];
   const path = '/tenant/tenants/{id}';
   return [
-    { method: 'GET', path: '/tenant/tenants', area, access, roles: READ, summary: 'List the tenants below the own one by id',
+    { method: 'GET', path: '/tenant/tenants', area, access, roles: READ, summary: 'List the tenants below yours by id',
       query: {
         company: text('Company, whole'), domain: text('Domain'), parent: text('Id of the parent tenant'),
         withApps: { schema: Type.Boolean({ default: true }), description: 'false leaves the applications out' }, ...PAGE_PARAMETERS,

@@ -46,9 +46,9 @@ export function currentUserRoutes(): Route[] {
   const roles = ['ROLE_USER_MANAGEMENT_OWN_ADMIN'];
   return [
     { method: 'GET', path: '/user/currentUser', area, access: 'user', isForServiceBootstrap: true, summary: 'The user of the request', answers, handle: get },
-    { method: 'PUT', path: '/user/currentUser', area, access: 'roles', roles, summary: 'Change the own profile', headers: FORWARDED_HEADERS, body, answers,
+    { method: 'PUT', path: '/user/currentUser', area, access: 'roles', roles, summary: 'Change your profile', headers: FORWARDED_HEADERS, body, answers,
       handle: put },
-    { method: 'PUT', path: '/user/currentUserPhone', area, access: 'roles', roles, summary: 'Change the own phone number', headers: FORWARDED_HEADERS,
+    { method: 'PUT', path: '/user/currentUserPhone', area, access: 'roles', roles, summary: 'Change your phone number', headers: FORWARDED_HEADERS,
       body: { ...body, example: { phone: '+44 20 7946 0000' } }, answers, handle: put },
   ];
 }

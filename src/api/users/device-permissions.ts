@@ -117,7 +117,7 @@ export function devicePermissionRoutes(): Route[] {
   const answers = [{ status: 200, description: 'Users and groups with permissions for the object', mediaType: 'devicePermissions' }];
   const example = { users: [{ userName: 'ada', devicePermissions: { 251: ['MANAGED_OBJECT:*:READ'] } }], groups: [] };
   return [
-    { method: 'GET', path, area, access: 'roles', roles: USER_ADMIN, summary: 'Who has device permissions for an object', answers, handle: get },
+    { method: 'GET', path, area, access: 'roles', roles: USER_ADMIN, summary: 'Device permissions of users and groups for an object', answers, handle: get },
     { method: 'PUT', path, area, access: 'roles', roles: USER_ADMIN, summary: 'Set device permissions of users and groups for an object',
       body: { schema: schemas.ObjectDevicePermissions, mediaTypes: [], example }, answers, handle: put },
   ];

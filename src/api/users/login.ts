@@ -23,7 +23,7 @@ const ABSENT: ReadonlySet<string> = new Set(['undefined', 'null']);
 /** Fields of the form. @throws PlatformError 400 for another content type, grant type, or a missing field. */
 function formOf(request: ApiRequest): { userName: string; password: string; code: string; tfaToken: string } {
   const bad = (reason: string): PlatformError => new PlatformError('login/bad-request', { reason });
-  if (request.contentType.kind !== 'form' && request.contentType.kind !== 'none') throw bad('The body is no application/x-www-form-urlencoded');
+  if (request.contentType.kind !== 'form' && request.contentType.kind !== 'none') throw bad('The body is not application/x-www-form-urlencoded');
   const form = new URLSearchParams(request.bodyText());
   if ((form.get('grant_type') ?? '').toUpperCase() !== 'PASSWORD') throw bad('grant_type is not PASSWORD');
   const [userName, password] = [form.get('username') ?? '', form.get('password') ?? ''];

@@ -269,10 +269,10 @@ export function userPasswordRoutes(): Route[] {
   return [
     {
       method: 'PUT', path: '/user/{tenant}/users/{userId}/password', area, access: 'roles', roles: USER_ADMIN,
-      summary: 'Set the password of a user; takes the own password too', headers: FORWARDED_HEADERS, body: passwords, answers, handle: changeOther,
+      summary: 'Set the password of a user; needs your own password too', headers: FORWARDED_HEADERS, body: passwords, answers, handle: changeOther,
     },
     {
-      method: 'PUT', path: '/user/currentUser/password', area, access: 'user', summary: 'Change the own password', headers: FORWARDED_HEADERS,
+      method: 'PUT', path: '/user/currentUser/password', area, access: 'user', summary: 'Change your password', headers: FORWARDED_HEADERS,
       body: passwords, answers,
       handle: (request) => change(request, request.principal.userName),
     },

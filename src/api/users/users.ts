@@ -232,7 +232,7 @@ function isChanged(members: Members, name: string, user: StoredUser): boolean {
 /** Neither oneself nor the administrator of the tenant is deleted or disabled: somebody has to be left. @throws PlatformError 403. */
 function requireDispensable(request: ApiRequest, userName: string): void {
   if (userName !== request.principal.userName && !isAdministrator(request, userName)) return;
-  const rule = 'nobody does so with himself or the tenant\'s administrator';
+  const rule = 'users cannot do so with themselves or with the tenant\'s administrator';
   throw new PlatformError('users/administrator-kept', { what: `to delete or disable ${userName}`, rule });
 }
 

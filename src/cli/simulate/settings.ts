@@ -8,7 +8,7 @@ export const SIMULATE_SETTINGS = [
   { name: 'rate', type: 'integer', unit: 'messages a second', default: 100, minimum: 1, maximum: 1_000_000,
     description: 'Messages a second of the whole fleet; fewer are sent when the server acknowledges more slowly.' },
   { name: 'duration', type: 'integer', unit: 'seconds', default: 0, minimum: 0, maximum: 31_536_000,
-    description: 'Ends after so many seconds; 0 goes on until Ctrl-C.' },
+    description: 'Ends after this many seconds; 0 goes on until Ctrl-C.' },
   { name: 'host', type: 'host', default: 'localhost', environment: null, description: 'Host of the server.' },
   { name: 'mqtt-port', type: 'integer', default: 1883, minimum: 1, maximum: 65_535, description: 'MQTT port of the server.' },
   { name: 'tenant', type: 'text', default: 't1', maximum: 32, description: 'Tenant that the devices log in to.' },

@@ -106,7 +106,7 @@ export class ClusterProjector {
   async bringIn(shard: number, timeoutMs: number): Promise<void> {
     const track = this.#tracks.get(shard);
     if (track && !this.#isAway) await this.visible(shard, track.offeredSeq, timeoutMs).catch((error: Error) => {
-      this.#options.log.info({ shard, error: error.message }, 'projector: what is left of the shard is brought in later, or by its next owner');
+      this.#options.log.info({ shard, error: error.message }, 'projector: the rest of the shard is brought in later, or by its next owner');
     });
   }
 

@@ -134,7 +134,7 @@ class Parser {
   #function(): Expression {
     const { source, at } = this.#peek();
     const name = source.toLowerCase();
-    if (this.#peek().kind !== 'word' || !FUNCTIONS.has(name)) failAt(at, `there is no function ${source}`);
+    if (this.#peek().kind !== 'word' || !FUNCTIONS.has(name)) failAt(at, `unknown function ${source}`);
     if (name === 'isinhierarchyof') this.#hierarchiesCount += 1;
     if (this.#hierarchiesCount > HIERARCHIES_MAX) failAt(at, `more than ${HIERARCHIES_MAX} times isinhierarchyof, which takes several ids at once`);
     this.#index += 2;

@@ -122,10 +122,10 @@ function checkReceiveMaximum(connection: Connection): void {
 /** The properties are checked and otherwise without effect: nothing of them reaches the platform. */
 function checkPublishProperties(connection: Connection, frame: Buffer, isTopicEmpty: boolean): void {
   const packet = connection.context.decoder.decode(frame, 5);
-  if (packet.cmd !== 'publish') throw new PacketError(REASON.MALFORMED_PACKET, 'the packet is no PUBLISH');
+  if (packet.cmd !== 'publish') throw new PacketError(REASON.MALFORMED_PACKET, 'the packet is not a PUBLISH');
   // [MQTT-3.3.2-9] Topic Alias Maximum is 0.
   if (packet.properties?.topicAlias !== undefined) {
     throw new PacketError(REASON.TOPIC_ALIAS_INVALID, 'a topic alias was sent and Topic Alias Maximum is 0');
   }
-  if (isTopicEmpty) throw new PacketError(REASON.PROTOCOL_ERROR, 'the topic is empty and there is no topic alias');
+  if (isTopicEmpty) throw new PacketError(REASON.PROTOCOL_ERROR, 'the topic is empty and has no topic alias');
 }

@@ -161,7 +161,7 @@ export async function makeBackup(to: string, version: string, copy: () => Promis
     return { bytes: manifest.files.reduce((sum, file) => sum + file.sizeBytes, 0), files: manifest.files.length };
   } catch (error) {
     await removeUnfinished(to, wasAbsent).catch((failure: Error) => {
-      throw new Error(`${(error as Error).message}; what was copied to ${to} is no backup and could not be removed: ${failure.message}`);
+      throw new Error(`${(error as Error).message}; what was copied to ${to} is not a backup and could not be removed: ${failure.message}`);
     });
     throw error;
   }
@@ -225,7 +225,7 @@ export async function verifyManifest(directory: string): Promise<{ manifest: Man
   for (const path of present) problems.push(`${path} is not in the manifest`);
   const links = new Map(contents.links.map((link) => [link.path, link.target]));
   for (const { path, target } of manifest.links) {
-    if (links.get(path) !== target) problems.push(`${path} is no link to ${target}`);
+    if (links.get(path) !== target) problems.push(`${path} is not a link to ${target}`);
     links.delete(path);
   }
   for (const path of links.keys()) problems.push(`the link ${path} is not in the manifest`);
@@ -237,7 +237,7 @@ async function readManifest(path: string): Promise<Manifest | string> {
   try {
     value = JSON.parse(await readFile(path, 'utf8')) as Partial<Manifest>;
   } catch (error) {
-    return `${MANIFEST_NAME} cannot be read, so this is no finished backup: ${(error as Error).message}`;
+    return `${MANIFEST_NAME} cannot be read, so this is not a finished backup: ${(error as Error).message}`;
   }
   if (value?.format !== MANIFEST_FORMAT) return `${MANIFEST_NAME} has the format ${value?.format}; this program reads ${MANIFEST_FORMAT}`;
   const isPath = (path: unknown): boolean => typeof path === 'string' && !path.startsWith('/') && !path.split('/').includes('..');

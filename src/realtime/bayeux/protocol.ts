@@ -174,7 +174,7 @@ export class BayeuxProtocol {
     const channels: { channel: Channel; isAgent: boolean; openers: readonly string[] }[] = [];
     for (const text of texts) {
       const channel = parseChannel(text, session.urlForm);
-      if (channel === undefined) return refuse(errorText(404, text, 'There is no such channel at this URL'));
+      if (channel === undefined) return refuse(errorText(404, text, 'This URL has no such channel'));
       const openers = await openedBy(session.principal, channel, access);
       if (openers === undefined) {
         return refuse(errorText(403, text, `Access is denied: it takes ${channel.family.role}`));
@@ -210,7 +210,7 @@ export class BayeuxProtocol {
 function refusePublication(request: Request): Answer {
   const channel = textOf(request.channel);
   if (channel === '') return { successful: false, error: '400::A message has a channel' };
-  if (channel.startsWith('/meta/')) return { successful: false, error: errorText(400, channel, 'There is no such meta channel') };
+  if (channel.startsWith('/meta/')) return { successful: false, error: errorText(400, channel, 'Unknown meta channel') };
   return { successful: false, error: errorText(403, channel, 'Clients do not publish here: use the REST interface or MQTT') };
 }
 

@@ -19,7 +19,7 @@ export const STATIC_TEMPLATES: ReadonlyMap<string, StaticTemplate> = new Map(
 export function interpretRow(fields: readonly string[], context: RowContext): Effect[] {
   const id = fields.length === 0 ? '' : fields[0];
   const template = STATIC_TEMPLATES.get(id);
-  if (template === undefined) throw new SmartRestError(40, id, `There is no static template ${shorten(id) || 'without a message id'}`);
+  if (template === undefined) throw new SmartRestError(40, id, id === '' ? 'The message id is missing' : `Unknown static template ${shorten(id)}`);
   return template.interpret(bindParameters(template, fields), context, id);
 }
 

@@ -49,7 +49,7 @@ async function handle(options: ServerOptions, request: IncomingMessage, response
     response.end('Ok.\n');
     return;
   }
-  if (path !== '/') throw new ClickHouseException(36, 'BAD_ARGUMENTS', `There is no resource ${path}`, 404);
+  if (path !== '/') throw new ClickHouseException(36, 'BAD_ARGUMENTS', `Unknown path ${path}`, 404);
   if (!isAuthorized(request.headers.authorization, options.password)) {
     throw new ClickHouseException(516, 'AUTHENTICATION_FAILED', 'default: Authentication failed: password is incorrect', 403);
   }

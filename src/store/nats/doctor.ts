@@ -149,7 +149,7 @@ async function checkRoom({ manager: { streams } }: NatsConnection, { prefix, rep
     return [{ state: 'ok', name, fact: `there is room for a journal of ${mib(journalMaxBytes)} MiB` }];
   } catch (error) {
     if (isPermission(error)) return [];
-    return [{ state: 'fail', name, fact: `there is no room for a journal of ${mib(journalMaxBytes)} MiB: ${textOf(error)}`,
+    return [{ state: 'fail', name, fact: `not enough room for a journal of ${mib(journalMaxBytes)} MiB: ${textOf(error)}`,
       remedy: ROOM_REMEDY }];
   } finally {
     // It may not exist.

@@ -210,7 +210,7 @@ export class NatsJournal implements ShardJournal {
   }
 
   #subject(shard: number): string {
-    if (!(shard >= 0 && shard < SHARD_COUNT)) throw new RangeError(`there is no shard ${shard}`);
+    if (!(shard >= 0 && shard < SHARD_COUNT)) throw new RangeError(`unknown shard ${shard}`);
     return `${this.#options.prefix}.j.${shard}`;
   }
 
@@ -328,7 +328,7 @@ const isPermission = (error: unknown): boolean =>
 
 function recordsOf(messageHeaders: MsgHdrs | undefined): number {
   const count = Number(messageHeaders?.get(RECORDS_HEADER));
-  if (!(count >= 1 && count <= GROUP_RECORDS_MAX)) throw new Error('a message in the journal\'s stream is no group: another program writes to its subjects');
+  if (!(count >= 1 && count <= GROUP_RECORDS_MAX)) throw new Error('a message in the journal\'s stream is not a group: another program writes to its subjects');
   return count;
 }
 

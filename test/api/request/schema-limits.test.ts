@@ -36,7 +36,7 @@ t.test('one sentence for each keyword', async (t) => {
     t.equal(message, `The field field has the value ${JSON.stringify(value)}; it takes ${limit}`);
   }
   const closed = compileBodyCheck(Type.Object({}, { additionalProperties: false }), 'test');
-  t.equal(messageOf(() => closed({ a: 1 })), 'The field a has the value 1; it takes no value: there is no such member');
+  t.equal(messageOf(() => closed({ a: 1 })), 'The field a has the value 1; it takes no value: this member does not exist');
 });
 
 t.test('parameters too', async (t) => {

@@ -301,7 +301,7 @@ t.test('secret values are given to the microservice whose context path the categ
     const reply = await bootstrap.put(CURRENT, sent);
     t.ok([403, 409].includes(reply.status), `${JSON.stringify(sent)}: ${reply.status}`);
   }
-  t.match(await bootstrap.put(CURRENT, { contextPath: 'other' }), { status: 403, json: { message: /may not change its contextPath: who has ROLE_APPLICATION_MANAGEMENT_ADMIN may/ } });
+  t.match(await bootstrap.put(CURRENT, { contextPath: 'other' }), { status: 403, json: { message: /may not change its contextPath: that takes ROLE_APPLICATION_MANAGEMENT_ADMIN/ } });
   t.equal((await rest.put(`${APPS}/${thief.id}`, { contextPath: 'keeper' })).status, 409, 'a context path is there once in a tenant');
   t.equal((await rest.put(`${APPS}/${thief.id}`, { manifest: { settingsCategory: 'keeper' } })).status, 200);
   t.same(await bootstrap.read(`${CURRENT}/settings`), { db: '<<Encrypted>>', plain: 'p' }, 'a shared category: plain values only');

@@ -106,7 +106,7 @@ t.test('who gets none', async (t) => {
     ['another issuer', { [HEADER]: escaped(factory.issue('foreign', factory.authority('Foreign'))) }, /no trusted certificate has issued it/],
     ['without what leads to the trusted one', { [HEADER]: escaped(factory.issue('lost', factory.issue('Gap', plant, { isAuthority: true }))) }, /no trusted/],
     ['not registered', { [HEADER]: escaped(factory.issue('stranger', quiet)) }, /the device is not registered/],
-    ['no name of a device', { [HEADER]: escaped(factory.issue('nobody', plant, { commonName: '' })) }, /its common name is no device identifier/],
+    ['no name of a device', { [HEADER]: escaped(factory.issue('nobody', plant, { commonName: '' })) }, /its common name is not a device identifier/],
   ];
   const before = await refusedCount();
   for (const [what, headers, message] of rows) {

@@ -170,7 +170,7 @@ t.test('roles: a node without gateway takes nobody, one without shard owns nothi
   for (const node of [worker, front]) node.launch();
   await Promise.all([worker.listening(), front.listening()]);
   t.equal(worker.mqttPort, 0);
-  t.match(worker.output, /MQTT port +none, for this node is no gateway/);
+  t.match(worker.output, /MQTT port +none: this node is not a gateway/);
   t.notMatch(worker.output, /mosquitto_pub/);
   const statusOf = async (node: { url: string }, path: string): Promise<number> => (await fetch(`${node.url}${path}`, { headers: { accept: '*/*' } })).status;
   const shardsOf = async (node: { url: string }): Promise<number> =>

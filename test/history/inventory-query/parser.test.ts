@@ -104,7 +104,7 @@ t.test('what is not understood is refused with its position', async (t) => {
   check('a eq 1)', ') is not understood at position 7');
   check("a eq 'x", 'the text has no closing quote at position 6');
   check('a..b eq 1', 'a property without a name at position 1');
-  check('foo(a)', 'there is no function foo at position 1');
+  check('foo(a)', 'unknown function foo at position 1');
   check('has()', 'a property is missing at position 5');
   check('has(a,b)', 'has takes one path; hasany takes several at position 1');
   check('a gt true', 'gt takes a text or a number, found true at position 6');

@@ -45,7 +45,7 @@ t.test('a batch is answered in order, the connect last', async (t) => {
     [['2', true], ['3', false], ['4', false], ['5', true], ['6', false], ['1', true]], 'not held: the others would wait');
   t.same(poll.messages?.slice(1, 5).map((message) => message.error), [
     '400::More than one connect in a batch', '403:/nothing:Clients do not publish here: use the REST interface or MQTT', undefined,
-    '400:/meta/nothing:There is no such meta channel',
+    '400:/meta/nothing:Unknown meta channel',
   ]);
 });
 
@@ -133,7 +133,7 @@ t.test('channels that do not exist', async (t) => {
   for (const channel of ['/nothing/1', '/1', '/alarms', '/alarms/', '/alarms/1/2', 'alarms/1', '/**', '/*', '/alarms/**',
     '/alarmsWithChildren/*', `/alarms/${'1'.repeat(65)}`, '/']) {
     const answer = await client.subscribe(channel);
-    t.equal(answer.error, `404:${channel}:There is no such channel at this URL`);
+    t.equal(answer.error, `404:${channel}:This URL has no such channel`);
   }
   for (const subscription of [undefined, 1, [], [1], '', {}, null]) {
     t.match((await client.subscribe(subscription)).error, /^400::/);

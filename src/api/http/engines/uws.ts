@@ -32,8 +32,8 @@ export function loadUws(place: UwsPlace = {}): HttpLibrary {
   const binary = binaries[key];
   if (binary === undefined) {
     const others = Object.keys(binaries).filter((one) => one.startsWith(`${platform}_${arch}_`)).map((one) => NODE_NAMES[one.split('_')[2]]);
-    throw new Error(others.length === 0 ? `there is no build of uWebSockets.js for ${platform} on ${arch}`
-      : `there is no build of uWebSockets.js for Node ${process.versions.node} (ABI ${abi}), only for ${others.join(', ')}`);
+    throw new Error(others.length === 0 ? `uWebSockets.js has no build for ${platform} on ${arch}`
+      : `uWebSockets.js has no build for Node ${process.versions.node} (ABI ${abi}), only for ${others.join(', ')}`);
   }
   const path = join(place.folder ?? join(projectFolder(import.meta.dirname), 'dist', 'native'), uwsFileName(key));
   if (!existsSync(path)) throw new Error(`${path} is missing: npm run build makes it`);

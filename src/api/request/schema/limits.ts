@@ -26,7 +26,7 @@ const WORDS: Readonly<Record<string, (params: Params) => string>> = {
   minProperties: ({ limit }) => `at least ${count(limit, 'member')}`,
   maxProperties: ({ limit }) => `at most ${count(limit, 'member')}`,
   additionalProperties: ({ additionalProperties }) => `no member ${names(additionalProperties)}`,
-  boolean: () => 'no value: there is no such member',
+  boolean: () => 'no value: this member does not exist',
   propertyNames: ({ propertyNames }) => `no member ${names(propertyNames)}`,
 };
 /** Those that the routes' schemas may use. */
