@@ -15,6 +15,7 @@ import { entityText, quote, segment } from '../entities/text.ts';
 import { fileBytesMax } from '../request/file-limit.ts';
 import { documentPage } from '../lists/document-page.ts';
 import { HistoryFilter } from '../lists/filter.ts';
+import type { DocumentRow } from '../lists/filter.ts';
 import { CHILD_FILTERS, addTextSearch, parentsOfChild } from './query.ts';
 import { linkCollections } from './text.ts';
 import { createManagedObject, requireReadable } from './managed-objects.ts';
@@ -46,9 +47,16 @@ const OF_CONTENT = ['c8y_IsBinary', 'length', 'contentType'];
 
 const binaryUrl = (request: ApiRequest, id: string): string => `${request.baseUrl}/inventory/binaries/${segment(id)}`;
 
-async function binaryText(request: ApiRequest, id: string, doc: string, budget = new PageBudget(request)): Promise<string> {
-  budget.take(doc.length);
-  return entityText(binaryUrl(request, id), id, splitMembers(doc), await linkCollections(request, id, budget));
+async function binaryTexts(request: ApiRequest, rows: readonly DocumentRow[]): Promise<string[]> {
+  const budget = new PageBudget(request);
+  for (const { doc } of rows) budget.take(doc.length);
+  const links = await linkCollections(request, rows.map(({ entityId }) => entityId), budget);
+  return rows.map(({ entityId, doc }, index) => entityText(binaryUrl(request, entityId), entityId, splitMembers(doc), links[index]));
+}
+
+async function binaryText(request: ApiRequest, id: string, doc: string): Promise<string> {
+  const [text] = await binaryTexts(request, [{ entityId: id, doc }]);
+  return text;
 }
 
 async function uploadLimits(request: ApiRequest): Promise<UploadLimits> {
@@ -191,9 +199,7 @@ async function list(request: ApiRequest): Promise<Answer> {
   for (const name of Object.keys(CHILD_FILTERS)) if (query.has(name)) filter.idIn('id', await parentsOfChild(request, name));
   limitToAccessibleObjects(request, filter);
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, 'id', page);
-  const items: string[] = [];
-  const budget = new PageBudget(request);
-  for (const { entityId, doc } of rows) items.push(await binaryText(request, entityId, doc, budget));
+  const items = await binaryTexts(request, rows);
   return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total, isFull }));
 }
 

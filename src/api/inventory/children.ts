@@ -12,8 +12,9 @@ import { isEntityId } from '../request/entity-id.ts';
 import { idText, managedObjectUrl, quote, segment } from '../entities/text.ts';
 import { CHILD_KINDS, linkedIds } from '../lists/hierarchy.ts';
 import { HistoryFilter } from '../lists/filter.ts';
+import type { DocumentRow } from '../lists/filter.ts';
 import { addChildrenOf, addInventoryQuery } from './query.ts';
-import { CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, referenceText } from './text.ts';
+import { CHILD_PARAMETERS, PARENTS_OF_KIND, managedObjectText, managedObjectTexts, referenceText } from './text.ts';
 import { INVENTORY_ADMIN, INVENTORY_READ, createManagedObject, createdManagedObject, requireReadable } from './managed-objects.ts';
 import { limitToAccessibleObjects, loadManagedObject, mayReach, requireOwner } from '../lists/owner.ts';
 import { PageBudget } from '../request/page-budget.ts';
@@ -154,10 +155,12 @@ async function list(request: ApiRequest, direction: 'children' | 'parents', kind
   for (let from = 0; from < shown.length; from += TEXTS_AT_ONCE) {
     const some = shown.slice(from, from + TEXTS_AT_ONCE);
     const documents = await request.platform.documents.getMany('managedObject', request.tenant, some);
+    const rows: DocumentRow[] = [];
     for (const [index, linked] of some.entries()) {
       const doc = documents[index] ?? '{}';
-      if (await mayReach(request, linked, doc)) await texts.add(linked, doc);
+      if (await mayReach(request, linked, doc)) rows.push({ entityId: linked, doc });
     }
+    await texts.add(rows);
     await nextTurn();
   }
   const total = page.wantsTotal && request.isPrivileged ? ids.length : undefined;
@@ -174,7 +177,7 @@ async function queryChildren(request: ApiRequest, kind: ChildKind, query?: strin
   limitToAccessibleObjects(request, filter);
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
   const texts = new ReferenceTexts(request, `${managedObjectUrl(request, id)}/${kind}`);
-  for (const { entityId, doc } of rows) await texts.add(entityId, doc);
+  await texts.add(rows);
   return texts.answer(page, { total, isFull });
 }
 
@@ -191,9 +194,11 @@ class ReferenceTexts {
     this.#budget = new PageBudget(request);
   }
 
-  async add(id: string, doc: string): Promise<void> {
-    const object = await managedObjectText(this.#request, id, doc, this.#budget);
-    this.#items.push(`{"managedObject":${object},"self":${quote(`${this.#collection}/${segment(id)}`)}}`);
+  async add(rows: readonly DocumentRow[]): Promise<void> {
+    const objects = await managedObjectTexts(this.#request, rows, this.#budget);
+    for (const [index, { entityId }] of rows.entries()) {
+      this.#items.push(`{"managedObject":${objects[index]},"self":${quote(`${this.#collection}/${segment(entityId)}`)}}`);
+    }
   }
 
   answer(page: Page, { total, isFull }: { readonly total: number | undefined; readonly isFull: boolean }): Answer {

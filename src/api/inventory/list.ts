@@ -7,10 +7,9 @@ import { EXPORT_KINDS, EXPORT_PARAMETERS, EXPORT_TYPES, exportDocuments, exportF
 import { HistoryFilter, countDocuments } from '../lists/filter.ts';
 import type { DocumentRow } from '../lists/filter.ts';
 import { CHILD_FILTERS, addInventoryQuery, addTextSearch, parentsOfChild } from './query.ts';
-import { CHILD_PARAMETERS, managedObjectText } from './text.ts';
+import { CHILD_PARAMETERS, managedObjectTexts } from './text.ts';
 import { INVENTORY_READ } from './managed-objects.ts';
 import { accessibleCondition, limitToAccessibleObjects } from '../lists/owner.ts';
-import { PageBudget } from '../request/page-budget.ts';
 import { PAGE_PARAMETERS, collectionText, pageOf } from '../request/paging.ts';
 import { flag, text } from '../request/schema/query-parameters.ts';
 import { COUNT_TYPES, counted, found } from '../request/reply.ts';
@@ -96,16 +95,11 @@ async function list(request: ApiRequest): Promise<Answer | typeof ANSWERED> {
   const format = exportFormat(request);
   if (format !== undefined) {
     requireOwnQueryOrder(request, order);
-    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => {
-      const budget = new PageBudget(request);
-      return Promise.all(rows.map(({ entityId, doc }) => managedObjectText(request, entityId, doc, budget)));
-    };
+    const toTexts = (rows: readonly DocumentRow[]): Promise<readonly string[]> => managedObjectTexts(request, rows);
     return exportDocuments(request, format, page, { table: 'managed_objects', filter, order, members: EXPORTED, toTexts });
   }
   const { rows, total, isFull } = await documentPage(request, 'managed_objects', filter, order, page);
-  const items: string[] = [];
-  const budget = new PageBudget(request);
-  for (const row of rows) items.push(await managedObjectText(request, row.entityId, row.doc, budget));
+  const items = await managedObjectTexts(request, rows);
   return found('managedObjectCollection', collectionText(request, page, { name: 'managedObjects', items, total, isFull }));
 }
 

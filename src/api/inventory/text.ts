@@ -7,6 +7,7 @@ import { splitMembers, stringMember } from '../../model/documents/json-document.
 import type { Members } from '../../model/documents/json-document.ts';
 import type { ApiRequest } from '../request/request.ts';
 import { entityText, managedObjectUrl, quote, segment } from '../entities/text.ts';
+import type { DocumentRow } from '../lists/filter.ts';
 import { CHILD_KINDS, linkedIds } from '../lists/hierarchy.ts';
 import { PageBudget } from '../request/page-budget.ts';
 import type { QueryParameters } from '../request/schema/query-values.ts';
@@ -20,6 +21,9 @@ export const PARENTS_OF_KIND: Readonly<Record<ChildKind, string>> = {
 };
 /** References in one collection inside of an object; all of them are in the collection's own resource. */
 const REFERENCES_MAX = 2000;
+/** Objects whose links are read at once; fewer where all links are counted. */
+const OBJECTS_AT_ONCE = 100;
+const COUNTED_AT_ONCE = 5;
 /** Objects that are read at once for their names: each may be large, and their names are all that is kept. */
 const NAMES_AT_ONCE = 50;
 /** Links that are counted. */
@@ -60,64 +64,95 @@ export function referenceText(request: ApiRequest, collection: string, id: strin
   return `{"managedObject":${object},"self":${quote(`${collection}/${segment(id)}`)}}`;
 }
 
-interface Shown {
+/** One collection of links of one object. */
+interface LinkCollection {
+  readonly url: string;
+  readonly ids: readonly string[];
+  /** How many there are, where that is asked for. */
+  readonly count?: number;
   readonly names: boolean;
   readonly groupsOnly: boolean;
-  readonly budget: PageBudget;
+  /** The references that are shown. */
+  readonly texts: string[];
 }
 
-async function references(request: ApiRequest, collection: string, ids: readonly string[], { names, groupsOnly, budget }: Shown): Promise<string> {
-  const texts: string[] = [];
-  const add = (id: string, name: string | undefined): void => {
-    const text = referenceText(request, collection, id, name);
+/** The references of many collections, in order. Names of many objects are read at once, whatever collections they are in. */
+async function addReferences(request: ApiRequest, collections: Iterable<LinkCollection>, budget: PageBudget): Promise<void> {
+  const add = ({ url, texts }: LinkCollection, id: string, name: string | undefined): void => {
+    const text = referenceText(request, url, id, name);
     budget.take(text.length);
     texts.push(text);
   };
-  if (!names && !groupsOnly) for (const id of ids) add(id, undefined);
-  else {
-    for (let from = 0; from < ids.length; from += NAMES_AT_ONCE) {
-      // A store that answers at once would hold up everybody else.
-      if (from > 0) await nextTurn();
-      const some = ids.slice(from, from + NAMES_AT_ONCE);
-      const documents = await request.platform.documents.getMany('managedObject', request.tenant, some);
-      some.forEach((id, index) => {
-        const document = documents[index];
-        const members = document === undefined ? new Map<string, string>() : splitMembers(document);
-        if (!groupsOnly || isGroup(members)) add(id, names ? stringMember(members, 'name') : undefined);
-      });
+  let waiting: { readonly collection: LinkCollection; readonly id: string }[] = [];
+  const addWaiting = async (): Promise<void> => {
+    const some = waiting;
+    waiting = [];
+    const documents = await request.platform.documents.getMany('managedObject', request.tenant, some.map(({ id }) => id));
+    some.forEach(({ collection, id }, index) => {
+      const document = documents[index];
+      const members = document === undefined ? new Map<string, string>() : splitMembers(document);
+      if (!collection.groupsOnly || isGroup(members)) add(collection, id, collection.names ? stringMember(members, 'name') : undefined);
+    });
+  };
+  for (const collection of collections) {
+    for (const id of collection.ids) {
+      if (!collection.names && !collection.groupsOnly) {
+        add(collection, id, undefined);
+        continue;
+      }
+      waiting.push({ collection, id });
+      if (waiting.length < NAMES_AT_ONCE) continue;
+      await addWaiting();
+      // A store that answers at once would hold up the other requests.
+      await nextTurn();
     }
   }
-  return texts.join(',');
+  if (waiting.length > 0) await addWaiting();
 }
 
 /** Whether of the parents of this kind the groups alone are shown. */
 const isOfGroups = ({ parents, groups }: LinkOptions, kind: ChildKind): boolean => !parents && groups && kind === 'childAssets';
 
-/** The six collections of links, JSON text by name. @throws PlatformError `general/page-too-large`. */
-export async function linkCollections(request: ApiRequest, id: string, budget = new PageBudget(request)): Promise<Map<string, string>> {
-  const options = optionsOf(request);
+/** What is linked to one object: of each kind the children, then the parents. All lists at once: a store may be far away. */
+async function linksOf(request: ApiRequest, id: string, options: LinkOptions): Promise<ReadonlyMap<string, LinkCollection>> {
   const self = managedObjectUrl(request, id);
-  const result = new Map<string, string>();
   const limit = options.counts ? COUNT_MAX : REFERENCES_MAX;
-  // All lists at once: a store may be far away. Names one collection after the other, which may be large.
   const [children, parents] = await Promise.all([
     Promise.all(CHILD_KINDS.map((kind) => (options.children || options.counts ? linkedIds(request, 'children', id, kind, limit) : []))),
     Promise.all(CHILD_KINDS.map((kind) => (options.parents || isOfGroups(options, kind) ? linkedIds(request, 'parents', id, kind, REFERENCES_MAX) : []))),
   ]);
+  const { names } = options;
+  const links = new Map<string, LinkCollection>();
   for (const [index, kind] of CHILD_KINDS.entries()) {
-    const url = `${self}/${kind}`;
-    const linked = children[index];
-    const shown = options.children ? await references(request, url, linked.slice(0, REFERENCES_MAX), { names: options.names, groupsOnly: false, budget }) : '';
-    const count = options.counts ? `"count":${linked.length},` : '';
-    result.set(kind, `{${count}"references":[${shown}],"self":${quote(url)}}`);
+    const ids = options.children ? children[index].slice(0, REFERENCES_MAX) : [];
+    const counted = options.counts ? { count: children[index].length } : {};
+    links.set(kind, { url: `${self}/${kind}`, ids, ...counted, names, groupsOnly: false, texts: [] });
   }
   for (const [index, kind] of CHILD_KINDS.entries()) {
     const name = PARENTS_OF_KIND[kind];
-    const url = `${self}/${name}`;
-    const shown = await references(request, url, parents[index], { names: options.names, groupsOnly: isOfGroups(options, kind), budget });
-    result.set(name, `{"references":[${shown}],"self":${quote(url)}}`);
+    links.set(name, { url: `${self}/${name}`, ids: parents[index], names, groupsOnly: isOfGroups(options, kind), texts: [] });
   }
-  return result;
+  return links;
+}
+
+/**
+ * The six collections of links of each object, JSON text by name. The links of many objects are read at once: over Redis a page takes some round
+ * trips, not some for each object. @throws PlatformError `general/page-too-large`.
+ */
+export async function linkCollections(request: ApiRequest, ids: readonly string[], budget = new PageBudget(request)): Promise<ReadonlyMap<string, string>[]> {
+  const options = optionsOf(request);
+  const objectsAtOnce = options.counts ? COUNTED_AT_ONCE : OBJECTS_AT_ONCE;
+  const found: ReadonlyMap<string, string>[] = [];
+  for (let from = 0; from < ids.length; from += objectsAtOnce) {
+    if (from > 0) await nextTurn();
+    const links = await Promise.all(ids.slice(from, from + objectsAtOnce).map((id) => linksOf(request, id, options)));
+    await addReferences(request, links.flatMap((collections) => [...collections.values()]), budget);
+    for (const collections of links) {
+      found.push(new Map([...collections].map(([name, { url, count, texts }]) =>
+        [name, `{${count === undefined ? '' : `"count":${count},`}"references":[${texts.join(',')}],"self":${quote(url)}}`])));
+    }
+  }
+  return found;
 }
 
 /** Plain JSON says nothing about the spelling: it comes as it was sent. */
@@ -125,8 +160,16 @@ function spelled({ accept }: ApiRequest, members: Members): Members {
   return accept.isBranded || accept.order.includes('vendor') ? spelledMarker(members, accept.isBranded) : members;
 }
 
-/** @param doc as stored. @param budget of the page that it is on. @throws PlatformError `general/page-too-large`. */
-export async function managedObjectText(request: ApiRequest, id: string, doc: string, budget = new PageBudget(request)): Promise<string> {
-  budget.take(doc.length);
-  return entityText(managedObjectUrl(request, id), id, spelled(request, splitMembers(doc)), await linkCollections(request, id, budget));
+/** @param doc as stored. */
+export async function managedObjectText(request: ApiRequest, id: string, doc: string): Promise<string> {
+  const [text] = await managedObjectTexts(request, [{ entityId: id, doc }]);
+  return text;
+}
+
+/** @param rows documents as stored. @param budget of the page that they are on. @throws PlatformError `general/page-too-large`. */
+export async function managedObjectTexts(request: ApiRequest, rows: readonly DocumentRow[], budget = new PageBudget(request)): Promise<string[]> {
+  for (const { doc } of rows) budget.take(doc.length);
+  const links = await linkCollections(request, rows.map(({ entityId }) => entityId), budget);
+  return rows.map(({ entityId, doc }, index) =>
+    entityText(managedObjectUrl(request, entityId), entityId, spelled(request, splitMembers(doc)), links[index]));
 }
